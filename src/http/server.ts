@@ -65,15 +65,34 @@ declare module 'fastify' {
 }
 
 /** The HTTP server with everything that all routes share. The composition root registers the routes. */
-export function createServer({
-  log,
-  trustedProxies,
-  answerTimes = LONGEST_TIMES,
-  tls,
-  requiresHttps = false,
-}: ServerOptions): Server {
+export function createServer(options: ServerOptions): Server {
+  const { log, answerTimes = LONGEST_TIMES, requiresHttps = false } = options;
   const unreadable = new UnreadableRequests();
-  const server: Server = Fastify({
+  const server = newFastify(options, unreadable);
+  unreadable.watch(server.server);
+  parseJsonBodies(server);
+  server.server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.setValidatorCompiler(validatorCompiler);
+  server.setSerializerCompiler(serializerCompiler);
+  const routes = listRoutes(server);
+  identifyRequests(server);
+  keepAnswerDeadlines(server, answerTimes);
+  closeAnsweredConnections(server);
+  guardRequests(server, routes, { requiresHttps });
+  server.addHook('onResponse', (request, reply, done) => {
+    log.answered(request, reply);
+    done();
+  });
+  server.setErrorHandler((error, request, reply) => {
+    const answer =
+      problemOf(error) ?? frameworkProblem(error as Error & { code?: string }) ?? unforeseen(error, request, log);
+    return sendProblem(answer, request, reply);
+  });
+  return server;
+}
+
+function newFastify({ log, trustedProxies, tls }: ServerOptions, unreadable: UnreadableRequests): Server {
+  return Fastify({
     http: HTTP_OPTIONS,
     ...(tls && { https: { ...readTlsFiles(tls), ...HTTP_OPTIONS } }),
     bodyLimit: MAX_BODY_BYTES,
@@ -95,11 +114,9 @@ export function createServer({
       sendProblem(frameworkProblem(error) ?? unforeseen(error, request, log), request, reply);
     },
   });
-  unreadable.watch(server.server);
-  parseJsonBodies(server);
-  server.server.headersTimeout = HEADERS_TIMEOUT_MS;
-  server.setValidatorCompiler(validatorCompiler);
-  server.setSerializerCompiler(serializerCompiler);
+}
+
+function listRoutes(server: Server): RouteTable {
   const routes = new RouteTable();
   server.decorate('routeTable', routes);
   server.addHook('onRoute', (route) => {
@@ -107,6 +124,10 @@ export function createServer({
     if (!route.schema?.querystring) route.schema = { ...route.schema, querystring: NO_QUERY };
     routes.add(route);
   });
+  return routes;
+}
+
+function identifyRequests(server: Server): void {
   server.decorateRequest('correlationId', '');
   server.decorateRequest('trace');
   server.addHook('onRequest', (request, reply, done) => {
@@ -114,19 +135,6 @@ export function createServer({
     announceEnd(request, reply);
     done();
   });
-  keepAnswerDeadlines(server, answerTimes);
-  closeAnsweredConnections(server);
-  guardRequests(server, routes, { requiresHttps });
-  server.addHook('onResponse', (request, reply, done) => {
-    log.answered(request, reply);
-    done();
-  });
-  server.setErrorHandler((error, request, reply) => {
-    const answer =
-      problemOf(error) ?? frameworkProblem(error as Error & { code?: string }) ?? unforeseen(error, request, log);
-    return sendProblem(answer, request, reply);
-  });
-  return server;
 }
 
 /**
@@ -170,8 +178,8 @@ function closeAnsweredConnections(server: Server): void {
   });
   // Node counts a connection that never sent anything as active, and ignores its timeout after the server closes.
   const endSilent = () => {
-    for (const [socket, sinceMs] of openedAtMs)
-      if (socket.bytesRead === 0 && performance.now() - sinceMs > SILENT_MS) socket.destroy();
+    for (const [socket, atMs] of openedAtMs)
+      if (socket.bytesRead === 0 && performance.now() - atMs > SILENT_MS) socket.destroy();
   };
   server.addHook('preClose', (done) => {
     isClosing = true;
