@@ -1,9 +1,9 @@
 import type { Database } from '../../store/postgres/open-database.ts';
-import { createBacklogReader } from '../backlog.ts';
+import { type Backlog, createBacklogReader } from '../backlog.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 /** Workers fetch ready jobs within a second. A job that is ready for minutes has no worker. */
-const LONGEST_WAIT_S = 120;
+const LONGEST_WAIT_SECONDS = 120;
 
 const DISABLED = 'select count(*)::int as count from webhook_endpoints where disabled_at is not null';
 const GIVEN_UP = `select count(*)::int as count from webhook_events where state = 'failed' and created_at > now() - interval '1 day'`;
@@ -12,11 +12,11 @@ const GIVEN_UP = `select count(*)::int as count from webhook_events where state 
 export async function backlogFindings(database: Database): Promise<Finding[]> {
   const { rows: known } = await database.query(`select where to_regclass('pgboss.job') is not null`);
   if (known.length === 0) return [good('jobs', 'no gateway was started yet')];
-  const { queues, reversalsOwed, needsReview, fewStans } = await createBacklogReader(database)();
-  const deadLetters = queues.reduce((sum, { dead }) => sum + dead, 0);
-  const oldestWaitSeconds = Math.round(Math.max(...queues.map(({ oldestReadySeconds }) => oldestReadySeconds ?? 0)));
-  const disabledCallbacks = await count(database, DISABLED);
-  const failedEvents = await count(database, GIVEN_UP);
+  const backlog = await createBacklogReader(database)();
+  return [...switchFindings(backlog), ...jobFindings(backlog), ...(await callbackFindings(database))];
+}
+
+function switchFindings({ reversalsOwed, needsReview, fewStans }: Backlog): Finding[] {
   return [
     needsReview === 0
       ? good('reversals', `${reversalsOwed} in progress, none needs review`)
@@ -32,6 +32,13 @@ export async function backlogFindings(database: Database): Promise<Finding[]> {
           `${fewStans[0]!.left} STANs are left before the cut-over in scope ${fewStans[0]!.scope}, and few in ${fewStans.length - 1} others`,
           'ask the acquirer whether the switch cuts over; with stanScope terminal each terminal has its own numbers',
         ),
+  ];
+}
+
+function jobFindings({ queues }: Backlog): Finding[] {
+  const deadLetters = queues.reduce((sum, { dead }) => sum + dead, 0);
+  const oldestWaitSeconds = Math.round(Math.max(...queues.map(({ oldestReadySeconds }) => oldestReadySeconds ?? 0)));
+  return [
     deadLetters === 0
       ? good('jobs', 'no dead letters')
       : warning(
@@ -39,13 +46,20 @@ export async function backlogFindings(database: Database): Promise<Finding[]> {
           `${deadLetters} dead letters`,
           'tapwire jobs dead-letters list shows why, dead-letters redrive retries them',
         ),
-    oldestWaitSeconds <= LONGEST_WAIT_S
+    oldestWaitSeconds <= LONGEST_WAIT_SECONDS
       ? good('jobs', `the oldest ready job has waited ${oldestWaitSeconds} s`)
       : fault(
           'jobs',
           `the oldest ready job has waited ${oldestWaitSeconds} s`,
           'start a process of role worker or all',
         ),
+  ];
+}
+
+async function callbackFindings(database: Database): Promise<Finding[]> {
+  const disabledCallbacks = await count(database, DISABLED);
+  const failedEvents = await count(database, GIVEN_UP);
+  return [
     disabledCallbacks === 0
       ? good('callbacks', 'none is disabled')
       : warning(
