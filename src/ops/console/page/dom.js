@@ -14,6 +14,18 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
+/** A table with titled columns. @param caption what the table shows, where no heading says so */
+export function table(titles, rows, { caption, ...props } = {}) {
+  const head = titles.map((title) => h('th', { scope: 'col' }, title));
+  return h(
+    'table',
+    props,
+    caption && h('caption', {}, caption),
+    h('thead', {}, h('tr', {}, head)),
+    h('tbody', {}, rows),
+  );
+}
+
 /** Writes only changed text, so that a screen reader or a selection keeps its position. */
 export function setText(element, text) {
   const shown = String(text);

@@ -1,24 +1,10 @@
-import { h } from './dom.js';
+import { h, table } from './dom.js';
 
 /** A message field by field, masked when it was stored. */
 export function messageTable(rows, caption) {
   if (!rows) return h('p', { class: 'none' }, 'No response was received.');
   if (rows.length === 0) return h('p', { class: 'none' }, 'The message was too long to store.');
-  return h(
-    'table',
-    { class: 'message' },
-    h('caption', {}, caption),
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        ['Field', 'Name', 'Type', 'Value'].map((title) => h('th', { scope: 'col' }, title)),
-      ),
-    ),
-    h('tbody', {}, rows.map(messageRow)),
-  );
+  return table(['Field', 'Name', 'Type', 'Value'], rows.map(messageRow), { class: 'message', caption });
 }
 
 function messageRow({ path, depth, name, type, value, withheld, details }) {
@@ -29,59 +15,29 @@ function messageRow({ path, depth, name, type, value, withheld, details }) {
     h('th', { scope: 'row', class: `mono ${depthClass}` }, path),
     h('td', {}, name),
     h('td', { class: 'faint' }, type),
-    h(
-      'td',
-      { class: 'mono' },
-      value,
-      details.length > 0 &&
-        h(
-          'ul',
-          { class: 'details' },
-          details.map((detail) => h('li', {}, detail)),
-        ),
-    ),
+    h('td', { class: 'mono' }, value, detailList(details)),
   );
 }
 
 /** TLV as a tree, with the content of a template below it. */
 export function tlvTable(rows) {
   if (rows.length === 0) return h('p', { class: 'none' }, 'No chip data is stored.');
+  const caption = 'Data objects from the chip, without secrets';
+  return table(['Tag', 'Name', 'Bytes', 'Value'], rows.map(tlvRow), { class: 'message', caption });
+}
+
+function tlvRow({ tag, depth, name, lengthBytes, value, withheld, details }) {
   return h(
-    'table',
-    { class: 'message' },
-    h('caption', {}, 'Data objects from the chip, without secrets'),
-    h(
-      'thead',
-      {},
-      h(
-        'tr',
-        {},
-        ['Tag', 'Name', 'Bytes', 'Value'].map((title) => h('th', { scope: 'col' }, title)),
-      ),
-    ),
-    h(
-      'tbody',
-      {},
-      rows.map(({ tag, depth, name, lengthBytes, value, withheld, details }) =>
-        h(
-          'tr',
-          { class: withheld ? 'withheld' : undefined },
-          h('th', { scope: 'row', class: `mono d${Math.min(depth, 4)}` }, tag),
-          h('td', {}, name ?? 'unknown'),
-          h('td', { class: 'n' }, lengthBytes),
-          h(
-            'td',
-            { class: 'mono' },
-            withheld ? '[withheld]' : (value ?? ''),
-            details.length > 0 &&
-              h(
-                'ul',
-                { class: 'details' },
-                details.map((detail) => h('li', {}, detail)),
-              ),
-          ),
-        ),
-      ),
-    ),
+    'tr',
+    { class: withheld ? 'withheld' : undefined },
+    h('th', { scope: 'row', class: `mono d${Math.min(depth, 4)}` }, tag),
+    h('td', {}, name ?? 'unknown'),
+    h('td', { class: 'n' }, lengthBytes),
+    h('td', { class: 'mono' }, withheld ? '[withheld]' : (value ?? ''), detailList(details)),
   );
+}
+
+function detailList(details) {
+  const items = details.map((detail) => h('li', {}, detail));
+  return items.length > 0 && h('ul', { class: 'details' }, items);
 }

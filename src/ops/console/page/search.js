@@ -1,5 +1,5 @@
 import { search } from './ask.js';
-import { byId, h, time } from './dom.js';
+import { byId, h, table, time } from './dom.js';
 import { openPanel } from './panel.js';
 import { openTransaction } from './transaction.js';
 
@@ -57,49 +57,23 @@ function showList(by, found) {
     );
     return;
   }
-  const head = ['When', 'Amount', 'Outcome', 'Card', 'Merchant', 'Reference'];
+  const rows = found.map((each) => foundRow(each, back));
   openPanel(
     `${found.length} transactions by ${by.map((each) => BY[each]).join(' and ')}`,
-    h(
-      'div',
-      { class: 'scroll' },
-      h(
-        'table',
-        {},
-        h(
-          'thead',
-          {},
-          h(
-            'tr',
-            {},
-            head.map((title) => h('th', { scope: 'col' }, title)),
-          ),
-        ),
-        h(
-          'tbody',
-          {},
-          found.map((each) =>
-            h(
-              'tr',
-              {},
-              h(
-                'td',
-                {},
-                h(
-                  'button',
-                  { type: 'button', class: 'link', onclick: () => openTransaction(each.acquirerId, each.id, back) },
-                  time(each.createdAt),
-                ),
-              ),
-              h('td', { class: 'n' }, each.amount ?? '–'),
-              h('td', {}, [each.disposition ?? each.status, each.responseCode].filter(Boolean).join(' ')),
-              h('td', { class: 'mono' }, [each.scheme, each.maskedPan].filter(Boolean).join(' ')),
-              h('td', {}, `${each.acquirerId} · ${each.merchantId}`),
-              h('td', { class: 'mono' }, each.merchantReference),
-            ),
-          ),
-        ),
-      ),
-    ),
+    h('div', { class: 'scroll' }, table(['When', 'Amount', 'Outcome', 'Card', 'Merchant', 'Reference'], rows)),
+  );
+}
+
+function foundRow(each, back) {
+  const open = () => openTransaction(each.acquirerId, each.id, back);
+  return h(
+    'tr',
+    {},
+    h('td', {}, h('button', { type: 'button', class: 'link', onclick: open }, time(each.createdAt))),
+    h('td', { class: 'n' }, each.amount ?? '–'),
+    h('td', {}, [each.disposition ?? each.status, each.responseCode].filter(Boolean).join(' ')),
+    h('td', { class: 'mono' }, [each.scheme, each.maskedPan].filter(Boolean).join(' ')),
+    h('td', {}, `${each.acquirerId} · ${each.merchantId}`),
+    h('td', { class: 'mono' }, each.merchantReference),
   );
 }

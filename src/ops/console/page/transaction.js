@@ -1,6 +1,6 @@
 import { actButton } from './acts.js';
 import { readTransaction } from './ask.js';
-import { h, time } from './dom.js';
+import { h, table, time } from './dom.js';
 import { messageTable, tlvTable } from './message.js';
 import { openPanel } from './panel.js';
 
@@ -180,60 +180,37 @@ function webhooksOf(webhooks, { acquirerId }, again) {
   return h(
     'div',
     {},
-    webhooks.map((event) =>
-      h(
-        'section',
-        { class: 'exchange' },
-        h(
-          'h4',
-          {},
-          event.type,
-          ' ',
-          h(
-            'span',
-            { class: 'chip', 'data-state': { delivered: 'good', pending: 'warn' }[event.state] ?? 'bad' },
-            event.state,
-          ),
-          ' ',
-          actButton({
-            label: 'Replay',
-            name: `Replay the webhook ${event.id}`,
-            title: 'Send this webhook again?',
-            text: 'The same event is sent with the same id. Receivers that already processed the id ignore it.',
-            yes: 'Replay',
-            body: { act: 'replayWebhook', acquirerId, id: event.id },
-            onDone: again,
-          }),
-        ),
-        h(
-          'table',
-          {},
-          h(
-            'thead',
-            {},
-            h(
-              'tr',
-              {},
-              ['Attempt', 'Time', 'URL', 'Response', 'Duration'].map((title) => h('th', { scope: 'col' }, title)),
-            ),
-          ),
-          h(
-            'tbody',
-            {},
-            event.tries.map((each) =>
-              h(
-                'tr',
-                {},
-                h('td', { class: 'n' }, each.number),
-                h('td', {}, time(each.at)),
-                h('td', { class: 'mono' }, each.url),
-                h('td', {}, each.status ?? each.error ?? ''),
-                h('td', { class: 'n' }, `${each.durationMs} ms`),
-              ),
-            ),
-          ),
-        ),
-      ),
-    ),
+    webhooks.map((event) => webhookOf(event, acquirerId, again)),
+  );
+}
+
+function webhookOf({ id, type, state, tries }, acquirerId, again) {
+  const chipState = { delivered: 'good', pending: 'warn' }[state] ?? 'bad';
+  const replay = actButton({
+    label: 'Replay',
+    name: `Replay the webhook ${id}`,
+    title: 'Send this webhook again?',
+    text: 'The same event is sent with the same id. Receivers that already processed the id ignore it.',
+    yes: 'Replay',
+    body: { act: 'replayWebhook', acquirerId, id },
+    onDone: again,
+  });
+  return h(
+    'section',
+    { class: 'exchange' },
+    h('h4', {}, type, ' ', h('span', { class: 'chip', 'data-state': chipState }, state), ' ', replay),
+    table(['Attempt', 'Time', 'URL', 'Response', 'Duration'], tries.map(tryRow)),
+  );
+}
+
+function tryRow(each) {
+  return h(
+    'tr',
+    {},
+    h('td', { class: 'n' }, each.number),
+    h('td', {}, time(each.at)),
+    h('td', { class: 'mono' }, each.url),
+    h('td', {}, each.status ?? each.error ?? ''),
+    h('td', { class: 'n' }, `${each.durationMs} ms`),
   );
 }
