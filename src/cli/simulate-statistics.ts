@@ -75,11 +75,11 @@ export class Statistics {
   }
 }
 
-/** `type-1  2 lines  120/s  1200 approved  30 declined  2 reversals  1 refused`, for each switch. */
+/** `type-1  2 connections  120/s  1200 approved  30 declined  2 reversals  1 refused`, for each switch. */
 export function statisticsLines(now: Counters, before: Counters, seconds: number): string[] {
   const rows = now.map(({ processor, lines, requests, approved, declined, reversals, refused }, at) => [
     processor,
-    `${lines} ${lines === 1 ? 'line' : 'lines'}`,
+    `${lines} ${lines === 1 ? 'connection' : 'connections'}`,
     `${Math.round((requests - (before[at]?.requests ?? 0)) / seconds)}/s`,
     `${approved} approved`,
     `${declined} declined`,

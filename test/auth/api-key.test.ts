@@ -21,7 +21,7 @@ const WANTED = {
   expiresAtMs: null,
 } as const;
 
-/** Stored keys, a verifier over them and its clock. */
+/** Stored keys, a verifier that reads them, and its clock. */
 class Bench implements ApiKeys {
   readonly records = new Map<string, ApiKeyRecord>();
   readonly found: string[] = [];
@@ -33,7 +33,7 @@ class Bench implements ApiKeys {
     this.verifier = createApiKeyVerifier({ keys: this, mode, nowMs: () => this.nowMs, monotonicMs: () => this.nowMs });
   }
 
-  /** Stores a new key and gives its text. */
+  /** Stores a new key and returns its text. */
   add(wanted: Partial<ApiKeyRecord> = {}): { text: string; id: string } {
     const { text, record } = createApiKey({ ...WANTED, ...wanted });
     this.records.set(record.id, { ...record, ...wanted });
@@ -61,7 +61,7 @@ class Bench implements ApiKeys {
 }
 
 describe('an API key', () => {
-  test('is made of mode, id and secret, prints as nothing and stores no secret', () => {
+  test('consists of mode, id and secret, prints as nothing, and its secret is not stored', () => {
     const { text, record } = createApiKey(WANTED);
     expect(text.reveal()).toMatch(/^tw_test_[0-9a-f]{16}_[0-9a-f]{64}$/);
     expect(createApiKey({ ...WANTED, mode: 'live' }).text.reveal()).toMatch(/^tw_live_/);
@@ -72,7 +72,7 @@ describe('an API key', () => {
     expect(record.secretHash).toHaveLength(32);
   });
 
-  test('lets its owner in with its scopes', async () => {
+  test('grants its owner its scopes', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     const principal = await bench.verifier.verify(text);
@@ -81,7 +81,7 @@ describe('an API key', () => {
     expect(() => requireScope(principal, 'links:write')).toThrow(new AuthError('FORBIDDEN', 'scope'));
   });
 
-  test('is one of two that work while they rotate', async () => {
+  test('works beside a second one during a rotation', async () => {
     const bench = new Bench();
     const [old, current] = [bench.add(), bench.add()];
     expect(await bench.verifier.verify(old.text)).toMatchObject({ keyId: old.id });
@@ -97,7 +97,7 @@ describe('an API key', () => {
     expect(await bench.refusal(text)).toBe('expired');
   });
 
-  test('stops working within 5 s after it was revoked', async () => {
+  test('stops working within 5 s of its revocation', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     await bench.verifier.verify(text);
@@ -106,7 +106,7 @@ describe('an API key', () => {
     expect(await bench.refusal(text)).toBe('revoked');
   });
 
-  test('stops working within 5 s after its row was deleted', async () => {
+  test('stops working within 5 s of the deletion of its row', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     await bench.verifier.verify(text);
@@ -115,14 +115,14 @@ describe('an API key', () => {
     expect(await bench.refusal(text)).toBe('unknown');
   });
 
-  test('is refused in the other mode, also when its text is spelled for it', async () => {
+  test('is refused in the other mode, even with that mode in its text', async () => {
     const bench = new Bench('live');
     const { text } = bench.add();
     expect(await bench.refusal(text)).toBe('mode');
     expect(await bench.refusal(text.replace('tw_test_', 'tw_live_'))).toBe('mode');
   });
 
-  test('is refused with a wrong secret exactly as with an unknown id: one look-up, one comparison, one error', async () => {
+  test('is refused with a wrong secret exactly as with an unknown id: one lookup, one comparison, one error', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     const wrongSecret = `tw_test_${id}_${'0'.repeat(64)}`;
@@ -157,7 +157,7 @@ describe('an API key', () => {
     expect(bench.found).toEqual([]);
   });
 
-  test('of any text is refused with the one error', async () => {
+  test('with any text is refused with the same error', async () => {
     const bench = new Bench();
     const hex = (bytes: number) =>
       fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((octets) => Buffer.from(octets).toString('hex'));
@@ -171,7 +171,7 @@ describe('an API key', () => {
     );
   });
 
-  test('tells its use once a minute', async () => {
+  test('reports its use once a minute', async () => {
     const bench = new Bench();
     const { text, id } = bench.add();
     for (let request = 0; request < 5; request++) await bench.verifier.verify(text);
@@ -184,18 +184,18 @@ describe('an API key', () => {
     ]);
   });
 
-  test('that was refused tells no use', async () => {
+  test('reports no use if it was refused', async () => {
     const bench = new Bench();
     const { id } = bench.add();
     await bench.refusal(`tw_test_${id}_${'0'.repeat(64)}`);
     expect(bench.uses).toEqual([]);
   });
 
-  test('is neither good nor bad while the store is gone, and works again afterwards', async () => {
+  test('is neither good nor bad while the store is unavailable, and works again afterwards', async () => {
     const bench = new Bench();
     const { text } = bench.add();
     const { find } = bench;
-    const gone = new Error('database gone');
+    const gone = new Error('database unavailable');
     bench.find = () => Promise.reject(gone);
     await expect(bench.verifier.verify(text)).rejects.toBe(gone);
     bench.find = find;

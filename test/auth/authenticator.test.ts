@@ -34,7 +34,7 @@ const authenticator = new Authenticator({
   directory: { merchant: () => ({}) as MerchantRecord, user: (_merchant, claim) => known.get(claim) },
 });
 
-/** Logs a new user in, who may be changed behind the back of the session. */
+/** Logs a new user in; the test may change the user later without the session noticing. */
 async function session(wanted: Partial<PortalUser> = {}): Promise<{ readonly authorization: string }> {
   const user: PortalUser = {
     id: randomUUID(),
@@ -69,7 +69,7 @@ describe('who may read transactions', () => {
     expect(await authenticator.owner({ 'x-api-key': keyOf(OWNER) })).toEqual(OWNER);
   });
 
-  test('is the merchant that a Bearer token stands for', async () => {
+  test('is the merchant that a Bearer token names', async () => {
     expect(await authenticator.owner(bearer)).toEqual(MERCHANT);
   });
 
@@ -77,7 +77,7 @@ describe('who may read transactions', () => {
     ['its acquirer', { acquirerId: 1 }],
     ['its integrator', { acquirerId: 1, integratorId: 11 }],
     ['itself', MERCHANT],
-  ])('is the merchant of the token when the key is of %s', async (_, owner) => {
+  ])('is the merchant of the token if the key is of %s', async (_, owner) => {
     expect(await authenticator.owner({ ...bearer, 'x-api-key': keyOf(owner) })).toEqual(MERCHANT);
   });
 
@@ -85,12 +85,12 @@ describe('who may read transactions', () => {
     ['another acquirer', { acquirerId: 2 }],
     ['another integrator', { acquirerId: 1, integratorId: 12 }],
     ['another merchant', { acquirerId: 1, integratorId: 11, merchantId: '1002' }],
-  ])('is nobody when key and token are both good but the key is of %s', async (_, owner) => {
+  ])('is refused if key and token are both good but the key is of %s', async (_, owner) => {
     const both = { ...bearer, 'x-api-key': keyOf(owner) };
     await expect(authenticator.owner(both)).rejects.toEqual(new AuthError('FORBIDDEN', 'owner'));
   });
 
-  test('is nobody when the user that the token names is blocked, or of another merchant', async () => {
+  test('is refused if the user that the token names is blocked, or of another merchant', async () => {
     const user = { id: randomUUID(), isBlocked: false, isOfAnother: false, permissions: [] };
     known.set('till-3', user);
     expect(await authenticator.owner(bearer)).toEqual(MERCHANT);
@@ -101,7 +101,7 @@ describe('who may read transactions', () => {
     known.clear();
   });
 
-  test('is nobody when one of two credentials is bad, whichever it is', async () => {
+  test('is refused if one of two credentials is bad', async () => {
     const badKey = `tw_test_${'0'.repeat(16)}_${'0'.repeat(64)}`;
     await expect(authenticator.owner({ ...bearer, 'x-api-key': badKey })).rejects.toMatchObject({
       code: 'API_KEY_INVALID',
@@ -112,7 +112,7 @@ describe('who may read transactions', () => {
     await expect(authenticator.owner(noToken)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
   });
 
-  test('is nobody without a credential, without the scope, or with the key of the operator', async () => {
+  test('is refused without a credential, without the scope, or with the key of the operator', async () => {
     await expect(authenticator.owner({})).rejects.toMatchObject({
       code: 'UNAUTHORISED',
     });
@@ -122,13 +122,13 @@ describe('who may read transactions', () => {
 });
 
 describe('a portal user', () => {
-  test('reads what is its owner’s', async () => {
+  test('reads what belongs to its owner', async () => {
     expect(await authenticator.owner(await session({ role: 'viewer' }))).toEqual(OWNER);
     const cashier = await session({ owner: MERCHANT });
     expect(await authenticator.owner({ ...cashier, 'x-api-key': keyOf(OWNER) })).toEqual(MERCHANT);
   });
 
-  test('does what its role allows, and what it was allowed besides', async () => {
+  test('may do what its role allows, and what was granted in addition', async () => {
     expect(await authenticator.creator(await session(), 'payments:create')).toEqual(OWNER);
     const scope = { code: 'FORBIDDEN', check: 'scope' };
     await expect(authenticator.creator(await session({ role: 'viewer' }), 'payments:create')).rejects.toMatchObject(
@@ -145,7 +145,7 @@ describe('a portal user', () => {
     await expect(authenticator.creator(admin, 'tenants:manage')).rejects.toMatchObject(scope);
   });
 
-  test('is nobody when it is blocked, gone, or its password another one since', async () => {
+  test('is refused if it is blocked or removed, or its password has changed since', async () => {
     await expect(authenticator.owner(await session({ isBlocked: true }))).rejects.toMatchObject({
       code: 'BLOCKED_USER',
     });
@@ -157,7 +157,7 @@ describe('a portal user', () => {
     expect(await authenticator.owner(await session({ passwordChangedAtMs: NOW_MS + 900 }))).toEqual(OWNER);
   });
 
-  test('configures nothing and speaks for no integrator', async () => {
+  test('configures nothing and does not act for an integrator', async () => {
     const admin = await session({ role: 'admin', owner: { acquirerId: 1 } });
     const forbidden = { code: 'FORBIDDEN' };
     await expect(authenticator.administrator(admin, '1', 'processors:manage')).rejects.toMatchObject(forbidden);
@@ -166,7 +166,7 @@ describe('a portal user', () => {
     await expect(authenticator.integrator(headers, wanted)).rejects.toMatchObject(forbidden);
   });
 
-  test('is one credential, whatever session', async () => {
+  test('counts as one credential in every session', async () => {
     const first = await session({ id: randomUUID() });
     expect(await authenticator.credential(first)).toBe(await authenticator.credential(first));
     expect(await authenticator.credential(await session())).not.toBe(await authenticator.credential(first));
@@ -183,7 +183,7 @@ describe('who creates payments', () => {
     });
   });
 
-  test('is not the holder of a token that devices have', async () => {
+  test('is not the holder of a device token', async () => {
     const device = { code: 'FORBIDDEN', check: 'device' };
     await expect(authenticator.creator(bearer, 'payments:create')).rejects.toMatchObject(device);
     for (const use of ['intent', 'intentSession', 'proximity', 'pin'] as const) {
@@ -198,7 +198,7 @@ describe('who creates payments', () => {
     }
   });
 
-  test('is nobody with two credentials unless both are good and of one owner', async () => {
+  test('is refused with two credentials unless both are good and have one owner', async () => {
     const key = { 'x-api-key': keyOf(OWNER, ['payments:create']) };
     const own = await session();
     expect(await authenticator.creator({ ...key, ...own }, 'payments:create')).toEqual(OWNER);
@@ -209,7 +209,7 @@ describe('who creates payments', () => {
     await expect(authenticator.creator(bad, 'payments:create')).rejects.toMatchObject({ code: 'JWT_INVALID' });
   });
 
-  test('is nobody of a blocked merchant', async () => {
+  test('is refused if the merchant is blocked', async () => {
     const blocked = { ...MERCHANT, merchantId: '1003' };
     registry.merchants.set('1003', { ...blocked, isBlocked: true });
     const refused = { code: 'FORBIDDEN', check: 'blocked' };
@@ -221,13 +221,13 @@ describe('who creates payments', () => {
   });
 });
 
-describe('a tenant that is blocked', () => {
+describe('a blocked tenant', () => {
   const refused = { code: 'FORBIDDEN', check: 'blocked' };
   const scopes = ['transactions:read', 'transactions:refund', 'webhooks:manage', 'tenants:manage'];
 
   test.each([
-    ['an integrator, by its own key', '3 31', { acquirerId: 3, integratorId: 31 }],
-    ['an acquirer, by its own key', '4', { acquirerId: 4 }],
+    ['an integrator, with its own key', '3 31', { acquirerId: 3, integratorId: 31 }],
+    ['an acquirer, with its own key', '4', { acquirerId: 4 }],
     ['an integrator of a blocked acquirer', '5', { acquirerId: 5, integratorId: 51 }],
   ])('does nothing: %s', async (_, blocked, owner) => {
     const key = { 'x-api-key': keyOf(owner, scopes) };
@@ -252,20 +252,20 @@ describe('a tenant that is blocked', () => {
   });
 });
 
-describe('who speaks for an integrator', () => {
+describe('who acts for an integrator', () => {
   const key = (owner: ApiKeyRecord['owner'] = OWNER, scopes = ['webhooks:manage']) => ({
     'x-api-key': keyOf(owner, scopes),
   });
   const alone = { scope: 'webhooks:manage', needsBearer: false } as const;
   const both = { scope: 'webhooks:manage', needsBearer: true } as const;
 
-  test('is the holder of its key, and of a token that it signed where one is needed', async () => {
+  test('is the holder of its key, and of a token that it signed if one is required', async () => {
     expect(await authenticator.integrator(key(), alone)).toEqual(OWNER);
     expect(await authenticator.integrator({ ...key(), ...bearer }, alone)).toEqual(OWNER);
     expect(await authenticator.integrator({ ...key(), ...bearer }, both)).toEqual(OWNER);
   });
 
-  test('is nobody with one credential where both are needed', async () => {
+  test('is refused with one credential if both are required', async () => {
     await expect(authenticator.integrator(key(), both)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
     await expect(authenticator.integrator(bearer, both)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
     await expect(authenticator.integrator(bearer, alone)).rejects.toMatchObject({ code: 'UNAUTHORISED' });
@@ -284,7 +284,7 @@ describe('who speaks for an integrator', () => {
   test.each([
     ['another integrator', { acquirerId: 1, integratorId: 12 }],
     ['another acquirer', { acquirerId: 2, integratorId: 11 }],
-  ])('is not the holder of a key of %s with this token, though both are good', async (_, owner) => {
+  ])('is not the holder of a key of %s with this token, although both are good', async (_, owner) => {
     for (const wanted of [alone, both]) {
       await expect(authenticator.integrator({ ...key(owner), ...bearer }, wanted)).rejects.toMatchObject({
         code: 'FORBIDDEN',
@@ -299,7 +299,7 @@ describe('who speaks for an integrator', () => {
     await expect(authenticator.integrator(headers, both)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });
 
-  test('is nobody without the scope', async () => {
+  test('is refused without the scope', async () => {
     const reader = key(OWNER, ['transactions:read']);
     await expect(authenticator.integrator({ ...reader, ...bearer }, both)).rejects.toMatchObject({ code: 'FORBIDDEN' });
   });

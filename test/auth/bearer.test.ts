@@ -18,7 +18,7 @@ describe('the Authorization header', () => {
     'Bearer a,b',
     'Bearer a\nb',
     ' Bearer a',
-  ])('%j carries none', (header) => {
+  ])('%j carries no token', (header) => {
     expect(() => bearerToken(header)).toThrow(new AuthError('UNAUTHORISED', 'bearer'));
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { RecentReads } from '../../src/auth/recent-reads.ts';
 
-describe('what was read a moment ago', () => {
-  test('is trusted for less than the five seconds within which a credential that is taken away must stop working', async () => {
+describe('a recent read', () => {
+  test('is trusted for less than the five seconds within which a revoked credential must stop working', async () => {
     let nowMs = 0;
     let stored = 'good';
     const reads = new RecentReads(
@@ -18,7 +18,7 @@ describe('what was read a moment ago', () => {
     expect(await reads.get('a')).toBe('blocked');
   });
 
-  test('is read once for many who ask at once, and anew when that failed', async () => {
+  test('serves many simultaneous requests, and is repeated if it failed', async () => {
     let count = 0;
     const reads = new RecentReads(
       async () => {

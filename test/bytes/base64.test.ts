@@ -12,7 +12,7 @@ describe.each([
   ],
   ['base64url', decodeBase64Url, 'base64url', ['QQ==', 'QR', 'QQ\n', '+/+/', 'Q', '=', 'é']],
 ] as const)('%s', (_, decode, encoding, malformed) => {
-  test('gives back any bytes', () => {
+  test('round-trips any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(decode(Buffer.from(bytes).toString(encoding))).toEqual(Buffer.from(bytes));
@@ -20,11 +20,11 @@ describe.each([
     );
   });
 
-  test.each(malformed)('of %j is nothing', (text) => {
+  test.each(malformed)('of %j is undefined', (text) => {
     expect(decode(text)).toBeUndefined();
   });
 
-  test('has one spelling for a value: whatever text is read, writing it gives that text', () => {
+  test('has one spelling for a value: a text that is read is written as the same text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.base64String(), anyText()), (text) => {
         const bytes = decode(text);

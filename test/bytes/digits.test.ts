@@ -10,7 +10,7 @@ test('digits are the ten of ASCII, at least one of them', () => {
   for (const text of ['', '12a', '-1', '1.0', ' 1', '١٢']) expect(isDigits(text)).toBe(false);
 });
 
-test('packed digits come back, an odd count with a zero on the left', () => {
+test('packed digits round-trip, an odd number with a zero on the left', () => {
   fc.assert(
     fc.property(digits, (text) => {
       const target = new Uint8Array(20);
@@ -21,7 +21,7 @@ test('packed digits come back, an odd count with a zero on the left', () => {
   );
 });
 
-test('what is written is two digits a byte', () => {
+test('each byte holds two digits', () => {
   const target = new Uint8Array(3);
   expect(writeBcd('12345', target, 0)).toBe(3);
   expect(toHex(target)).toBe('012345');

@@ -9,7 +9,7 @@ test('bytes become upper-case hex, all of them or a range', () => {
   expect(toHex(bytes, 2, 2)).toBe('');
 });
 
-test('hex of either case comes back as bytes, however long', () => {
+test('hex of either case decodes to its bytes, at any length', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
       expect(fromHex(toHex(bytes))).toEqual(bytes);
@@ -19,7 +19,7 @@ test('hex of either case comes back as bytes, however long', () => {
   );
 });
 
-test('a range of a view is counted from the start of the view', () => {
+test('a range of a view counts from the start of the view', () => {
   const view = Uint8Array.from({ length: 60 }, (_, position) => position).subarray(10);
   expect(toHex(view, 1, 3)).toBe('0B0C');
   expect(toHex(view, 1, 40)).toBe(toHex(view).slice(2, 80));

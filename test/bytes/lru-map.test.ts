@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { LruMap } from '../../src/bytes/lru-map.ts';
 
 describe('a map of the last used', () => {
-  test('drops what was used the longest ago when it is full', () => {
+  test('drops the entry that was unused the longest when it is full', () => {
     const map = new LruMap<string, number>(2);
     map.set('a', 1);
     map.set('b', 2);
@@ -20,7 +20,7 @@ describe('a map of the last used', () => {
     expect([map.get('a'), map.get('b'), map.get('c'), map.size]).toEqual([10, undefined, 3, 2]);
   });
 
-  test('forgets what is deleted', () => {
+  test('removes what is deleted', () => {
     const map = new LruMap<string, number>(2);
     map.set('a', 1);
     expect([map.delete('a'), map.delete('a'), map.get('a'), map.size]).toEqual([true, false, undefined, 0]);

@@ -10,14 +10,14 @@ const CARD = { pan: '4111111111111111', expiry: '3112', original: { stan: '00012
 const ring = await freshKeyRing();
 const vault = createCardVault(ring);
 
-describe('a kept card', () => {
+describe('a stored card', () => {
   test('opens for its transaction and for no other', () => {
     const sealed = vault.seal(ID, CARD);
     expect(vault.open(ID, sealed)).toEqual(CARD);
     expect(() => vault.open(OTHER_ID, sealed)).toThrow(new SealError('SEAL_BROKEN'));
   });
 
-  test('is opened once for its expiry, which is then remembered', () => {
+  test('is opened once for its expiry, which is then cached', () => {
     const sealed = createCardVault(ring).seal(ID, CARD);
     const reading = createCardVault(ring);
     expect(() => reading.expiryOf(OTHER_ID, sealed)).toThrow(SealError);
@@ -25,13 +25,13 @@ describe('a kept card', () => {
     expect(reading.expiryOf(ID, new Uint8Array())).toBe(CARD.expiry);
   });
 
-  test('shows neither the PAN nor that it was sealed before', () => {
+  test('reveals neither the PAN nor that it was sealed before', () => {
     const [first, second] = [vault.seal(ID, CARD), vault.seal(ID, CARD)];
     expect(Buffer.from(first).toString('latin1')).not.toContain(CARD.pan);
     expect(Buffer.compare(first, second)).not.toBe(0);
   });
 
-  test('opens after its key was rotated, until that key is gone from the ring', () => {
+  test('opens after its key was rotated, until that key is removed from the ring', () => {
     const [old, current] = [freshSecretKey('pan-old'), freshSecretKey('pan-new')];
     const sealed = createCardVault({ ...ring, panSealing: secretKeysOf(old) }).seal(ID, CARD);
     expect(createCardVault({ ...ring, panSealing: secretKeysOf(current, old) }).open(ID, sealed)).toEqual(CARD);
@@ -39,7 +39,7 @@ describe('a kept card', () => {
     expect(() => withoutOld.open(ID, sealed)).toThrow(new SealError('KEY_GONE'));
   });
 
-  test('does not open when any one bit is turned, and the error quotes nothing', () => {
+  test('does not open if any one bit is inverted, and the error quotes nothing', () => {
     const sealed = vault.seal(ID, CARD);
     for (let bit = 0; bit < sealed.length * 8; bit++) {
       const turned = Uint8Array.from(sealed);
@@ -48,7 +48,7 @@ describe('a kept card', () => {
     }
   });
 
-  test('does not open when it is cut short anywhere', () => {
+  test('does not open if it is truncated anywhere', () => {
     const sealed = vault.seal(ID, CARD);
     for (let length = 0; length < sealed.length; length++) {
       expect(() => vault.open(ID, sealed.subarray(0, length))).toThrow(SealError);
@@ -66,7 +66,7 @@ describe('a kept card', () => {
     );
   });
 
-  test('opens to what was sealed, whatever it held', () => {
+  test('opens to the sealed value, with any content', () => {
     const texts = fc.record({
       pan: fc.string(),
       expiry: fc.string(),
@@ -80,7 +80,7 @@ describe('a kept card', () => {
     );
   });
 
-  test('of any bytes is a card or a SealError', () => {
+  test('from any bytes is a card or a SealError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(() => vault.open(ID, bytes)).toThrow(SealError);
@@ -103,7 +103,7 @@ describe("a PAN's hash", () => {
     expect(other.hashPan(CARD.pan)).not.toBe(hash);
   });
 
-  test('is searched for under every key, newest first', () => {
+  test('is searched for with every key, newest first', () => {
     const [old, current] = [freshSecretKey('hash-old'), freshSecretKey('hash-new')];
     const before = createCardVault({ ...ring, panHash: secretKeysOf(old) }).hashPan(CARD.pan);
     const rotated = createCardVault({ ...ring, panHash: secretKeysOf(current, old) });

@@ -17,12 +17,12 @@ describe('the fingerprint of a tap', () => {
     expect(opener.isFingerprintOf(fingerprint, { ...tap, paymentCardData: again.paymentCardData })).toBe(false);
   });
 
-  test('keeps the two blobs apart: a character moved from one to the other is another tap', () => {
+  test('separates the two blobs: a character moved from one to the other makes another tap', () => {
     const one = opener.fingerprint({ ...tap, generalCardData: 'AAAA', paymentCardData: 'BBBB' });
     expect(opener.isFingerprintOf(one, { ...tap, generalCardData: 'AAAAB', paymentCardData: 'BBB' })).toBe(false);
   });
 
-  test('tells PIN blocks beside the blobs apart, and from none', () => {
+  test('distinguishes PIN blocks beside the blobs from each other and from none', () => {
     const pin = { ...tap, pinToken: '', pinBlock: '0123456789ABCDEF', ksn: 'FFFF9876543210E00001' };
     const fingerprint = opener.fingerprint(pin);
     expect(opener.isFingerprintOf(fingerprint, { ...pin, pinToken: 'made again' })).toBe(true);
@@ -31,7 +31,7 @@ describe('the fingerprint of a tap', () => {
     expect(opener.isFingerprintOf(fingerprint, { ...pin, ksn: 'FFFF9876543210E00002' })).toBe(false);
   });
 
-  test('still recognises the tap after the key was rotated, and not once that key is gone', () => {
+  test('still recognises the tap after the key was rotated, and not after that key is removed', () => {
     const old = ring.blobHmac.current;
     const current = freshSecretKey('blob-new');
     const rotated = createCardDataOpener({ keys: { ...ring, blobHmac: secretKeysOf(current, old) } });

@@ -13,7 +13,7 @@ const BLOBS = {
 };
 const LONGEST_WAIT_MS = 40_000;
 
-/** The store of all processes; its clock is the one of the test. */
+/** The store of all processes; the test controls its clock. */
 class TestKeys implements HandoverKeys {
   readonly rows = new Map<string, WorkerPublicKey & { readonly liveUntilMs: number }>();
   readsOfLive = 0;
@@ -59,7 +59,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('a tap handed over', () => {
+describe('a handover', () => {
   test('opens at any worker that was live when it was sealed', async () => {
     const workers = [await startWorker('w1'), await startWorker('w2'), await startWorker('w3')];
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
@@ -73,7 +73,7 @@ describe('a tap handed over', () => {
     }
   });
 
-  test('holds no card data in clear and looks different each time', async () => {
+  test('contains no card data in clear and looks different each time', async () => {
     await startWorker('w1');
     const api = startApi();
     const [first, second] = [await api.seal(ATTEMPT, BLOBS), await api.seal(ATTEMPT, BLOBS)];
@@ -90,7 +90,7 @@ describe('a tap handed over', () => {
     );
   });
 
-  test('does not open at a worker that came later, nor at one that restarted', async () => {
+  test('does not open at a worker that started later or restarted', async () => {
     const first = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     const later = await startWorker('w2');
@@ -101,7 +101,7 @@ describe('a tap handed over', () => {
     }
   });
 
-  test('does not open when any one bit is turned, or when it is cut short', async () => {
+  test('does not open if any one bit is inverted, or if it is truncated', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     for (let bit = 0; bit < sealed.length * 8; bit++) {
@@ -115,7 +115,7 @@ describe('a tap handed over', () => {
     }
   });
 
-  test('of any bytes opens to nothing but a SealError', async () => {
+  test('from any bytes opens only to a SealError', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     const bytes = fc.oneof(
@@ -129,7 +129,7 @@ describe('a tap handed over', () => {
     );
   });
 
-  test('carries blobs of any size up to 64 KB each, and none above', async () => {
+  test('carries blobs of up to 64 KB each, and no larger ones', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     for (const [general, payment] of [
@@ -145,7 +145,7 @@ describe('a tap handed over', () => {
     await expect(api.seal(ATTEMPT, tooLarge)).rejects.toEqual(new SealError('TOO_LARGE'));
   });
 
-  test('is sealed for 16 workers at most, those that showed themselves last', async () => {
+  test('is sealed for at most 16 workers, the latest to report', async () => {
     const workers: HandoverOpener[] = [];
     for (let worker = 0; worker < 17; worker++) workers.push(await startWorker(`w${worker}`));
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
@@ -154,8 +154,8 @@ describe('a tap handed over', () => {
   });
 });
 
-describe('the workers an api process seals for', () => {
-  test('are none until one is live: a refusal that may be tried again', async () => {
+describe('the workers for which an api process seals', () => {
+  test('are empty until one is live: a refusal that may be retried', async () => {
     const api = startApi();
     await expect(api.seal(ATTEMPT, BLOBS)).rejects.toMatchObject({ code: 'NO_WORKER', retryable: true });
     const worker = await startWorker('w1');
@@ -163,7 +163,7 @@ describe('the workers an api process seals for', () => {
     expect(worker.open(ATTEMPT, await api.seal(ATTEMPT, BLOBS))).toEqual(BLOBS);
   });
 
-  test('are read every 2 s, once for all taps between', async () => {
+  test('are read every 2 s, once for all taps in between', async () => {
     await startWorker('w1');
     const api = startApi();
     await Promise.all(Array.from({ length: 50 }, () => api.seal(ATTEMPT, BLOBS)));
@@ -173,16 +173,16 @@ describe('the workers an api process seals for', () => {
     expect(keys.readsOfLive).toBe(2);
   });
 
-  test('are read again at once after reading failed', async () => {
+  test('are read again immediately after a failed read', async () => {
     await startWorker('w1');
     const api = startApi();
-    keys.failure = new Error('database gone');
-    await expect(api.seal(ATTEMPT, BLOBS)).rejects.toThrow('database gone');
+    keys.failure = new Error('database unavailable');
+    await expect(api.seal(ATTEMPT, BLOBS)).rejects.toThrow('database unavailable');
     keys.failure = undefined;
     expect(await api.seal(ATTEMPT, BLOBS)).toBeInstanceOf(Uint8Array);
   });
 
-  test('are those that gave a sign of life within a minute', async () => {
+  test('are those that reported within a minute', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
@@ -192,7 +192,7 @@ describe('the workers an api process seals for', () => {
     await expect(api.seal(ATTEMPT, BLOBS)).rejects.toMatchObject({ code: 'NO_WORKER' });
   });
 
-  test('are without one that withdrew, which still opens what it was given', async () => {
+  test('exclude one that withdrew, which still opens what it received', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     const sealed = await api.seal(ATTEMPT, BLOBS);
@@ -204,7 +204,7 @@ describe('the workers an api process seals for', () => {
 });
 
 describe('the keys of the handover', () => {
-  test('are new every 50 minutes, without a tap between that does not open', async () => {
+  test('are replaced every 50 minutes, and every tap in between opens', async () => {
     const worker = await startWorker('w1');
     const api = startApi();
     const published = new Set<string>();
@@ -228,7 +228,7 @@ describe('the keys of the handover', () => {
     expect(worker.open(ATTEMPT, sealed)).toEqual(BLOBS);
   });
 
-  test('are gone when no tap can need them any more, and in any case after an hour', async () => {
+  test('are deleted when no tap can need them, and always after an hour', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     await vi.advanceTimersByTimeAsync(50 * MINUTE_MS);
@@ -237,17 +237,17 @@ describe('the keys of the handover', () => {
     expect(() => worker.open(ATTEMPT, sealed)).toThrow(new SealError('KEY_GONE'));
   });
 
-  test('are gone after an hour even when publishing a new one never succeeds', async () => {
+  test('are deleted after an hour even if publishing a new one never succeeds', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
-    keys.failure = new Error('database gone');
+    keys.failure = new Error('database unavailable');
     await vi.advanceTimersByTimeAsync(60 * MINUTE_MS);
     expect(() => worker.open(ATTEMPT, sealed)).toThrow(new SealError('KEY_GONE'));
     expect(errors.length).toBeGreaterThan(200);
     expect(new Set(errors)).toEqual(new Set([keys.failure]));
   });
 
-  test('of an api process are new every hour', async () => {
+  test('of an api process are replaced every hour', async () => {
     await startWorker('w1');
     const api = startApi();
     const senderOf = (sealed: Uint8Array) => Buffer.from(sealed.subarray(1, 33)).toString('hex');
@@ -258,7 +258,7 @@ describe('the keys of the handover', () => {
     expect(senderOf(await api.seal(ATTEMPT, BLOBS))).not.toBe(first);
   });
 
-  test('cannot be asked to wait longer than their hour allows', () => {
+  test('do not allow a longer wait than their hour permits', () => {
     const longestWaitMs = MAX_LONGEST_WAIT_MS + 1;
     expect(() => new HandoverOpener({ keys, workerId: 'w', longestWaitMs, onError: () => {} })).toThrow(RangeError);
   });

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** The file as it was made, then changed by the test. */
+/** The generated file, changed by the test. */
 async function changedFile(change: (file: KeyRingFile) => void): Promise<string> {
   await createKeyRing(path);
   const file = JSON.parse(await readFile(path, 'utf8')) as KeyRingFile;
@@ -35,7 +35,7 @@ async function refusalOf(change: (file: KeyRingFile) => void): Promise<string> {
 }
 
 describe('a fresh key file', () => {
-  test('is for its owner alone and has a key for every purpose, X25519 first', async () => {
+  test('is readable to its owner alone and has a key for every purpose, X25519 first', async () => {
     expect(await createKeyRing(path)).toBe(true);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
 
@@ -58,7 +58,7 @@ describe('a fresh key file', () => {
     expect(new Set(all).size).toBe(14);
   });
 
-  test('is made once when several processes start together, and all read the same', async () => {
+  test('is made once when several processes start together, and all read the same keys', async () => {
     const made = await Promise.all(Array.from({ length: 8 }, () => createKeyRing(path)));
     expect(made.filter(Boolean)).toHaveLength(1);
     const text = await readFile(path, 'utf8');
@@ -81,7 +81,7 @@ describe('a fresh key file', () => {
 });
 
 describe('the public card data keys', () => {
-  test('fit their schema, hold no private half and can be imported by jose', async () => {
+  test('match their schema, contain no private half and can be imported by jose', async () => {
     await createKeyRing(path);
     const published = (await readKeyRing(path)).publicCardDataKeys(Date.now());
     expect(cardDataKeySet.strict().parse(published)).toEqual(published);
@@ -103,15 +103,15 @@ describe('the public card data keys', () => {
   });
 });
 
-describe('a key file that is wrong is refused by the place of its mistake, never by its value', () => {
-  test('when it is missing or not for us to read', async () => {
+describe('an invalid key file is refused with the position of its mistake, never with its value', () => {
+  test('if it is missing or not readable', async () => {
     await expect(readKeyRing(path)).rejects.toMatchObject({
       code: 'BAD_CONFIG',
       message: expect.stringContaining('ENOENT'),
     });
   });
 
-  test('when it is no JSON, without quoting what stands there', async () => {
+  test('if it is not JSON, without quoting its content', async () => {
     await writeFile(path, '{"cardData": SECRET-SECRET');
     const error: Error = await readKeyRing(path).catch((caught) => caught);
     expect(error).toMatchObject({ code: 'BAD_CONFIG' });
@@ -119,7 +119,7 @@ describe('a key file that is wrong is refused by the place of its mistake, never
     expect(error.cause).toBeUndefined();
   });
 
-  test('when it is larger than any key file', async () => {
+  test('if it is larger than any key file', async () => {
     await writeFile(path, ' '.repeat(65_537));
     await expect(readKeyRing(path)).rejects.toMatchObject({ code: 'BAD_CONFIG' });
   });
@@ -147,14 +147,14 @@ describe('a key file that is wrong is refused by the place of its mistake, never
       '/panHash',
     ],
     [
-      'an id stands twice',
+      'an id is used twice',
       (file) => {
         file.panHash.push(file.panHash[0]!);
       },
       '/panHash',
     ],
     [
-      'a kid stands twice',
+      'a kid is used twice',
       (file) => {
         file.cardData[1]!.kid = file.cardData[0]!.kid;
       },
@@ -189,7 +189,7 @@ describe('a key file that is wrong is refused by the place of its mistake, never
       '/cardData',
     ],
     [
-      'a date is none',
+      'a date is invalid',
       (file) => {
         file.cardData[1]!.retireAt = 'soon';
       },
@@ -230,7 +230,7 @@ describe('a key file that is wrong is refused by the place of its mistake, never
       },
       '/tokenSigning/0',
     ],
-  ])('when %s', async (_, change, place) => {
+  ])('if %s', async (_, change, place) => {
     let secret = '';
     const message = await refusalOf((file) => {
       change(file);
@@ -240,7 +240,7 @@ describe('a key file that is wrong is refused by the place of its mistake, never
     expect(message).not.toContain(secret);
   });
 
-  test('when it cannot be read', async () => {
+  test('if it cannot be read', async () => {
     await mkdir(path);
     await expect(readKeyRing(path)).rejects.toMatchObject({ message: expect.stringContaining('EISDIR') });
   });

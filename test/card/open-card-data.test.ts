@@ -20,7 +20,7 @@ const DIGEST = digestOf(GENERAL);
 const TRACK2 = { tag: 0x57, value: Buffer.from('4111111111111111D31122010000000000', 'hex') };
 const PLAINTEXT = encodeTlv([TRACK2, DIGEST]);
 
-/** What the caller sees of a refusal, and why the operator is told it was. */
+/** The refusal that the caller receives, and the reason that the operator receives. */
 function refusalOf(sealed: TapRequest, options: Partial<CardDataOpenerOptions> = {}): CardDataRefusalReason[] {
   const reasons: CardDataRefusalReason[] = [];
   const opener = createCardDataOpener({ keys: ring, onRefused: (reason) => reasons.push(reason), ...options });
@@ -41,7 +41,7 @@ function madeUp(header: Record<string, unknown>, recipient: CardDataPublicKey = 
   return sealMadeUp(recipient, { general: GENERAL, plaintext: PLAINTEXT, header });
 }
 
-/** The parts of a blob's compact JWE changed by `change`, put back together. */
+/** Changes the parts of a blob's compact JWE and joins them again. */
 function withParts(sealed: TapRequest, change: (parts: string[]) => string[]): TapRequest {
   const parts = Buffer.from(sealed.paymentCardData, 'base64').toString('latin1').split('.');
   return { ...sealed, paymentCardData: Buffer.from(change(parts).join('.')).toString('base64') };
@@ -52,7 +52,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
   const sealer = createCardDataSealer(recipient);
   const opener = createCardDataOpener({ keys: ring });
 
-  test('opens to the values that were sealed, and says which half each came in', () => {
+  test('opens to the sealed values, and states which half each came in', () => {
     const values = visaTap();
     const { general, payment } = opener.open(sealer.seal(values, BINDING));
 
@@ -65,7 +65,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     expect(payment.has(0x9f02)).toBe(false);
   });
 
-  test('opens again and again for one ephemeral key, each reference with its own content key', () => {
+  test('opens repeatedly for one ephemeral key, each reference with its own content key', () => {
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
     for (let tap = 0; tap < 5; tap++) {
       const binding = { ...BINDING, merchantReference: `order-${tap}` };
@@ -73,7 +73,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     }
   });
 
-  test('keeps no secret across keys: the same ephemeral key under a kid that now names another key is refused', () => {
+  test('reuses no secret across keys: the same ephemeral key is refused with a kid that now names another key', () => {
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
     let keys: Pick<KeyRing, 'cardDataKey' | 'blobHmac'> = ring;
     const reasons: CardDataRefusalReason[] = [];
@@ -95,7 +95,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     expect(refusalOf({ ...sealed, merchantReference: 'order-4712' })).toEqual(['other-reference']);
   });
 
-  test('is refused when a bit of any part is turned', () => {
+  test('is refused if a bit of any part is inverted', () => {
     const sealed = sealer.seal(visaTap(), BINDING);
     for (const part of [0, 2, 3, 4]) {
       const turned = withParts(sealed, (parts) => {
@@ -107,7 +107,7 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     }
   });
 
-  test('is refused under a key that is not in the ring, and under the right kid of another ring', () => {
+  test('is refused with a key that is not in the ring, and with the right kid of another ring', () => {
     const foreign = publicKeyOf(otherRing, curve);
     expect(refusalOf(createCardDataSealer(foreign).seal(visaTap(), BINDING))).toEqual(['unknown-key']);
     const misnamed = { ...foreign, kid: recipient.kid };
@@ -156,7 +156,7 @@ describe('the header of a blob', () => {
     ['iv', 'AAAA'],
     ['tag', 'AAAA'],
     ['exp', 1],
-  ])('is refused when it also holds %s, although the tag is right', (name, value) => {
+  ])('is refused if it also holds %s, although the tag is right', (name, value) => {
     expect(refusalOf(madeUp({ [name]: value }))).toEqual(['header']);
   });
 
@@ -174,7 +174,7 @@ describe('the header of a blob', () => {
     ['a number', 7],
     ['an object', {}],
     ['missing', undefined],
-  ])('is refused when its kid is %s', (_, kid) => {
+  ])('is refused if its kid is %s', (_, kid) => {
     expect(refusalOf(madeUp({ kid }))).toEqual(['unknown-key']);
   });
 
@@ -192,11 +192,11 @@ describe('the header of a blob', () => {
     ['carrying a private half', { kty: 'OKP', crv: 'X25519', x: x25519.x, d: x25519.x }],
     ['a point of order 1', { kty: 'OKP', crv: 'X25519', x: 'A'.repeat(43) }],
     ['a point of order 4', { kty: 'OKP', crv: 'X25519', x: `AQ${'A'.repeat(41)}` }],
-  ])('is refused when its ephemeral key is %s', (_, epk) => {
+  ])('is refused if its ephemeral key is %s', (_, epk) => {
     expect(refusalOf(madeUp({ epk }))).toEqual(['ephemeral-key']);
   });
 
-  test('is refused when its ephemeral key is a point that is not on P-256', () => {
+  test('is refused if its ephemeral key is a point that is not on P-256', () => {
     const { kty, crv, x } = p256;
     expect(refusalOf(madeUp({ epk: { kty, crv, x, y: x } }, p256))).toEqual(['ephemeral-key']);
     expect(refusalOf(madeUp({ epk: { kty, crv, x } }, p256))).toEqual(['ephemeral-key']);
@@ -207,12 +207,12 @@ describe('the header of a blob', () => {
     expect(refusalOf(madeUp({ apv: undefined }))).toEqual(['other-reference']);
   });
 
-  test('is refused when apu and apv are the same (RFC 7518 4.6.2)', () => {
+  test('is refused if apu and apv are the same (RFC 7518 4.6.2)', () => {
     const binding = { deviceInstallationId: 'same', merchantReference: 'same' };
     expect(refusalOf(createCardDataSealer(x25519).seal(visaTap(), binding))).toEqual(['header']);
   });
 
-  test.each(['[]', 'null', '7', '"eyJ"', '{', '', '{"alg":"ECDH-ES"'])('is refused when it is %s', (text) => {
+  test.each(['[]', 'null', '7', '"eyJ"', '{', '', '{"alg":"ECDH-ES"'])('is refused if it is %s', (text) => {
     const sealed = withParts(madeUp({}), (parts) => parts.with(0, Buffer.from(text).toString('base64url')));
     expect(refusalOf(sealed)).toEqual(['header']);
   });
@@ -235,7 +235,7 @@ describe('the form of a blob', () => {
     ['Base64 whose unused bits are set', 'QR=='],
     ['beyond ASCII', 'é'.repeat(8)],
     ['nothing', ''],
-  ])('is refused when it is %s', (_, paymentCardData) => {
+  ])('is refused if it is %s', (_, paymentCardData) => {
     expect(refusalOf({ ...sealed, paymentCardData })).toEqual(['not-base64']);
     expect(refusalOf({ ...sealed, generalCardData: paymentCardData })).toEqual(['not-base64']);
   });
@@ -248,7 +248,7 @@ describe('the form of a blob', () => {
     ['a short tag', (parts: string[]) => parts.with(4, parts[4]!.slice(0, 16))],
     ['no tag', (parts: string[]) => parts.with(4, '')],
     ['padding in a part', (parts: string[]) => parts.with(3, `${parts[3]}=`)],
-    ['a part that is no Base64url', (parts: string[]) => parts.with(3, '+/+/')],
+    ['a part that is not Base64url', (parts: string[]) => parts.with(3, '+/+/')],
   ])('is refused with %s', (_, change) => {
     expect(refusalOf(withParts(sealed, change))).toEqual(['not-compact-jwe']);
   });
@@ -261,15 +261,15 @@ describe('the form of a blob', () => {
     ]);
   });
 
-  test('is refused by its length before anything is decoded', () => {
+  test('is refused for its length before anything is decoded', () => {
     expect(refusalOf({ ...sealed, paymentCardData: 'A'.repeat(98_308) })).toEqual(['too-large']);
     expect(refusalOf({ ...sealed, generalCardData: 'A'.repeat(87_388) })).toEqual(['too-large']);
   });
 });
 
-describe('what two blobs say together', () => {
+describe('the combination of two blobs', () => {
   const opened = (general: Uint8Array, plaintext: Uint8Array) => sealMadeUp(x25519, { general, plaintext });
-  test('is refused when the sealed digest is missing, of another blob, too short, or there twice with two values', () => {
+  test('is refused if the sealed digest is missing, of another blob, too short, or present twice with two values', () => {
     const other = digestOf(Buffer.from('9F0100', 'hex'));
     const short = { tag: READER_TAGS.generalDigest, value: DIGEST.value.subarray(0, 31) };
     expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2])))).toEqual(['digest']);
@@ -278,7 +278,7 @@ describe('what two blobs say together', () => {
     expect(refusalOf(opened(GENERAL, encodeTlv([TRACK2, DIGEST, other])))).toEqual(['tlv']);
   });
 
-  test('is refused when the open blob was exchanged after sealing', () => {
+  test('is refused if the open blob was exchanged after sealing', () => {
     const sealed = createCardDataSealer(x25519).seal(visaTap(), BINDING);
     const cheaper = createCardDataSealer(x25519).seal(
       new Map([...visaTap(), [0x9f02, Buffer.from('000000000001', 'hex')]]),
@@ -287,7 +287,7 @@ describe('what two blobs say together', () => {
     expect(refusalOf({ ...sealed, generalCardData: cheaper.generalCardData })).toEqual(['digest']);
   });
 
-  test('is refused when a tag stands in both with two values, nested or not, first or later', () => {
+  test('is refused if a tag is in both with two values, nested or not, first or later', () => {
     const amount = (hex: string) => ({ tag: 0x9f02, value: Buffer.from(hex, 'hex') });
     const [ten, one] = [amount('000000001000'), amount('000000000001')];
     for (const [general, payment] of [
@@ -301,14 +301,14 @@ describe('what two blobs say together', () => {
     }
   });
 
-  test('is taken when a tag stands in both with one value, and when templates differ in what only one of them has', () => {
+  test('is accepted if a tag is in both with one value, and if templates differ in a tag that only one of them has', () => {
     const ten = { tag: 0x9f02, value: Buffer.from('000000001000', 'hex') };
     const open = encodeTlv([{ tag: 0x77, children: [ten] }]);
     const plaintext = encodeTlv([{ tag: 0x77, children: [ten, TRACK2] }, digestOf(open)]);
     expect(createCardDataOpener({ keys: ring }).open(opened(open, plaintext)).payment.has(0x57)).toBe(true);
   });
 
-  test('is refused when either is no TLV', () => {
+  test('is refused if either is not TLV', () => {
     const broken = Buffer.from('5A8480000000', 'hex');
     expect(refusalOf(opened(broken, encodeTlv([TRACK2, digestOf(broken)])))).toEqual(['tlv']);
     expect(refusalOf(opened(GENERAL, broken))).toEqual(['tlv']);
@@ -322,17 +322,17 @@ describe('bare TLV', () => {
     paymentCardData: Buffer.from(encodeTlv([TRACK2])).toString('base64'),
   };
 
-  test('is refused unless the opener was made to take it', () => {
+  test('is refused unless the opener was configured to accept it', () => {
     expect(refusalOf(bare)).toEqual(['not-compact-jwe']);
   });
 
-  test('opens where it is allowed, and sealed blobs still do', () => {
+  test('opens if it is allowed, and sealed blobs still do', () => {
     const opener = createCardDataOpener({ keys: ring, allowBare: true });
     expect(opener.open(bare).payment.has(0x57)).toBe(true);
     expect(opener.open(createCardDataSealer(x25519).seal(visaTap(), BINDING)).payment.has(0x57)).toBe(true);
   });
 
-  test('is held to the digest it carries, and to equal tags', () => {
+  test('must match its digest, and equal tags must match', () => {
     const withWrongDigest = encodeTlv([TRACK2, { ...DIGEST, value: Buffer.alloc(32) }]);
     const withOtherAmount = encodeTlv([TRACK2, { tag: 0x9f02, value: Buffer.alloc(6) }]);
     const submit = (payment: Uint8Array) =>
@@ -341,13 +341,13 @@ describe('bare TLV', () => {
     expect(submit(withOtherAmount)).toEqual(['tags-differ']);
   });
 
-  test('does not excuse a JWE from its digest', () => {
+  test('does not exempt a JWE from its digest', () => {
     const sealed = sealMadeUp(x25519, { general: GENERAL, plaintext: encodeTlv([TRACK2]) });
     expect(refusalOf(sealed, { allowBare: true })).toEqual(['digest']);
   });
 });
 
-describe('anything at all', () => {
+describe('any input', () => {
   const text = fc.oneof(
     anyText(400),
     fc.base64String({ maxLength: 400 }),
@@ -358,7 +358,7 @@ describe('anything at all', () => {
       .map((compact) => Buffer.from(compact).toString('base64')),
   );
 
-  test.each([false, true])('as blobs is opened or refused with the one error (bare TLV allowed: %s)', (allowBare) => {
+  test.each([false, true])('as blobs is opened or refused with one error (bare TLV allowed: %s)', (allowBare) => {
     const opener = createCardDataOpener({ keys: ring, allowBare });
     fc.assert(
       fc.property(text, text, anyText(), (generalCardData, paymentCardData, named) => {
@@ -373,7 +373,7 @@ describe('anything at all', () => {
     );
   });
 
-  test('as a header over a sealed blob is refused with the one error', () => {
+  test('as a header over a sealed blob is refused with one error', () => {
     const names = fc.constantFrom('alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'zip', 'crit', '__proto__', 'typ');
     fc.assert(
       fc.property(fc.dictionary(names, fc.jsonValue(), { minKeys: 1, maxKeys: 4 }), (header) => {

@@ -41,7 +41,7 @@ describe('the secret of a proximity session', () => {
     opener = new JweOpener(ring, Date.now, agreements);
   });
 
-  test('is agreed on once, whatever the references', () => {
+  test('is agreed on once for all references', () => {
     const taps = Array.from({ length: 5 }, (_, tap) => `order-${tap}`).map((reference) => ({
       reference,
       compact: compactOf(session, reference),
@@ -96,7 +96,7 @@ describe('the secret of a proximity session', () => {
         delete epk.x;
       },
     ],
-  ])('does not excuse an ephemeral key %s, known or not', (_, change) => {
+  ])('does not make an ephemeral key %s acceptable, known or not', (_, change) => {
     const compact = compactOf(session);
     const changed = withHeader(compact, ({ epk }) => change(epk));
     expect(refusalOf(opener, changed)).toBe('ephemeral-key');

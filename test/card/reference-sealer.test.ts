@@ -23,12 +23,12 @@ describe.each(['X25519', 'P-256'] as const)('the reference sealer with a %s key'
     for (const [tag, value] of tap) {
       expect(Buffer.from((general.value(tag) ?? payment.value(tag))!), tag.toString(16)).toEqual(Buffer.from(value));
     }
-    // Track 2 is in the sealed blob alone.
+    // Track 2 is only in the sealed blob.
     expect(general.value(0x57)).toBeUndefined();
     expect(payment.value(0x57)).toBeDefined();
   });
 
-  test('takes values of any length, and references of any text', async () => {
+  test('accepts values of any length, and references of any text', async () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
     await fc.assert(
       fc.asyncProperty(
@@ -75,7 +75,9 @@ const file = new URL('../vectors/card-data/sealed-taps.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: SealedSample[] };
 
 describe('the sealed samples for kernel teams', () => {
-  test.each(cases)('$name: an independent JWE library opens it, and finds what was read', async (sample) => {
+  test.each(
+    cases,
+  )('$name: an independent JWE library opens it, and finds the values that were read', async (sample) => {
     const key = await importJWK(sample.privateKey as never, 'ECDH-ES');
     const compact = Buffer.from(sample.paymentCardData, 'base64').toString();
     const { plaintext, protectedHeader } = await compactDecrypt(compact, key);

@@ -27,7 +27,7 @@ const CARD = { pan: '4111111111111111', expiry: '3012', original: {} };
 const rotate = (purpose: KeyPurpose, nowMs = Date.now()) => rotateKeys(path, purpose, { nowMs, retireAfterMs: DAY_MS });
 
 describe('a rotation', () => {
-  test.each(KEY_PURPOSES)('of %s changes the keys of that purpose alone', async (purpose) => {
+  test.each(KEY_PURPOSES)('of %s changes only the keys of that purpose', async (purpose) => {
     const before = JSON.parse(readFileSync(path, 'utf8'));
     await rotate(purpose);
     const after = JSON.parse(readFileSync(path, 'utf8'));
@@ -38,7 +38,7 @@ describe('a rotation', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('of card-data gives the old keys an end and leaves an earlier end as it is', async () => {
+  test('of card-data gives the old keys an end and does not change an earlier end', async () => {
     const startedAtMs = Date.now();
     const first = await rotate('card-data', startedAtMs);
     const second = await rotate('card-data', startedAtMs + 1_000);
@@ -51,7 +51,7 @@ describe('a rotation', () => {
     expect(third).toMatchObject({ kept: second.added, dropped: second.kept });
   });
 
-  test('of pan-sealing keeps what the old key sealed readable', async () => {
+  test('of pan-sealing keeps cards readable that were sealed with the old key', async () => {
     const sealed = createCardVault(await readKeyRing(path)).seal(TRANSACTION, CARD);
     await rotate('pan-sealing');
     const vault = createCardVault(await readKeyRing(path));
@@ -59,7 +59,7 @@ describe('a rotation', () => {
     expect(vault.seal(TRANSACTION, CARD).subarray(0, 16)).not.toEqual(sealed.subarray(0, 16));
   });
 
-  test('is refused beside another one, and when the file is full; the file stays as it was', async () => {
+  test('is refused during another one, and if the file is full; the file is unchanged', async () => {
     writeFileSync(`${path}.lock`, '');
     await expect(rotate('pan-hash')).rejects.toThrow(StartError);
     rmSync(`${path}.lock`);
@@ -67,12 +67,12 @@ describe('a rotation', () => {
     const full = readFileSync(path, 'utf8');
     await expect(rotate('pan-hash')).rejects.toThrow(/is full/);
     expect(readFileSync(path, 'utf8')).toBe(full);
-    await rotate('blob-hmac'); // no lock was left behind
+    await rotate('blob-hmac'); // no lock was left
   });
 });
 
 describe('a live ring', () => {
-  test('seals with the new key after a rotation, and opens what the old one sealed', async () => {
+  test('seals with the new key after a rotation, and opens what was sealed with the old one', async () => {
     const ring = await openLiveKeyRing(path, () => {});
     const vault = createCardVault(ring);
     const sealed = vault.seal(TRANSACTION, CARD);
@@ -82,7 +82,7 @@ describe('a live ring', () => {
     ring.close();
   });
 
-  test('opens at once what another process sealed with a key that is newer than its own', async () => {
+  test('immediately opens what another process sealed with a newer key', async () => {
     const ring = await openLiveKeyRing(path, () => {});
     await rotate('pan-sealing');
     const other = createCardVault(await readKeyRing(path));
@@ -90,7 +90,7 @@ describe('a live ring', () => {
     ring.close();
   });
 
-  test('verifies at once what another process signed with a key that is newer than its own', async () => {
+  test('immediately verifies what another process signed with a newer key', async () => {
     const ring = await openLiveKeyRing(path, () => {});
     const [before] = ring.tokenSigning;
     const { added } = await rotate('token-signing');
@@ -99,7 +99,7 @@ describe('a live ring', () => {
     ring.close();
   });
 
-  test('keeps its keys when the file is broken, and says so', async () => {
+  test('keeps its keys if the file is invalid, and reports it', async () => {
     const errors: unknown[] = [];
     const ring = await openLiveKeyRing(path, (error) => errors.push(error));
     const { id } = ring.panHash.current;
@@ -126,7 +126,7 @@ describe('tapwire keys rotate', () => {
     [['--purpose', 'everything']],
     [[]],
     [['--purpose', 'card-data', '--retire-after-days', 'x']],
-  ])('%j is refused in a sentence', async (args) => {
+  ])('%j is refused with a sentence', async (args) => {
     expect(await run(...args)).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(/^tapwire: --/) });
   });
 });

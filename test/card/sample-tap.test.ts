@@ -16,14 +16,14 @@ describe.each(Object.keys(SAMPLE_CARDS) as SampleCardName[])('a tap of the sampl
     expect(decideOnline(index)).toBe('goOnline');
   });
 
-  test('says its amount, currency and time', () => {
+  test('contains its amount, currency and time', () => {
     expect(index.hex(0x9f02)).toBe('000000001234');
     expect(index.hex(0x5f2a)).toBe('0710');
     expect(index.hex(0x9a)).toBe('260301');
     expect(index.hex(0x9f21)).toBe('102030');
   });
 
-  test('is another tap each time', () => {
+  test('differs each time', () => {
     const again = sampleTap({ ...TAP, card });
     expect(Buffer.from(again.get(0x9f26)!)).not.toEqual(Buffer.from(index.value(0x9f26)!));
   });

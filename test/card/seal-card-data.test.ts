@@ -11,7 +11,7 @@ import { BINDING, digestOf, freshKeyRing, publicKeyOf, visaTap } from '../suppor
 const ring = await freshKeyRing();
 const opener = createCardDataOpener({ keys: ring });
 
-/** References and devices as strangers choose them, and TLV of any content. */
+/** References and devices as untrusted clients choose them, and TLV of any content. */
 const bindings = fc
   .record({
     deviceInstallationId: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 64 }),
@@ -24,7 +24,7 @@ describe.each(['X25519', 'P-256'] as const)('with a %s key, the package jose', (
   const recipient = publicKeyOf(ring, curve);
   const sealer = createCardDataSealer(recipient);
 
-  test('opens what we seal', async () => {
+  test('opens what the reference sealer seals', async () => {
     const privateKey = createPrivateKey(
       ring.cardDataKey(recipient.kid)!.privateKey.export({ type: 'pkcs8', format: 'pem' }),
     );
@@ -44,7 +44,7 @@ describe.each(['X25519', 'P-256'] as const)('with a %s key, the package jose', (
     );
   });
 
-  test('seals what we open', async () => {
+  test('seals what the gateway opens', async () => {
     const publicKey = await importJWK(recipient);
     await fc.assert(
       fc.asyncProperty(bindings, values, async (binding, value) => {
@@ -78,7 +78,7 @@ describe('a reader', () => {
     return JSON.parse(Buffer.from(header!, 'base64url').toString()).epk.x;
   };
 
-  test('takes a new ephemeral key for each tap, unless it keeps one for its session', () => {
+  test('uses a new ephemeral key for each tap, unless it keeps one for its session', () => {
     const each = createCardDataSealer(recipient);
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
     expect(epkOf(each.seal(visaTap(), BINDING))).not.toBe(epkOf(each.seal(visaTap(), BINDING)));

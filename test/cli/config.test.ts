@@ -15,7 +15,7 @@ describe('tapwire config', () => {
   };
   const table = effectiveTable(readConfig(secrets), secrets);
 
-  test('shows every setting, its value and where that comes from', () => {
+  test('shows every setting, its value and its source', () => {
     const rows = table.split('\n').map((line) => line.split(/ {2,}/));
     expect(rows.slice(1).map(([name]) => name)).toEqual(settings().map(({ name }) => name));
     expect(rows).toContainEqual(['PORT', '8080', 'default']);
@@ -37,22 +37,22 @@ describe('a secret', () => {
     return path;
   };
 
-  test.each(SECRETS)('%s can be given as a file, which an editor may have ended with a line', (name) => {
+  test.each(SECRETS)('%s can be given as a file, which may end with a newline', (name) => {
     expect(settings().map((setting) => setting.name)).toContain(`${name}_FILE`);
     for (const end of ['', '\n', '\r\n']) {
-      const config = readConfig({ [`${name}_FILE`]: fileOf(`an open secret of ours${end}`) });
-      expect(config[name]).toBe('an open secret of ours');
+      const config = readConfig({ [`${name}_FILE`]: fileOf(`an open secret for tests${end}`) });
+      expect(config[name]).toBe('an open secret for tests');
     }
   });
 
-  test('that came from a file is not shown, and its source is', () => {
+  test('from a file is not shown, but its source is', () => {
     const variables = { METRICS_TOKEN_FILE: fileOf('a scraper shows this one') };
     const table = effectiveTable(readConfig(variables), variables);
     expect(table).toMatch(/^METRICS_TOKEN +\[withheld\] +file$/m);
     expect(table).not.toContain('a scraper');
   });
 
-  test('that is given both ways, or whose file is of no use, is refused without being told', () => {
+  test('that is given both ways, or whose file is unusable, is refused without being shown', () => {
     const missing = join(folder, 'missing');
     const both = { METRICS_TOKEN: 'one of two tokens', METRICS_TOKEN_FILE: fileOf('the other of two') };
     expect(captured(() => readConfig({ ...both, DATABASE_URL_FILE: missing })).reason).toBe(
@@ -69,7 +69,7 @@ describe('a secret', () => {
   });
 });
 
-test('every setting says what it is', () => {
+test('every setting has a description', () => {
   const silent = settings().filter(({ description }) => description.length < 4);
   expect(silent).toEqual([]);
 });
@@ -78,13 +78,13 @@ test('.env.example has every setting with its default value (tapwire config --ex
   expect(readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').trimEnd()).toBe(exampleOf(settings()));
 });
 
-test('.env.example is a configuration that starts, once its lines are no comments', () => {
+test('.env.example is a configuration that starts, once its lines are uncommented', () => {
   const lines = exampleOf(settings()).matchAll(/^#([A-Z_]+)=(.+)$/gm);
   const variables = Object.fromEntries([...lines].map(([, name, value]) => [name, value]));
   expect(readConfig(variables)).toEqual(readConfig({}));
 });
 
-test('everything that is wrong with a configuration is told at once, without the values', () => {
+test('all faults of a configuration are reported together, without the values', () => {
   const wrong = { PORT: '70000', TAPWIRE_ENV: 'staging', PIN_SECONDS: 'soon', METRICS_TOKEN: 'short' };
   const error = captured(() => readConfig(wrong));
   for (const name of Object.keys(wrong)) expect(error.reason).toContain(name);

@@ -5,7 +5,7 @@ import { EventFeed } from '../../src/cli/event-feed.ts';
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** A feed whose gateway refuses each look. */
+/** A feed whose gateway refuses each request. */
 function refusedWith(status: number): EventFeed {
   const problem: Problem = {
     type: '/docs/errors#101',
@@ -22,13 +22,13 @@ function refusedWith(status: number): EventFeed {
   return new EventFeed('https://tap.example', 'tw_test_key');
 }
 
-test.each([401, 403])('a refusal %i, which stays, ends whoever follows the events, with its reason', async (status) => {
+test.each([401, 403])('a permanent refusal %i ends following, with its reason', async (status) => {
   await expect(refusedWith(status).look()).rejects.toMatchObject({
     code: 'BAD_CONFIG',
     reason: `https://tap.example answers ${status}: Not now.`,
   });
 });
 
-test.each([429, 503])('a refusal %i, which passes, is for the next look', async (status) => {
+test.each([429, 503])('a temporary refusal %i is retried', async (status) => {
   await expect(refusedWith(status).look()).rejects.toBeInstanceOf(ProblemError);
 });

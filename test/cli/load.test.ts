@@ -17,7 +17,7 @@ import { runHere } from '../support/run-here.ts';
 const folder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Nobody listens there. */
+/** No server listens there. */
 const NOWHERE = 'http://127.0.0.1:9';
 const merchant = { id: '1', name: 'Shop', mcc: '5411', xTid: 'T1', user: 'till' };
 const issuer = {
@@ -82,33 +82,33 @@ describe('tapwire load', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  test('says when nobody answers, with exit code 2', async () => {
+  test('reports that there is no response, with exit code 2', async () => {
     const { exitCode, stderr } = await load('--duration', '1s');
     expect(exitCode).toBe(2);
     expect(stderr).toContain(`No response from ${NOWHERE}. Check that the gateway is running`);
   });
 
   test.each([
-    ['says that it is prod', { servers: [{ variables: { env: { default: 'prod' } } }] }, 'says it is prod'],
+    ['reports that it is prod', { servers: [{ variables: { env: { default: 'prod' } } }] }, 'says it is prod'],
     ['does not say what it is', {}, 'does not say which environment it is'],
-  ])('does not load a gateway that %s, unless told twice', async (_what, description, why) => {
+  ])('does not load a gateway that %s, unless confirmed twice', async (_what, description, why) => {
     const { server, url, asked } = await gatewayThatSays(description);
     const refused = await load('--against', url);
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain(`${url} ${why}. To load it nevertheless, add --against-prod --yes-really`);
     expect(asked).toEqual(['/openapi.json']);
     const told = await load('--against', url, '--against-prod', '--yes-really');
-    expect(told.stderr).toContain('publishes no card data key'); // it went on, and found that this is no gateway
+    expect(told.stderr).toContain('publishes no card data key'); // it continued, and found that this is not a gateway
     server.close();
   });
 
-  test('tells what it takes', async () => {
+  test('lists its options', async () => {
     const { exitCode, stdout } = await load('--help');
     expect(exitCode).toBe(0);
     expect(stdout).toContain('--fail-if');
   });
 
-  test('takes books and processes for those of the profile’s gateway alone', () => {
+  test('accepts books and processes only for the profile’s gateway', () => {
     expect(optionsOf().profile).toMatchObject({ books, processes: { it: 1 } });
     const other = optionsOf('--against', 'https://other.example/');
     expect(other.plan.url).toBe('https://other.example');
@@ -124,20 +124,20 @@ describe('tapwire load', () => {
     expect(told.profile.books).toMatchObject({ ledgerUrl: 'http://l/ledger', databaseUrl: 'postgres://y' });
   });
 
-  test('loads a production only when told twice', () => {
+  test('loads a production gateway only if confirmed twice', () => {
     const isAllowed = (...words: string[]) => optionsOf(...words).isProdAllowed;
     expect([isAllowed(), isAllowed('--against-prod'), isAllowed('--yes-really')]).toEqual([false, false, false]);
     expect(isAllowed('--against-prod', '--yes-really')).toBe(true);
   });
 
-  test('leaves links out of its own mix where there is no API key to make them with', () => {
+  test('leaves links out of its default mix if there is no API key to create them with', () => {
     expect(optionsOf().plan.mix).not.toHaveProperty('link');
     expect(optionsOf().plan.mix).toHaveProperty('approve');
   });
 });
 
-describe('what it prints', () => {
-  test('is a line of the rate, the latencies, the errors and what is under way', () => {
+describe('its output', () => {
+  test('is a line with the rate, the latencies, the errors and the calls in progress', () => {
     const slice = { ...emptySlice(), due: 4_000, answered: 3_996, inFlight: 7 };
     const seen = { second: 11, seconds: 2, slice, total: emptySlice() };
     const line = progressLine(seen, { seconds: 60 });
@@ -145,7 +145,7 @@ describe('what it prints', () => {
     expect(progressLine({ ...seen, second: 60 }, { seconds: 60 })).toContain('waiting for responses');
   });
 
-  test('ends with a table of the scenarios, what was lost, and what the books say', () => {
+  test('ends with a table of the scenarios, the lost calls, and the result of the books', () => {
     const text = describeResult(resultWith({ lost: 2, reasons: { ECONNRESET: 2 } }));
     expect(text).toMatch(/approve {3}1000 {6}5.00 ms .* 1000 Approved/);
     expect(text).toContain('sent 1000   answered 1000   lost 2   100 per second');
@@ -153,9 +153,11 @@ describe('what it prints', () => {
     expect(text).toContain('ledger: ok, 1000 approvals compared');
   });
 
-  test('says it when money was lost, when there was no ledger, and when the generator was the limit', () => {
-    const ledger = { ok: false, description: '1 violation', violations: ['I1 7: stands at the switch'], checks: [] };
-    expect(describeResult(resultWith({ ledger }))).toContain('ledger: NOT OK, 1 violation\nI1 7: stands at the switch');
+  test('states when money was lost, when there was no ledger, and when the generator was the limit', () => {
+    const ledger = { ok: false, description: '1 violation', violations: ['I1 7: is booked at the switch'], checks: [] };
+    expect(describeResult(resultWith({ ledger }))).toContain(
+      'ledger: NOT OK, 1 violation\nI1 7: is booked at the switch',
+    );
     expect(
       describeResult(resultWith({ ledger: { ...ledger, ok: null, description: 'there was no ledger' } })),
     ).toContain('ledger: there was no ledger');
@@ -180,7 +182,7 @@ describe('tapwire load compare', () => {
   };
   const good = fileOf('good.json', resultWith());
 
-  test('ends with 0 when nothing is worse, and with 1 when something is', async () => {
+  test('ends with 0 if nothing is worse, and with 1 if something is', async () => {
     expect(await load('compare', good, good)).toMatchObject({ exitCode: 0, stderr: '' });
     const slow = fileOf('slow.json', resultWith({ p99Ms: 40 }));
     const { exitCode, stdout } = await load('compare', good, slow);
@@ -190,7 +192,7 @@ describe('tapwire load compare', () => {
     expect(await load('compare', good, slow, '--tolerance', '150%')).toMatchObject({ exitCode: 0 });
   });
 
-  test('ends with 1 when money was lost, however fast', async () => {
+  test('ends with 1 if money was lost, at any speed', async () => {
     const ledger = { ok: false, description: '1 violation', violations: [], checks: [] };
     const wrong = fileOf('wrong.json', resultWith({ ledger }));
     const { exitCode, stdout } = await load('compare', good, wrong);
@@ -200,9 +202,9 @@ describe('tapwire load compare', () => {
 
   test.each([
     ['a missing file', [good, join(folder, 'none.json')], 'ENOENT'],
-    ['what is no JSON', [good, fileOf('text.json', 'x')], 'is not valid JSON'],
+    ['a file that is not JSON', [good, fileOf('text.json', 'x')], 'is not valid JSON'],
     [
-      'what is no result',
+      'a file that is not a result',
       [good, fileOf('other.json', { sent: 'all' })],
       'is not a result of tapwire load --json: sent',
     ],

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
-// Each command is a process of its own, on a machine that may be busy with all of them at once.
+// Each command runs in its own process, on a machine that may be busy with all of them at once.
 vi.setConfig({ testTimeout: 30_000 });
 
 let cwd: string;
@@ -16,7 +16,7 @@ afterEach(() => rmSync(cwd, { recursive: true }));
 const processor = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
   TapwireProcess.run(['processor', ...args], { cwd, environment });
 
-test('a new processor says what comes next, and passes the suite as it is', async () => {
+test('a new processor prints the next steps, and passes the unchanged suite', async () => {
   const made = await processor(['new', 'north-bank', '--dir', 'plug-ins']);
   expect(made.exitCode).toBe(0);
   expect(made.stdout).toContain('processor verify plug-ins/north-bank');
@@ -29,7 +29,7 @@ test('a new processor says what comes next, and passes the suite as it is', asyn
 });
 
 describe('verify', () => {
-  test('exits with 1 when a check fails, and says which and why', async () => {
+  test('exits with 1 if a check fails, and states which and why', async () => {
     await processor(['new', 'north-bank', '--dir', '.']);
     const profile = join(cwd, 'north-bank', 'profile.ts');
     writeFileSync(profile, readFileSync(profile, 'utf8').replace("'amount', 'stan', 'rrn'", "'amount', 'rrn'"));
@@ -39,7 +39,7 @@ describe('verify', () => {
     expect(stdout).toMatch(/1 FAILED\n$/);
   });
 
-  test('takes the name of a folder of processors/, and gives JSON to programs', async () => {
+  test('accepts the name of a folder of processors/, and prints JSON for programs', async () => {
     const { exitCode, stdout } = await processor(['verify', 'type-2', '--json']);
     expect(exitCode).toBe(0);
     const { type, results } = JSON.parse(stdout);
@@ -57,7 +57,7 @@ describe('verify', () => {
 });
 
 describe('list', () => {
-  test('tells the types there are and where they come from', async () => {
+  test('lists the known types and their sources', async () => {
     await processor(['new', 'north-bank', '--dir', '.']);
     const { exitCode, stdout } = await processor(['list'], { PROCESSORS: 'north-bank' });
     expect(exitCode).toBe(0);
@@ -65,7 +65,7 @@ describe('list', () => {
     expect(stdout).toMatch(/^north-bank +NorthBank +north-bank\/index\.ts$/m);
   });
 
-  test('shows the sound ones all the same when others are broken or clash, and exits with 1', async () => {
+  test('shows the valid ones even if others are broken or clash, and exits with 1', async () => {
     writeFileSync(join(cwd, 'broken.ts'), 'throw new Error("no luck");');
     const { exitCode, stdout, stderr } = await processor(['list'], { PROCESSORS: 'broken.ts, @none/such' });
     expect(exitCode).toBe(1);
@@ -75,7 +75,7 @@ describe('list', () => {
   });
 });
 
-test('a name that is no type is refused, and a folder that is there is left alone', async () => {
+test('a name that is not a type is refused, and an existing folder is not changed', async () => {
   const bad = await processor(['new', 'North Bank', '--dir', '.']);
   expect(bad).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('lower case letters') });
   await processor(['new', 'north', '--dir', '.']);
@@ -83,7 +83,7 @@ test('a name that is no type is refused, and a folder that is there is left alon
   expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already exists') });
 });
 
-test('without a command it tells which there are; one that is none exits with 2', async () => {
+test('without a subcommand it lists the subcommands; an unknown one exits with 2', async () => {
   expect(await processor([])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('verify') });
   expect(await processor(['toString'])).toMatchObject({
     exitCode: 2,

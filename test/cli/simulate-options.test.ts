@@ -31,13 +31,13 @@ test('any mix of types is started, each on its port', () => {
   ]);
 });
 
-test('without words it is one type 1 switch, without faults, on this machine alone', () => {
+test('without arguments it is one type 1 switch, without faults, on this machine alone', () => {
   const options = read();
   expect(options.processors).toMatchObject([{ processor: { type: 'type-1' }, port: 9101 }]);
   expect(options).toMatchObject({ host: '127.0.0.1', ledgerPort: 0, faults: {} });
 });
 
-test('a switch has good manners unless it is told otherwise', () => {
+test('a switch follows the protocol unless configured otherwise', () => {
   expect(read().manners).toBe('good');
   expect(read('--manners', 'none', '--seed', '7')).toMatchObject({ manners: 'none', seed: 7 });
   expect(() => read('--manners', 'bad')).toThrow('bad: expected good, poor, none');
@@ -61,7 +61,7 @@ test('latency, seed, host, ledger and deadline are taken as given', () => {
   expect(read('--deadline', '1500ms').processors[0]).toMatchObject({ deadlineMs: 1_500 });
 });
 
-test('keys are changed as often as is said, under a transport key of the type', () => {
+test('keys are changed at the given interval, under a transport key of the type', () => {
   const config = file(JSON.stringify({ macKeys: [{ number: 7, keyId: 'm' }] }));
   const { changeKeysEveryMs, processors } = read(
     'type-1=0',
@@ -80,13 +80,13 @@ test('keys are changed as often as is said, under a transport key of the type', 
   expect(() => read('type-2=0', '--change-keys', 'often')).toThrow(/--change-keys often: expected 30s or 1500ms/);
 });
 
-test('a configuration from a file is laid over the example of its type', () => {
+test('a configuration from a file overrides the example of its type', () => {
   const path = file('{ "iccForm": "xml", "macKeys": [{ "number": 7, "keyId": "north-mac" }] }');
   const [simulated] = read('type-1=0', '--config', `type-1=${path}`).processors;
   expect(simulated?.config).toMatchObject({ iccForm: 'xml', acquirerId: '50001', macKeys: [{ keyId: 'north-mac' }] });
 });
 
-describe('what is wrong is named', () => {
+describe('a fault is named', () => {
   test.each([
     [['type-9=9101'], 'type-9=9101: expected TYPE=PORT with one of type-1, type-2'],
     [['type-1'], 'type-1: expected TYPE=PORT'],
@@ -105,7 +105,7 @@ describe('what is wrong is named', () => {
     expect(() => read(...words)).toThrow(reason);
   });
 
-  test('a file that is no JSON, or no configuration of its type', () => {
+  test('a file that is not JSON, or not a configuration of its type', () => {
     expect(() => read('--config', `type-1=${file('{')}`)).toThrow('JSON');
     expect(() => read('--config', `type-1=${file('{ "iccForm": "yaml" }')}`)).toThrow('iccForm');
   });

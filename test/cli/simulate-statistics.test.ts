@@ -12,7 +12,7 @@ const IDLE = {
   network: 0,
 };
 
-/** Keeps what a person would see: the cursor goes up (F) and lines are erased (J) as asked. */
+/** Emulates a terminal: the cursor moves up (F) and lines are erased (J) as requested. */
 class Screen {
   readonly isTTY: boolean;
   readonly columns = 60;
@@ -40,14 +40,14 @@ class Screen {
   }
 }
 
-test('a line tells the rate since the last one and the sums since the start', () => {
+test('a line shows the rate since the last one and the sums since the start', () => {
   const now = { ...IDLE, requests: 250, approved: 200, declined: 30, reversals: 15, refused: 5, lines: 2 };
   expect(statisticsLines([now], [{ ...IDLE, requests: 50 }], 2)).toEqual([
-    'type-1  2 lines  100/s  200 approved  30 declined  15 reversals  5 refused',
+    'type-1  2 connections  100/s  200 approved  30 declined  15 reversals  5 refused',
   ]);
 });
 
-test('on a terminal the lines are renewed in their place each second, and stay at the end', () => {
+test('on a terminal the lines are updated in place each second, and remain at the end', () => {
   vi.useFakeTimers();
   const screen = new Screen(true);
   const statistics = new Statistics(screen);
@@ -66,7 +66,7 @@ test('on a terminal the lines are renewed in their place each second, and stay a
   vi.useRealTimers();
 });
 
-test('elsewhere a line is added every ten seconds, and only when there is something new', () => {
+test('elsewhere a line is added every ten seconds, and only if something changed', () => {
   vi.useFakeTimers();
   const file = new Screen(false);
   const statistics = new Statistics(file);

@@ -9,10 +9,10 @@ import { RawLine } from '../simulator/raw-line.ts';
 import { Acquirer } from '../simulator/support.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
-// Each command is a process of its own, on a machine that may be busy with all of them at once.
+// Each command runs in its own process, on a machine that may be busy with all of them at once.
 vi.setConfig({ testTimeout: 30_000 });
 
-/** The command with its switches up: their ports in the order of the words. */
+/** The command with its switches ready: their ports in the order of the arguments. */
 async function simulate(...words: string[]) {
   const simulated = new TapwireProcess(['simulate', ...words]);
   const [, ledger] = await simulated.printed(/ledger: (\S+)\n/);
@@ -27,7 +27,7 @@ function acquirerOf(processor: Processor, port: number, macKeys?: MacKeys): Acqu
   return acquirer;
 }
 
-/** The key as the command printed it, in an HSM of the acquirer's own. */
+/** The printed key, in an HSM of the acquirer. */
 function printedKey(output: string, keyId: string): MacKeys {
   const [, hex = ''] = new RegExp(`key ${keyId} \\(mac,[^)]*\\): ([0-9A-F]{32})\n`).exec(output) ?? [];
   const bytes = new Secret<Uint8Array>(Buffer.from(hex, 'hex'));
@@ -36,7 +36,7 @@ function printedKey(output: string, keyId: string): MacKeys {
 }
 
 describe('tapwire simulate', () => {
-  test('answers for two types at once with the keys it printed, keeps one ledger, and stops cleanly when asked', async () => {
+  test('answers for two types at once with the printed keys, keeps one ledger, and stops cleanly on request', async () => {
     const { simulated, ports, ledger } = await simulate('type-1=0', 'type-2=0');
     const one = await acquirerOf(type1, ports[0]!).tap(10_00);
     const keys = printedKey(simulated.output, 'type-2-mac');
@@ -73,13 +73,13 @@ describe('tapwire simulate', () => {
     expect(logged).not.toContain('4111111111111111');
   });
 
-  test('lets go wrong what its flags say', async () => {
+  test('causes the faults of its flags', async () => {
     const { ports } = await simulate('type-1=0', '--decline', '100%');
     const { outcome } = await acquirerOf(type1, ports[0]!).tap(10_00);
     expect(outcome).toMatchObject({ kind: 'declined', responseCode: '05' });
   });
 
-  test('refuses to start on a port that is taken, and says so', async () => {
+  test('refuses to start on a port in use, and reports it', async () => {
     const { ports } = await simulate('type-1=0');
     const { exitCode, stderr } = await TapwireProcess.run(['simulate', `type-1=${ports[0]}`]);
     expect(exitCode).toBe(1);

@@ -13,7 +13,7 @@ async function open(options: { from?: string[]; maxConnections?: number; tls?: S
   return { watched, server, port };
 }
 
-describe('a switch that connects to us', () => {
+describe('a switch that connects to the gateway', () => {
   test('is sent requests on its connection', async () => {
     const { watched, port } = await open({ from: ['127.0.0.1'] });
     expect(watched.pool.availability).toBe('down');
@@ -23,7 +23,7 @@ describe('a switch that connects to us', () => {
     expect(await watched.ask('1', 'hello')).toMatchObject({ kind: 'answered', response: { text: 'hello' } });
   });
 
-  test('is not dialled when it has gone, and is forgotten', async () => {
+  test('is not connected to after it has left, and is removed', async () => {
     const { watched, port } = await open();
     const socket = net.connect(port, '127.0.0.1');
     await watched.untilReady();
@@ -34,7 +34,7 @@ describe('a switch that connects to us', () => {
     expect(watched.pool.stats).toMatchObject({ down: 0, connecting: 0, reconnects: 0 });
   });
 
-  test('is turned away when it comes from elsewhere', async () => {
+  test('is refused if it connects from elsewhere', async () => {
     const { watched, port } = await open({ from: ['192.0.2.1'] });
     const socket = net.connect(port, '127.0.0.1');
     socket.on('error', () => {});
@@ -42,7 +42,7 @@ describe('a switch that connects to us', () => {
     expect(watched.pool.stats).toMatchObject({ ready: 0, connecting: 0 });
   });
 
-  test('has no more connections than it may', async () => {
+  test('has at most its allowed number of connections', async () => {
     const { watched, port } = await open({ maxConnections: 1 });
     const first = net.connect(port, '127.0.0.1');
     await watched.untilReady();
@@ -53,7 +53,7 @@ describe('a switch that connects to us', () => {
     first.destroy();
   });
 
-  test.each([['over TCP'], ['over TLS']])('is reset %s when what it was asked is given up', async (over) => {
+  test.each([['over TCP'], ['over TLS']])('is reset %s when its request is given up', async (over) => {
     const identity = createIdentity('gateway');
     const isTls = over === 'over TLS';
     const { watched, port } = await open(isTls ? { tls: { cert: identity.cert, key: identity.key } } : {});
@@ -69,7 +69,7 @@ describe('a switch that connects to us', () => {
     expect(await ended).toMatchObject({ code: 'ECONNRESET' });
   });
 
-  test('stays when others cannot be accepted, since the process has no room for more of them', async () => {
+  test('remains connected if others cannot be accepted because the process has no room for them', async () => {
     const { watched, server, port } = await open();
     const toy = new ToySwitch();
     toy.adopt(net.connect(port, '127.0.0.1'));
@@ -80,7 +80,7 @@ describe('a switch that connects to us', () => {
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
   });
 
-  test('finds nobody listening once the pool is closed', async () => {
+  test('finds no listener after the pool is closed', async () => {
     const { watched, port } = await open();
     const socket = net.connect(port, '127.0.0.1');
     await watched.untilReady();
@@ -89,7 +89,7 @@ describe('a switch that connects to us', () => {
     expect(await eventThat(net.connect(port, '127.0.0.1'), 'error')).toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('proves itself by certificate where one is asked for', async () => {
+  test('authenticates with a certificate if one is required', async () => {
     const authority = createIdentity('Test authority');
     const ours = createIdentity('gateway', authority);
     const theirs = createIdentity('switch', authority);
@@ -108,7 +108,7 @@ describe('a switch that connects to us', () => {
 });
 
 describe('listening for a switch', () => {
-  test('fails with the reason of the system when the address is taken', async () => {
+  test('fails with the reason of the system if the address is in use', async () => {
     const { port } = await open();
     await expect(listenForSwitch({ host: '127.0.0.1', port })).rejects.toThrow(
       expect.objectContaining({ code: 'EADDRINUSE' }),

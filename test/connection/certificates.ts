@@ -1,6 +1,8 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
-/** Certificates for tests, made on the spot: ECDSA P-256, version 3, valid from yesterday to tomorrow (RFC 5280). */
+/**
+ * Certificates for tests, generated when needed: ECDSA P-256, version 3, valid from yesterday to tomorrow (RFC 5280).
+ */
 export interface Identity {
   readonly name: string;
   /** PEM. */
@@ -51,7 +53,7 @@ function extensions(isAuthority: boolean): Buffer {
   return der(CONTEXT.extensions, sequence(...list));
 }
 
-/** An identity signed by `issuer`; an authority, signed by itself, without one. Good for `localhost` and 127.0.0.1. */
+/** An identity signed by `issuer`; without an issuer, a self-signed authority. Valid for `localhost` and 127.0.0.1. */
 export function createIdentity(name: string, issuer?: Identity): Identity {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid(OID.ecdsaWithSha256));

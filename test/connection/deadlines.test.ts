@@ -11,7 +11,7 @@ function open() {
 }
 
 describe('deadlines', () => {
-  test('are never early and at most a tick late, whatever their order', () => {
+  test('are never early and at most a tick late, in any order', () => {
     const delays = fc.array(fc.integer({ min: 0, max: 5_000 }), { minLength: 1, maxLength: 50 });
     fc.assert(
       fc.property(delays, (delaysMs) => {
@@ -31,7 +31,7 @@ describe('deadlines', () => {
     );
   });
 
-  test('of one tick happen in the order they were scheduled', () => {
+  test('of one tick fire in the order in which they were scheduled', () => {
     const { clock, deadlines } = open();
     const seen: string[] = [];
     for (const name of ['a', 'b', 'c']) deadlines.schedule(new Alarm(() => seen.push(name)), clock.monotonicMs() + 55);
@@ -39,7 +39,7 @@ describe('deadlines', () => {
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  test('that are cancelled do not happen, and leave no timer that keeps waking the process', () => {
+  test('that are cancelled do not fire, and leave no timer that keeps waking the process', () => {
     const { clock, deadlines } = open();
     const alarm = new Alarm(() => expect.fail('a cancelled deadline happened'));
     deadlines.schedule(alarm, clock.monotonicMs() + 100);
@@ -61,7 +61,7 @@ describe('deadlines', () => {
     expect(rings).toEqual([300]);
   });
 
-  test('that lie in the past happen at the next tick, not within the call', () => {
+  test('in the past fire at the next tick, not within the call', () => {
     const { clock, deadlines } = open();
     let rings = 0;
     deadlines.schedule(new Alarm(() => rings++), clock.monotonicMs() - 5_000);
@@ -70,7 +70,7 @@ describe('deadlines', () => {
     expect(rings).toBe(1);
   });
 
-  test('may cancel and schedule others when they happen', () => {
+  test('may cancel and schedule others when they fire', () => {
     const { clock, deadlines } = open();
     const seen: string[] = [];
     const atMs = clock.monotonicMs() + 50;
@@ -103,7 +103,7 @@ describe('deadlines', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('of the same tick still happen when one of them throws', () => {
+  test('of the same tick still fire if one of them throws', () => {
     const { clock, deadlines } = open();
     let rings = 0;
     deadlines.schedule(
@@ -118,7 +118,7 @@ describe('deadlines', () => {
     expect(rings).toBe(1);
   });
 
-  test('further away than a timer can count do not happen early', () => {
+  test('further in the future than a timer can count do not fire early', () => {
     const { clock, deadlines } = open();
     const yearMs = 365 * 24 * 3_600_000;
     let rings = 0;

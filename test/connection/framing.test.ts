@@ -12,7 +12,7 @@ const framings: Record<string, Framing> = {
   'a TPDU': { ...plain, transportHeader: tpdu },
 };
 
-/** Reads the chunks; gives the messages as text. */
+/** Reads the chunks; returns the messages as text. */
 function read(framing: Framing, chunks: readonly Uint8Array[]): string[] {
   const messages: string[] = [];
   const reader = new FrameReader(framing, (bytes, start, end) => {
@@ -27,20 +27,20 @@ const stream = (framing: Framing, ...texts: string[]) =>
   Buffer.concat(texts.map((text) => frameOf(framing, bytesOf(text))));
 
 describe.each(Object.entries(framings))('frames with %s', (_, framing) => {
-  test('are read wherever the stream is split in two', () => {
+  test('are read with the stream split in two at any byte', () => {
     const bytes = stream(framing, 'first', 'the second', 'x');
     for (let at = 0; at <= bytes.length; at++) {
       expect(read(framing, [bytes.subarray(0, at), bytes.subarray(at)])).toEqual(['first', 'the second', 'x']);
     }
   });
 
-  test('are read when they come byte by byte', () => {
+  test('are read byte by byte', () => {
     const bytes = stream(framing, 'first', 'second');
     const chunks = Array.from(bytes, (byte) => Uint8Array.of(byte));
     expect(read(framing, chunks)).toEqual(['first', 'second']);
   });
 
-  test('are read however the stream is cut', () => {
+  test('are read with the stream split in any way', () => {
     const texts = fc.array(fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 }), { maxLength: 8 });
     const cuts = fc.array(fc.nat({ max: 400 }), { maxLength: 12 });
     fc.assert(
@@ -53,7 +53,7 @@ describe.each(Object.entries(framings))('frames with %s', (_, framing) => {
     );
   });
 
-  test('are whole or refused with a typed error, whatever bytes come', () => {
+  test('are complete or refused with a typed error, for any bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 }), (chunks) => {
         let readBytes = 0;
@@ -73,7 +73,7 @@ describe.each(Object.entries(framings))('frames with %s', (_, framing) => {
 });
 
 describe('a frame reader', () => {
-  test('hands on a frame that lies whole in a chunk without copying it', () => {
+  test('passes on a frame that is complete in a chunk without copying it', () => {
     const chunk = stream(plain, 'one', 'two');
     const places: [Uint8Array, number, number][] = [];
     const reader = new FrameReader(plain, (bytes, start, end) => places.push([bytes, start, end]));
@@ -85,7 +85,7 @@ describe('a frame reader', () => {
     expect(places.every(([bytes]) => bytes === chunk)).toBe(true);
   });
 
-  test('gathers each split frame in a buffer of its own, so that views of earlier ones stay true', () => {
+  test('collects each split frame in its own buffer, so that views of earlier ones stay valid', () => {
     const seen: Uint8Array[] = [];
     const reader = new FrameReader(plain, (bytes, start, end) => seen.push(bytes.subarray(start, end)));
     const bytes = stream(plain, 'first', 'other');
@@ -94,7 +94,7 @@ describe('a frame reader', () => {
     expect(seen[0]!.buffer).not.toBe(seen[1]!.buffer);
   });
 
-  test('takes the longest frame that two bytes can announce', () => {
+  test('accepts the longest frame that two bytes can announce', () => {
     const text = 'x'.repeat(65_535);
     expect(read(plain, [stream(plain, text)])).toEqual([text]);
   });
@@ -117,7 +117,7 @@ describe('a frame reader', () => {
     expect(() => read(framing, byByte)).toThrow(expect.objectContaining({ code }));
   });
 
-  test('hands on nothing more once it was stopped, within the chunk or after it', () => {
+  test('passes on nothing after it was stopped, within the chunk or after it', () => {
     const seen: number[] = [];
     const reader = new FrameReader(plain, (_bytes, start) => {
       seen.push(start);
@@ -140,12 +140,12 @@ describe('a framing', () => {
     expect(() => checkFraming(framing)).toThrow(expect.objectContaining({ code: 'FRAMING_INVALID' }));
   });
 
-  test('answers a TPDU with destination and source swapped, and leaves the original as it is', () => {
+  test('answers a TPDU with destination and source swapped, and does not change the original', () => {
     expect([...answerHeader(tpdu)]).toEqual([0x60, 0x03, 0x04, 0x01, 0x02]);
     expect([...tpdu]).toEqual([0x60, 0x01, 0x02, 0x03, 0x04]);
   });
 
-  test('answers a header without two halves as it came', () => {
+  test('answers a header without two halves unchanged', () => {
     expect([...answerHeader(Uint8Array.of(1, 2))]).toEqual([1, 2]);
     expect([...answerHeader(Uint8Array.of(7))]).toEqual([7]);
   });

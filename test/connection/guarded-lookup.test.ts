@@ -14,7 +14,7 @@ function lookUp(addresses: readonly string[], all: boolean): Promise<unknown> {
   });
 }
 
-describe('the addresses of a name', () => {
+describe('the addresses of a host name', () => {
   test('are those that were checked', async () => {
     expect(await lookUp(['8.8.8.8', '2606:4700::1111'], true)).toEqual([
       { address: '8.8.8.8', family: 4 },
@@ -33,7 +33,7 @@ describe('the addresses of a name', () => {
   });
 });
 
-describe('a line', () => {
+describe('a connection', () => {
   let server: Server;
   let port: number;
   let connections = 0;
@@ -48,8 +48,8 @@ describe('a line', () => {
   });
   afterEach(() => new Promise((resolve) => server.close(resolve)));
 
-  // `localhost` is a name that leads to this machine, as any name of a tenant's own zone can from one moment to the next.
-  test.each(['localhost', '127.0.0.1'])('to %s is not dialled where it may not be', async (host) => {
+  // `localhost` resolves to this machine, as any host name in a tenant's own zone can at any time.
+  test.each(['localhost', '127.0.0.1'])('to %s is not opened if it is not allowed', async (host) => {
     const asked: string[] = [];
     const { stream } = dialSwitch({ host, port }, undefined, (address) => {
       asked.push(address);
@@ -61,7 +61,7 @@ describe('a line', () => {
     expect(connections).toBe(0);
   });
 
-  test.each(['localhost', '127.0.0.1'])('to %s is dialled where it may be', async (host) => {
+  test.each(['localhost', '127.0.0.1'])('to %s is opened if it is allowed', async (host) => {
     const { stream } = dialSwitch({ host, port }, undefined, () => true);
     stream.on('error', () => {});
     await new Promise((resolve) => stream.once('connect', resolve));

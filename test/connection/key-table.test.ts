@@ -13,7 +13,7 @@ class Entry {
 }
 
 describe('a key table', () => {
-  test('holds what a Map would hold after the same changes', () => {
+  test('contains what a Map would contain after the same changes', () => {
     const changes = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 40 })), { maxLength: 200 });
     fc.assert(
       fc.property(changes, (steps) => {
@@ -49,7 +49,7 @@ describe('a key table', () => {
     expect(table.entries()).toEqual([]);
   });
 
-  test('keeps keys apart that fall into one bucket', () => {
+  test('keeps keys apart that share a bucket', () => {
     const table = new KeyTable<Entry>();
     const [first, second] = [new Entry('Aa'), new Entry('BB')];
     table.add(first);
@@ -70,7 +70,7 @@ describe('a key table', () => {
 });
 
 describe('recent keys', () => {
-  test('remember when a key ended, the last time it did', () => {
+  test('keep the time at which a key last ended', () => {
     const recent = new RecentKeys();
     recent.add('a', 1);
     expect(recent.get('a')).toBe(1);
@@ -79,7 +79,7 @@ describe('recent keys', () => {
     expect(recent.get('b')).toBeUndefined();
   });
 
-  test('forget the oldest, and remember 8,192 at least', () => {
+  test('drop the oldest, and keep at least 8,192', () => {
     const recent = new RecentKeys();
     for (let number = 0; number < 20_000; number++) recent.add(`${number}`, number);
     expect(recent.get('0')).toBeUndefined();

@@ -1,6 +1,6 @@
 import type { Clock } from '../../src/connection/deadlines.ts';
 
-/** A clock that stands still until the test moves it. */
+/** A clock that moves only when the test advances it. */
 export class ManualClock implements Clock {
   #nowMs = 1_000;
   #wakes: { atMs: number; callback: () => void }[] = [];
@@ -9,7 +9,7 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
-  /** How many timers are set. */
+  /** The number of set timers. */
   get timers(): number {
     return this.#wakes.length;
   }
@@ -22,7 +22,7 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Moves on, calling back in order what falls due on the way. */
+  /** Advances the clock and calls due timers in order. */
   advance(ms: number): void {
     const endsAtMs = this.#nowMs + ms;
     for (;;) {

@@ -31,7 +31,7 @@ function open(overrides: Partial<typeof notes> = {}) {
 }
 
 describe('outgoing frames', () => {
-  test('leave in one write, each with its header in front of it', () => {
+  test('are sent in one write, each after its header', () => {
     const { outgoing, writes, append } = open();
     const frames = [append(ask('1', 'a')), append(ask('2', 'bb'))];
     expect(writes).toEqual([]);
@@ -42,7 +42,7 @@ describe('outgoing frames', () => {
     expect(writes).toHaveLength(1);
   });
 
-  test('that come too late are dropped, and their neighbours leave whole', () => {
+  test('that are too late are dropped, and the others are sent complete', () => {
     const { outgoing, writes, refused, append } = open();
     const late = [append(ask('1', 'late'), 10), append(ask('3', 'late'), 11)];
     append(ask('2', 'in time'), 12);
@@ -53,7 +53,7 @@ describe('outgoing frames', () => {
     expect(late.every(({ writtenAtMs }) => writtenAtMs === -1)).toBe(true);
   });
 
-  test('at their very last instant still leave', () => {
+  test('at their last instant are still sent', () => {
     const { outgoing, writes, append } = open();
     append(ask('1'), 10);
     outgoing.flush(10);
@@ -70,7 +70,7 @@ describe('outgoing frames', () => {
     expect(writes.map(({ copy }) => copy)).toEqual(['\0\x03?2|']);
   });
 
-  test('never touch bytes that the socket still holds', () => {
+  test('never change bytes that the socket still holds', () => {
     const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
     for (let batch = 0; batch < 400; batch++) {
       append(ask(`${batch}`, 'x'.repeat(900)));
@@ -84,7 +84,7 @@ describe('outgoing frames', () => {
     }
   });
 
-  test('are encoded over bytes the socket has done with, not into ever more memory', () => {
+  test('reuse memory that the socket has released, instead of growing', () => {
     const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
     for (let batch = 0; batch < 1_000; batch++) {
       append(ask(`${batch}`, 'x'.repeat(900)));
@@ -94,13 +94,13 @@ describe('outgoing frames', () => {
     expect(new Set(writes.map(({ bytes }) => bytes.buffer)).size).toBe(1);
   });
 
-  test('are wiped once the socket has done with them', () => {
+  test('are wiped when the socket has released them', () => {
     const { outgoing, writes, append } = open();
     append(ask('1', 'a secret'));
     outgoing.flush(1);
     append(ask('2', 'another'));
     outgoing.flush(1);
-    // What lies behind was never written to: it may hold anything.
+    // The memory after it was never written to: it may contain anything.
     const memory = Buffer.from(writes[0]!.bytes.buffer, 0, writes[1]!.bytes.byteOffset + writes[1]!.bytes.length);
     writes[0]!.onWritten();
     expect(memory.includes('another')).toBe(true);
@@ -108,7 +108,7 @@ describe('outgoing frames', () => {
     expect(memory.includes('secret') || memory.includes('another')).toBe(false);
   });
 
-  test('are wiped when they came too late, could not be encoded or were too long', () => {
+  test('are wiped if they were too late, could not be encoded or were too long', () => {
     const { outgoing, writes, append } = open({
       framing: { ...framing, maxFrameBytes: 100 },
       encode(note, target, offset) {
@@ -126,7 +126,7 @@ describe('outgoing frames', () => {
     expect(Buffer.from(writes[0]!.bytes.buffer, 0, 150).includes('secret')).toBe(false);
   });
 
-  test('that are made where others are refused leave whole, also where a stretch of memory ends', () => {
+  test('are sent complete if others of the tick are refused, also at the end of a memory block', () => {
     const { outgoing, writes, whenRefused, append } = open({ framing: { ...framing, maxFrameBytes: 30_000 } });
     append(ask('1', 'x'.repeat(29_000)), 0);
     append(ask('2', 'x'.repeat(29_000)));
@@ -138,7 +138,7 @@ describe('outgoing frames', () => {
     expect(left).toContain('?4|reply');
   });
 
-  test('of a tick that outgrow a stretch of memory leave in as many writes, in order', () => {
+  test('of a tick that exceed a memory block are sent in several writes, in order', () => {
     const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
     const expected: string[] = [];
     for (let number = 0; number < 500; number++) {
@@ -158,7 +158,7 @@ describe('outgoing frames', () => {
     expect(read).toEqual(expected);
   });
 
-  test('that cannot be encoded leave nothing behind, and disturb no other', () => {
+  test('that cannot be encoded leave nothing behind, and do not affect others', () => {
     const { outgoing, writes, append } = open({
       encode(note, target, offset) {
         const end = notes.encode(note, target, offset);
@@ -181,7 +181,7 @@ describe('outgoing frames', () => {
     expect(() => empty.append(ask('1'))).toThrow(expect.objectContaining({ code: 'MESSAGE_LENGTH' }));
   });
 
-  test('know whether their bytes may still lie in this process', () => {
+  test('know whether their bytes may still be in this process', () => {
     const { outgoing, writes, append } = open();
     const first = append(ask('1'));
     expect(outgoing.isUnsent(first)).toBe(true);

@@ -39,7 +39,7 @@ describe('a request', () => {
     expect(answers).toEqual(Array.from({ length: 1_000 }, (_, n) => answer(`${n}`, `text ${n}`)));
   });
 
-  test('leaves with all others of its tick in one segment, however many there are', async () => {
+  test('is sent with all others of its tick in one segment, regardless of their number', async () => {
     const { toy, watched } = await connect();
     const chunks: number[] = [];
     toy.peer.socket.on('data', (chunk) => chunks.push(chunk.length));
@@ -47,7 +47,7 @@ describe('a request', () => {
     expect(chunks).toHaveLength(1);
   });
 
-  test('whose key is live already is refused, and the first keeps waiting for its answer', async () => {
+  test('with a key already in flight is refused, and the first keeps waiting for its response', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     const first = watched.ask('1', 'first');
     await expect(watched.ask('1', 'second')).rejects.toThrow(expect.objectContaining({ code: 'DUPLICATE_KEY' }));
@@ -58,7 +58,7 @@ describe('a request', () => {
     expect(pool.stats).toMatchObject({ inFlight: 0, ready: 1 });
   });
 
-  test('that cannot be encoded is refused, and takes no room', async () => {
+  test('that cannot be encoded is refused, and occupies no slot', async () => {
     const { watched, pool } = await connect(undefined, { limits: { inFlight: 1 } });
     const tooLong = 'x'.repeat(70_000);
     await expect(watched.ask('1', tooLong)).rejects.toThrow();
@@ -77,7 +77,7 @@ describe('a request', () => {
     expect(pool.stats).toMatchObject({ timedOut: 1, inFlight: 0, ready: 1 });
   });
 
-  test('is not written after the instant by which it had to be', async () => {
+  test('is not written after the time until which it had to be', async () => {
     const { toy, watched, pool } = await connect();
     const sendByAtMs = watched.clock.monotonicMs() + 100;
     const tooLate = pool.request(ask('1'), { ...watched.in(40_000), sendByAtMs });
@@ -88,7 +88,7 @@ describe('a request', () => {
     expect(toy.notes.map(({ key }) => key)).toEqual(['2']);
   });
 
-  test('whose deadline has passed already is not written', async () => {
+  test('with a deadline in the past is not written', async () => {
     const { toy, watched, pool } = await connect();
     expect(await pool.request(ask('1'), watched.in(-1))).toMatchObject({ written: false, reason: 'deadline' });
     await watched.ask('2');
@@ -110,7 +110,7 @@ describe('a response', () => {
     expect(pool.stats).toMatchObject({ late: 1, duplicates: 0, unmatched: 0, answered: 0 });
   });
 
-  test('that comes twice is reported as a duplicate', async () => {
+  test('that arrives twice is reported as a duplicate', async () => {
     const { watched, pool } = await connect((note, peer) => {
       peer.send(answer(note.key, 'once'));
       peer.send(answer(note.key, 'twice'));
@@ -121,14 +121,14 @@ describe('a response', () => {
     expect(pool.stats).toMatchObject({ duplicates: 1, late: 0 });
   });
 
-  test('that nobody asked for is reported as unknown', async () => {
+  test('without a request is reported as unknown', async () => {
     const { toy, watched, pool } = await connect();
     toy.peer.send(answer('77'));
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', sinceMs: undefined });
     expect(pool.stats.unmatched).toBe(1);
   });
 
-  test('may come on another connection of the switch', async () => {
+  test('may arrive on another connection of the switch', async () => {
     const { toy, watched } = await connect(isSilent, { limits: { connectionsPerAddress: 2 } });
     const result = watched.ask('1');
     const asked = await eventThat<Note>(toy, 'note');
@@ -138,14 +138,14 @@ describe('a response', () => {
   });
 });
 
-describe('a response without a whole key', () => {
+describe('a response with an incomplete key', () => {
   const forgiving = {
     ...notes,
     missingKeyFields: () => ['key'],
     couldAnswer: (response: Note, request: Note) => response.text === request.text,
   };
 
-  test('answers the only request of its connection that it could answer, and says what it lacked', async () => {
+  test('answers the only request of its connection that it could answer, and reports what it lacked', async () => {
     const { watched } = await connect((note, peer) => note.text === 'b' && peer.send(answer('', 'b')), {
       protocol: forgiving,
     });
@@ -153,7 +153,7 @@ describe('a response without a whole key', () => {
     expect(await watched.ask('2', 'b')).toMatchObject({ kind: 'answered', missing: ['key'] });
   });
 
-  test('answers none when it could answer two', async () => {
+  test('answers none if it could answer two', async () => {
     const { toy, watched, pool } = await connect(isSilent, { protocol: forgiving });
     void watched.ask('1', 'same');
     void watched.ask('2', 'same');
@@ -175,7 +175,7 @@ describe('a response without a whole key', () => {
     expect(pool.stats.inFlight).toBe(1);
   });
 
-  test('is reported with what is missing when the protocol allows no less than the whole key', async () => {
+  test('is reported with what is missing if the protocol requires the complete key', async () => {
     const { toy, watched } = await connect(isSilent, { protocol: { ...notes, missingKeyFields: () => ['key'] } });
     void watched.ask('1', 'a');
     await eventThat(toy, 'note');
@@ -187,7 +187,7 @@ describe('a response without a whole key', () => {
 describe('a message that cannot be read', () => {
   const garbled: Note = { kind: '!', key: '1', text: '' };
 
-  test('is counted and reported by its code, and the connection goes on', async () => {
+  test('is counted and reported with its code, and the connection remains', async () => {
     const { toy, watched, pool } = await connect();
     const line = eventThat<object>(watched, 'log', (entry) => 'code' in entry);
     toy.peer.socket.write('\0\x05hello');
@@ -197,7 +197,7 @@ describe('a message that cannot be read', () => {
     expect(pool.stats).toMatchObject({ badMessages: 1, ready: 1, reconnects: 0 });
   });
 
-  test('ends the request it answers at once where its key can be read', async () => {
+  test('immediately ends the request that it answers, if its key can be read', async () => {
     const salvage = (error: unknown) => (error instanceof UnreadableNote ? error.partial : undefined);
     const { watched, pool } = await connect((note, peer) => peer.socket.write(`\0\x02!${note.key}`), {
       protocol: { ...notes, salvage },
@@ -206,7 +206,7 @@ describe('a message that cannot be read', () => {
     expect(pool.stats).toMatchObject({ badMessages: 1, inFlight: 0, answered: 0 });
   });
 
-  test('whose salvage breaks in its turn is a bad message and nothing more', async () => {
+  test('whose key cannot be read either is only a bad message', async () => {
     const protocol = {
       ...notes,
       salvage: () => garbled,
@@ -220,7 +220,7 @@ describe('a message that cannot be read', () => {
     expect(pool.stats).toMatchObject({ badMessages: 1, ready: 1 });
   });
 
-  test('does not flood the log, which tells how much it left out', async () => {
+  test('does not flood the log, which states how much it left out', async () => {
     const { toy, watched, pool } = await connect();
     const lines: object[] = [];
     watched.on('log', (entry) => 'code' in entry && lines.push(entry));
@@ -239,7 +239,7 @@ describe('a frame that cannot be read', () => {
   test.each([
     ['of length zero', '\0\0', 'FRAME_EMPTY'],
     ['longer than the limit', '\xff\xff', 'FRAME_TOO_LONG'],
-  ])('%s closes the connection: the stream is lost from there on', async (_, bytes, code) => {
+  ])('%s closes the connection: the rest of the stream cannot be read', async (_, bytes, code) => {
     const protocol = { ...notes, framing: { ...notes.framing, maxFrameBytes: 1_000 } };
     const { toy, watched, pool } = await connect(isSilent, { protocol });
     const result = watched.ask('1');
@@ -251,7 +251,7 @@ describe('a frame that cannot be read', () => {
     expect(pool.stats).toMatchObject({ badFrames: 1, ready: 0, down: 1 });
   });
 
-  test('does not take the answers before it with it', async () => {
+  test('does not affect the responses before it', async () => {
     const { watched } = await connect((note, peer) => {
       peer.socket.write(Buffer.concat([peer.frame(answer(note.key)), Buffer.of(0, 0)]));
     });
@@ -260,7 +260,7 @@ describe('a frame that cannot be read', () => {
 });
 
 describe('a request of the switch', () => {
-  test('is answered on its own connection by the protocol, its transport header swapped', async () => {
+  test('is answered on its own connection according to the protocol, its transport header swapped', async () => {
     const transportHeader = Uint8Array.of(0x60, 0, 1, 0, 2);
     const protocol = {
       ...notes,
@@ -275,7 +275,7 @@ describe('a request of the switch', () => {
     expect([...Buffer.concat(read).subarray(2, 7)]).toEqual([0x60, 0, 2, 0, 1]);
   });
 
-  test('that nobody serves is reported', async () => {
+  test('without a handler is reported', async () => {
     const { toy, watched, pool } = await connect();
     toy.peer.send(ask('9'));
     const isReport = (entry: { text: string }) => entry.text === 'switch request has no handler, ignored';
@@ -283,11 +283,11 @@ describe('a request of the switch', () => {
     expect(pool.availability).toBe('ready');
   });
 
-  test('that the protocol fails on is a bad message, and the connection goes on', async () => {
+  test('on which the protocol fails is a bad message, and the connection remains', async () => {
     const protocol = {
       ...notes,
       onRequest: async () => {
-        throw new TypeError('a fault of ours');
+        throw new TypeError('a fault of the gateway');
       },
     };
     const { toy, watched, pool } = await connect(undefined, { protocol });
@@ -297,7 +297,7 @@ describe('a request of the switch', () => {
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
   });
 
-  test('that is asked over and over by a switch that reads no answers closes the connection', async () => {
+  test('that is repeated by a switch that reads no responses closes the connection', async () => {
     const protocol = {
       ...notes,
       onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key, 'x'.repeat(60_000))),
@@ -318,7 +318,7 @@ describe('a request of the switch', () => {
 });
 
 describe('a pool without a switch', () => {
-  test('fails at once when nothing is ready or connecting', async () => {
+  test('fails immediately if no connection is ready or connecting', async () => {
     const watched = new WatchedPool({ addresses: [] });
     expect(watched.pool.availability).toBe('down');
     expect(await watched.ask('1')).toEqual({
@@ -330,7 +330,7 @@ describe('a pool without a switch', () => {
     expect(watched.pool.takeSlot()).toBeUndefined();
   });
 
-  test('lets a request wait while something is connecting, and fails it when that is refused', async () => {
+  test('lets a request wait while a connection is being opened, and fails it if that is refused', async () => {
     const toy = new ToySwitch();
     const address = await toy.listen();
     await toy.stop();
@@ -341,7 +341,7 @@ describe('a pool without a switch', () => {
     expect(await result).toMatchObject({ kind: 'failed', written: false, reason: 'noConnection' });
   });
 
-  test('lets a request wait while something is connecting, and sends it then', async () => {
+  test('lets a request wait while a connection is being opened, and sends it then', async () => {
     const toy = new ToySwitch();
     const watched = new WatchedPool({ addresses: [await toy.listen()] });
     expect(watched.pool.availability).toBe('connecting');

@@ -66,7 +66,7 @@ test.each([
 test.each(['2600:1f18::1', '2a00:1450:4001::200e', '2001:4860:4860::8888'])('public: %s', (address) =>
   expect(isAllowedAddress(address, PROD)).toBe(true));
 
-test('loopback alone is opened for developers', () => {
+test('only loopback is allowed for developers', () => {
   expect(['127.0.0.1', '127.8.8.8', '::1'].map((address) => isAllowedAddress(address, DEV))).toEqual([
     true,
     true,

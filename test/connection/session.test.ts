@@ -14,7 +14,7 @@ import {
   WatchedPool,
 } from './toy-switch.ts';
 
-/** A step that asks `word` and is accepted when the answer says `ok`. */
+/** A step that asks `word` and is accepted if the response is `ok`. */
 const step = (word: string): SessionStep<Note> => {
   let count = 0;
   return async (line) => (await line.exchange(ask(`${word} ${++count}`))).text === 'ok';
@@ -25,20 +25,20 @@ const protocolWith = (steps: Partial<Record<'signOn' | 'echo' | 'signOff', Sessi
   ...steps,
 });
 
-/** Accepts every step of a session, and echoes what else it is asked. */
+/** Accepts every step of a session, and echoes other requests. */
 const accepts: Behaviour = (note, peer) => {
   const isStep = /^(sign on|sign off|echo) /.test(note.key);
   peer.send(answer(note.key, isStep ? 'ok' : note.text));
 };
 
 describe('sign-on', () => {
-  test('comes before anything else, and makes the connection ready', async () => {
+  test('is the first message, and makes the connection ready', async () => {
     const { toy, watched } = await connect(accepts, { protocol: protocolWith({ signOn: step('sign on') }) });
     await watched.ask('1');
     expect(toy.notes.map(({ key }) => key)).toEqual(['sign on 1', '1']);
   });
 
-  test('that is never answered leaves the connection unready, and ends it', async () => {
+  test('that is never answered leaves the connection unready, and closes it', async () => {
     const toy = new ToySwitch(isSilent);
     const watched = new WatchedPool({
       addresses: [await toy.listen()],
@@ -70,14 +70,14 @@ describe('sign-on', () => {
       }) as SessionStep<Note>,
       'RangeError',
     ],
-  ] as const)('%s ends the connection, and says how without quoting', async (_, signOn, detail) => {
+  ] as const)('%s closes the connection, and reports why without quoting', async (_, signOn, detail) => {
     const toy = new ToySwitch((note, peer) => peer.send(answer(note.key, 'no')));
     const watched = new WatchedPool({ addresses: [await toy.listen()], protocol: protocolWith({ signOn }) });
     const change = await watched.untilState('down');
     expect(change.reason).toEqual({ cause: 'signOnFailed', detail });
   });
 
-  test('that hangs without asking the switch ends the connection too', async () => {
+  test('that hangs without sending anything closes the connection, too', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const signOn: SessionStep<Note> = () => {
       resolve();
@@ -93,7 +93,7 @@ describe('sign-on', () => {
     expect((await down).reason).toEqual({ cause: 'signOnFailed', detail: 'timeout' });
   });
 
-  test('is repeated on a connection that is taken out of use, while what is in flight is still answered', async () => {
+  test('is repeated on a connection that is taken out of use, while requests in flight are still answered', async () => {
     const held: Note[] = [];
     const { toy, watched, pool } = await connect(
       (note, peer) => (note.key === '1' ? held.push(note) : note.key !== 'sign on 2' && accepts(note, peer)),
@@ -139,7 +139,7 @@ describe('sign-on', () => {
     expect(pool.stats).toMatchObject({ reconnects: 0, timedOut: 0, pending: 0 });
   });
 
-  test('can be asked for by the switch', async () => {
+  test('can be requested by the switch', async () => {
     const protocol = {
       ...protocolWith({ signOn: step('sign on') }),
       onRequest: (request: Note, reply: (response: Note) => void, line: { signOnAgain(): void }) => {
@@ -155,19 +155,19 @@ describe('sign-on', () => {
 });
 
 describe('an idle connection', () => {
-  test('is asked for an echo after a silence, again and again', async () => {
+  test('gets an echo after each period of silence', async () => {
     const { toy, watched, pool } = await connect(accepts, { protocol: protocolWith({ echo: step('echo') }) });
     for (let count = 1; count <= 3; count++) {
       const echo = eventThat<Note>(toy, 'note');
       watched.clock.advance(60_010);
       expect(await echo).toMatchObject({ key: `echo ${count}` });
-      // Two round trips later the answer to the echo has been read and dealt with.
+      // Two round trips later the response to the echo has been read and processed.
       for (const turn of ['a', 'b']) await watched.ask(`${turn} ${count}`);
     }
     expect(pool.availability).toBe('ready');
   });
 
-  test('is not asked while it has something to say', async () => {
+  test('gets no echo while it has traffic', async () => {
     const { toy, watched } = await connect(accepts, { protocol: protocolWith({ echo: step('echo') }) });
     for (let n = 0; n < 10; n++) {
       watched.clock.advance(59_000);
@@ -176,7 +176,7 @@ describe('an idle connection', () => {
     expect(toy.notes.filter(({ key }) => key.startsWith('echo'))).toEqual([]);
   });
 
-  test('whose echo is not answered is closed: the other end is gone, or half open', async () => {
+  test('whose echo is not answered is closed: the other end is lost or half open', async () => {
     const { toy, watched } = await connect(isSilent, { protocol: protocolWith({ echo: step('echo') }) });
     const echo = eventThat<Note>(toy, 'note');
     watched.clock.advance(60_010);
@@ -186,7 +186,7 @@ describe('an idle connection', () => {
     expect(await down).toMatchObject({ reason: { cause: 'echoFailed' } });
   });
 
-  test('is asked even when others keep writing to it in vain', async () => {
+  test('gets an echo even if others keep writing to it without a response', async () => {
     const { toy, watched, pool } = await connect(isSilent, { protocol: protocolWith({ echo: step('echo') }) });
     for (let n = 0; n < 3; n++) {
       const result = pool.request(ask(`${n}`), watched.in(20_000));
@@ -197,7 +197,7 @@ describe('an idle connection', () => {
     expect(await eventThat<Note>(toy, 'note', ({ key }) => key.startsWith('echo'))).toBeDefined();
   });
 
-  test('without an echo to ask for is left alone as long as nobody waits for an answer', async () => {
+  test('without an echo message remains open as long as no request waits for a response', async () => {
     const { watched, pool } = await connect();
     await watched.ask('1');
     watched.clock.advance(24 * 3_600_000);
@@ -205,7 +205,7 @@ describe('an idle connection', () => {
     expect(await watched.ask('2')).toMatchObject({ kind: 'answered' });
   });
 
-  test('without an echo to ask for owes nothing after a request of its own was answered', async () => {
+  test('without an echo message remains open after its own request was answered', async () => {
     const protocol = {
       ...notes,
       onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key)),
@@ -217,7 +217,7 @@ describe('an idle connection', () => {
     expect(pool.availability).toBe('ready');
   });
 
-  test('without an echo to ask for is closed when what was written has met with silence', async () => {
+  test('without an echo message is closed when its requests are not answered', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     for (let n = 0; n < 3; n++) {
       const result = pool.request(ask(`${n}`), watched.in(39_000));
@@ -229,13 +229,13 @@ describe('an idle connection', () => {
     const ended = eventThat(toy.peer.socket, 'error');
     watched.clock.advance(120_000);
     expect(await down).toMatchObject({ reason: { cause: 'silence' } });
-    // A reset, so that what our kernel still holds of those requests never follows their reversals.
+    // A reset, so that bytes of those requests in this machine's kernel are never sent after their reversals.
     expect(await ended).toMatchObject({ code: 'ECONNRESET' });
   });
 });
 
 describe('closing a pool', () => {
-  test('lets what is in flight and the slots held finish, then signs off, then ends', async () => {
+  test('lets requests in flight and held slots finish, then signs off, then closes', async () => {
     const held: Note[] = [];
     const { toy, watched, pool } = await connect(
       (note, peer) => (note.key === '1' ? held.push(note) : accepts(note, peer)),
@@ -266,7 +266,7 @@ describe('closing a pool', () => {
     expect(watched.clock.timers).toBe(0);
   });
 
-  test('destroys what has not finished by its deadline, and says that it was written', async () => {
+  test('destroys what has not finished at its deadline, and reports it as written', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     const inFlight = watched.ask('1');
     await eventThat(toy, 'note');
@@ -285,7 +285,7 @@ describe('closing a pool', () => {
     expect(pool.stats.draining).toBe(0);
   });
 
-  test('sends away those who wait for a slot', async () => {
+  test('refuses those who wait for a slot', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
     const slot = pool.takeSlot()!;
     const waiting = pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 10_000 });
@@ -297,14 +297,14 @@ describe('closing a pool', () => {
     await closed;
   });
 
-  test('ends at once when nothing is connected, also the second time', async () => {
+  test('ends immediately if nothing is connected, also the second time', async () => {
     const watched = new WatchedPool({ addresses: [] });
     await watched.pool.close(watched.in(1_000));
     await watched.pool.close(watched.in(1_000));
     expect(watched.pool.availability).toBe('closed');
   });
 
-  test('does not dial again', async () => {
+  test('does not connect again', async () => {
     const { toy, watched, pool } = await connect();
     const down = watched.untilState('down');
     toy.peer.socket.destroy();
@@ -315,8 +315,8 @@ describe('closing a pool', () => {
   });
 });
 
-describe('a line', () => {
-  test('that is gone answers an exchange at once', async () => {
+describe('a connection', () => {
+  test('that is closed fails an exchange immediately', async () => {
     const { promise, resolve } = Promise.withResolvers<ProtocolConnection<Note>>();
     const protocol = {
       ...notes,
@@ -333,7 +333,7 @@ describe('a line', () => {
 });
 
 describe('destroying a pool', () => {
-  test('fails what is in flight at once, and tells what was written from what was not', async () => {
+  test('fails requests in flight immediately, and distinguishes written ones from others', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     const written = watched.ask('1');
     await eventThat(toy, 'note');

@@ -3,8 +3,8 @@ import { connect, echoes } from './toy-switch.ts';
 
 const A_DAY_MS = 86_400_000;
 
-describe('a line that a person signs off', () => {
-  test('stays down until it is signed on, and is dialled at once then', async () => {
+describe('a connection that a person signs off', () => {
+  test('stays down until it is signed on, and then connects immediately', async () => {
     const { watched } = await connect(echoes);
     const { pool, clock } = watched;
     const [line] = pool.lines;
@@ -21,7 +21,7 @@ describe('a line that a person signs off', () => {
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
   });
 
-  test('finishes what holds a place on it first, and gives nothing new a place', async () => {
+  test('first finishes the held slots, and gives out no new ones', async () => {
     const { watched } = await connect(echoes);
     const { pool } = watched;
     const slot = pool.takeSlot()!;
@@ -33,7 +33,7 @@ describe('a line that a person signs off', () => {
     await down;
   });
 
-  test('is one that there is: any other name does nothing', async () => {
+  test('must exist: any other name has no effect', async () => {
     const { watched } = await connect(echoes);
     expect(watched.pool.signOff('another')).toBe(false);
     expect(watched.pool.signOn('another')).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { answer, ask, connect, echoes, eventThat, isSilent, type Note, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 describe('a slot', () => {
-  test('is taken at once on a signed-on connection, and names it', async () => {
+  test('is taken immediately on a signed-on connection, and names it', async () => {
     const { watched, pool } = await connect();
     const slot = pool.takeSlot()!;
     expect(pool.stats).toMatchObject({ held: 1, inFlight: 0 });
@@ -13,24 +13,24 @@ describe('a slot', () => {
     expect(pool.stats).toMatchObject({ held: 0, inFlight: 0 });
   });
 
-  test('is not to be had before a connection is ready', async () => {
+  test('is not available before a connection is ready', async () => {
     const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()] });
     expect(watched.pool.takeSlot()).toBeUndefined();
     expect(watched.pool.availability).toBe('connecting');
   });
 
-  test('is waited for while something is connecting', async () => {
+  test('is waited for while a connection is being opened', async () => {
     const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()] });
     const slot = await watched.pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 1_000 });
     expect(await slot!.request(ask('1'), watched.in(1_000))).toMatchObject({ kind: 'answered' });
   });
 
-  test('is not waited for when there is no hope', async () => {
+  test('is not waited for if no connection can become ready', async () => {
     const watched = new WatchedPool({ addresses: [] });
     expect(await watched.pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 1_000 })).toBeUndefined();
   });
 
-  test('is waited for no longer than said', async () => {
+  test('is waited for no longer than requested', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
     pool.takeSlot();
     const waiting = pool.waitForSlot({ giveUpAtMs: watched.clock.monotonicMs() + 500 });
@@ -40,7 +40,7 @@ describe('a slot', () => {
     expect(pool.stats.pending).toBe(0);
   });
 
-  test('that is released serves the next who waits', async () => {
+  test('that is released goes to the next in the queue', async () => {
     const { watched, pool } = await connect(echoes, { limits: { inFlight: 1 } });
     const slot = pool.takeSlot()!;
     const result = watched.ask('1');
@@ -49,7 +49,7 @@ describe('a slot', () => {
     expect(await result).toMatchObject({ kind: 'answered' });
   });
 
-  test('is released on every way out of a block that is using it', async () => {
+  test('is released on every exit from a block that uses it', async () => {
     const { pool } = await connect();
     expect(() => {
       using _slot = pool.takeSlot()!;
@@ -58,7 +58,7 @@ describe('a slot', () => {
     expect(pool.stats).toMatchObject({ held: 0, ready: 1 });
   });
 
-  test('can be spent only once', async () => {
+  test('can be used only once', async () => {
     const { watched, pool } = await connect(echoes, { limits: { inFlight: 1 } });
     const slot = pool.takeSlot()!;
     await slot.request(ask('1'), watched.in(1_000));
@@ -74,7 +74,7 @@ describe('a slot', () => {
     expect(pool.stats).toMatchObject({ held: 0, full: 0, ready: 1 });
   });
 
-  test('held too long is taken back and reported', async () => {
+  test('held too long is withdrawn and reported', async () => {
     const { watched, pool } = await connect(echoes, { limits: { inFlight: 1 } });
     const slot = pool.takeSlot()!;
     expect(pool.takeSlot()).toBeUndefined();
@@ -85,7 +85,7 @@ describe('a slot', () => {
     );
   });
 
-  test('whose connection is lost before the request is carried by another one', async () => {
+  test('whose connection is lost before the request uses another one', async () => {
     const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
     const [slot, other] = [pool.takeSlot()!, pool.takeSlot()!];
     await other.request(ask('1'), watched.in(1_000));
@@ -99,7 +99,7 @@ describe('a slot', () => {
     expect(pool.stats).toMatchObject({ held: 0, inFlight: 0, ready: 1 });
   });
 
-  test('whose connection is lost when there is no other fails, not written', async () => {
+  test('whose connection is lost without another one fails, not written', async () => {
     const { toy, watched, pool } = await connect();
     const slot = pool.takeSlot()!;
     const down = watched.untilState('down');
@@ -114,7 +114,7 @@ describe('a slot', () => {
   });
 });
 
-describe('a slot on a certain connection', () => {
+describe('a slot on a specific connection', () => {
   test('is taken on that connection and no other', async () => {
     const { watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
     const original = await watched.ask('1');
@@ -125,7 +125,7 @@ describe('a slot on a certain connection', () => {
     expect(pool.hasConnection(original.connectionId!)).toBe(true);
   });
 
-  test('is not to be had once the connection is gone, even when others are ready', async () => {
+  test('is not available after the connection is lost, even if others are ready', async () => {
     const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
     const connectionId = (await watched.ask('1')).connectionId!;
     const down = watched.untilState('down');
@@ -163,7 +163,7 @@ describe('a slot on a certain connection', () => {
 });
 
 describe('back-pressure', () => {
-  test('lets no more in flight than the switch allows, and the rest wait their turn', async () => {
+  test('allows no more in flight than the switch allows, and the others wait their turn', async () => {
     const { toy, watched, pool } = await connect(isSilent, { limits: { inFlight: 3 } });
     const finished: string[] = [];
     const results = Array.from({ length: 8 }, async (_, n) => {
@@ -182,7 +182,7 @@ describe('back-pressure', () => {
     expect(pool.stats).toMatchObject({ inFlight: 0, pending: 0, full: 0, ready: 1 });
   });
 
-  test('takes one place for each who waited, however many did when the connection came up', async () => {
+  test('takes one slot for each who waited, for any number at the time of the connection', async () => {
     const watched = new WatchedPool({ addresses: [await new ToySwitch().listen()], limits: { inFlight: 5 } });
     const { pool } = watched;
     const slots = Array.from({ length: 3 }, () =>
@@ -197,7 +197,7 @@ describe('back-pressure', () => {
     ]);
   });
 
-  test('gives back every place, whatever became of those who had it', async () => {
+  test('releases every slot, with any outcome of its holder', async () => {
     const inFlight = 4;
     const { toy, watched, pool } = await connect((note, peer) => note.text === 'answer' && echoes(note, peer), {
       limits: { inFlight, waiting: 20 },
@@ -227,7 +227,7 @@ describe('back-pressure', () => {
     expect(pool.stats).toMatchObject({ held: inFlight, inFlight: 0, pending: 0 });
   });
 
-  test('refuses at once what would wait behind too many others', async () => {
+  test('immediately refuses what would wait behind too many others', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1, waiting: 2 } });
     for (let n = 0; n < 3; n++) void watched.ask(`${n}`);
     expect(await watched.ask('3')).toMatchObject({ kind: 'failed', written: false, reason: 'busy' });
@@ -235,7 +235,7 @@ describe('back-pressure', () => {
     expect(pool.stats.pending).toBe(2);
   });
 
-  test('gives a request up in the queue at its deadline, or when it could no longer be sent in time', async () => {
+  test('gives up a queued request at its deadline, or when it could no longer be sent in time', async () => {
     const { watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
     pool.takeSlot();
     const { deadlineAtMs } = watched.in(1_000);
@@ -247,7 +247,7 @@ describe('back-pressure', () => {
     expect(await patient).toMatchObject({ kind: 'failed', written: false, reason: 'deadline' });
   });
 
-  test('frees the room of a request that was given up', async () => {
+  test('frees the slot of a request that was given up', async () => {
     const { toy, watched, pool } = await connect(isSilent, { limits: { inFlight: 1 } });
     const first = pool.request(ask('1'), watched.in(1_000));
     const second = pool.request(ask('2'), watched.in(5_000));

@@ -6,7 +6,7 @@ const echo: SessionStep<Note> = async (line) => (await line.exchange(ask(`echo $
 const protocol = { ...notes, echo };
 const isEcho = ({ key }: Note) => key.startsWith('echo');
 
-/** Answers everything while it is not mute; what comes meanwhile it may answer later. */
+/** Answers everything while it is not mute; it may answer requests from that time later. */
 function mutable() {
   const state = { isMute: false, held: [] as (() => void)[] };
   const behaviour: Behaviour = (note, peer) => {
@@ -28,8 +28,8 @@ async function open(count: number) {
   return { states: sides.map(({ state }) => state), toys, watched, asked };
 }
 
-describe('a line that is silent while a backup is there', () => {
-  test('gets an echo at once and no more requests, and gets them again when it has answered', async () => {
+describe('a silent connection with a backup', () => {
+  test('gets an echo immediately and no further requests, and gets them again after it has answered', async () => {
     const { states, toys, watched, asked } = await open(2);
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
     states[0]!.isMute = true;
@@ -49,7 +49,7 @@ describe('a line that is silent while a backup is there', () => {
     expect(asked(0)).toEqual(['1', '2', '7']);
   });
 
-  test('that answers its echo but no request is avoided after three of them in a row, for half a minute', async () => {
+  test('that answers its echo but no request is avoided after three missed deadlines in a row, for half a minute', async () => {
     const { states, watched, asked } = await open(2);
     const [first] = states;
     for (const key of ['1', '2', '3']) {
@@ -59,7 +59,7 @@ describe('a line that is silent while a backup is there', () => {
       watched.clock.advance(1_010);
       expect(await lost).toMatchObject({ kind: 'failed', reason: 'deadline' });
       first!.isMute = false;
-      first!.held.pop()!(); // late: it reads and writes, and is no use
+      first!.held.pop()!(); // late: it reads and writes, but cannot be used
       await expect.poll(() => watched.pool.stats.late).toBe(Number(key));
     }
     expect(await watched.ask('4')).toMatchObject({ kind: 'answered' });
@@ -70,8 +70,8 @@ describe('a line that is silent while a backup is there', () => {
   });
 });
 
-describe('a line that is the only one', () => {
-  test('still gets every request while it is silent, and is not cut off within the deadline of a slow switch', async () => {
+describe('the only connection', () => {
+  test('still gets every request while it is silent, and is not closed within the deadline of a slow switch', async () => {
     const { states, toys, watched, asked } = await open(1);
     states[0]!.isMute = true;
     const slow = watched.pool.request(ask('1'), watched.in(30_000));
@@ -90,7 +90,7 @@ describe('a line that is the only one', () => {
     expect(asked(0)).toEqual(['1', '2']);
   });
 
-  test('is closed when it has not answered its echo for a whole deadline', async () => {
+  test('is closed if it has not answered its echo for a whole deadline', async () => {
     const { states, toys, watched } = await open(1);
     states[0]!.isMute = true;
     const lost = watched.pool.request(ask('1'), watched.in(60_000));

@@ -4,7 +4,7 @@ import type { PoolOptions } from '../../src/connection/pool-options.ts';
 import { ask, connect, echoes, eventThat, isSilent, type Note, notes, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 describe('a connection that is refused', () => {
-  test('is dialled again after a backoff that doubles', async () => {
+  test('is opened again after a backoff that doubles', async () => {
     const toy = new ToySwitch();
     const address = await toy.listen();
     await toy.stop();
@@ -21,7 +21,7 @@ describe('a connection that is refused', () => {
     }
   });
 
-  test('becomes ready when the switch is there again', async () => {
+  test('becomes ready when the switch is available again', async () => {
     const toy = new ToySwitch();
     const { port } = await toy.listen();
     await toy.stop();
@@ -42,7 +42,7 @@ describe('the backoff of an address', () => {
     toy.peer.socket.destroy();
     await down;
   };
-  /** How long the pool waits before it dials again, to a tick. */
+  /** How long the pool waits before it connects again, to within a tick. */
   const redialsAfter = async (toy: ToySwitch, watched: WatchedPool): Promise<number> => {
     const before = watched.pool.stats.reconnects;
     const ready = watched.untilState('ready');
@@ -53,7 +53,7 @@ describe('the backoff of an address', () => {
     return waitedMs;
   };
 
-  test('goes on growing while a switch accepts connections only to drop them', async () => {
+  test('keeps growing while a switch accepts connections only to drop them', async () => {
     const { toy, watched } = await connect(echoes, { random: () => 1 });
     const delaysMs: number[] = [];
     for (let round = 0; round < 4; round++) {
@@ -63,7 +63,7 @@ describe('the backoff of an address', () => {
     expect(delaysMs).toEqual([200, 400, 800, 1_600]);
   });
 
-  test('begins anew once a connection has been ready for a while', async () => {
+  test('starts again after a connection has been ready for a while', async () => {
     const { toy, watched } = await connect(echoes, { random: () => 1 });
     for (let round = 0; round < 3; round++) {
       await lose(toy, watched);
@@ -102,7 +102,7 @@ describe('a connection that is lost', () => {
     expect(toy.notes).toEqual([]);
   });
 
-  test('leaves the responses of its requests late, should they come by another one', async () => {
+  test('makes the responses of its requests late if they arrive on another connection', async () => {
     const { toy, watched } = await connect(isSilent);
     const lost = watched.ask('1');
     await eventThat(toy, 'note');
@@ -116,7 +116,7 @@ describe('a connection that is lost', () => {
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'late' });
   });
 
-  test('gets another id when it is dialled again', async () => {
+  test('gets another id when it is opened again', async () => {
     const { toy, watched } = await connect();
     const before = (await watched.ask('1')).connectionId;
     toy.peer.socket.destroy();
@@ -138,13 +138,13 @@ describe('several addresses', () => {
     return { toys, watched };
   }
 
-  test('in order of preference: the first takes everything while it is ready', async () => {
+  test('in order of preference: the first gets everything while it is ready', async () => {
     const { toys, watched } = await two('primary-backup');
     await Promise.all(Array.from({ length: 20 }, (_, n) => watched.ask(`${n}`)));
     expect(toys.map((toy) => toy.notes.length)).toEqual([20, 0]);
   });
 
-  test('in order of preference: the backup takes over, and hands back', async () => {
+  test('in order of preference: the backup takes over, and returns the traffic', async () => {
     const { toys, watched } = await two('primary-backup');
     const down = watched.untilState('down');
     toys[0].peer.socket.destroy();
@@ -158,7 +158,7 @@ describe('several addresses', () => {
     expect(toys.map((toy) => toy.notes.length)).toEqual([1, 1]);
   });
 
-  test('by least in flight: each takes its share', async () => {
+  test('by least in flight: each gets its share', async () => {
     const { toys, watched } = await two('least-in-flight', isSilent);
     for (let n = 0; n < 20; n++) void watched.ask(`${n}`);
     for (const toy of toys) while (toy.notes.length < 10) await once(toy, 'note');
@@ -169,7 +169,7 @@ describe('several addresses', () => {
 describe('a switch that does not read', () => {
   const large = 'x'.repeat(60_000);
 
-  test('fills its connection, which takes nothing more until it reads again', async () => {
+  test('fills its connection, which accepts nothing further until it reads again', async () => {
     const { toy, watched, pool } = await connect(echoes);
     toy.peer.socket.pause();
     const results: Promise<unknown>[] = [];
@@ -212,7 +212,7 @@ describe('a switch that does not read', () => {
 });
 
 describe('a framing that no frame satisfies', () => {
-  test('is refused before anything is dialled', () => {
+  test('is refused before a connection is opened', () => {
     const protocol = { ...notes, framing: { ...notes.framing, maxFrameBytes: 0 } };
     expect(() => new WatchedPool({ protocol })).toThrow(expect.objectContaining({ code: 'FRAMING_INVALID' }));
   });

@@ -22,7 +22,7 @@ async function poolTo(toy: ToySwitch, secure: SwitchTls): Promise<WatchedPool> {
 }
 
 describe('TLS to a switch', () => {
-  test('carries requests once the switch has proved itself', async () => {
+  test('carries requests after the switch has authenticated', async () => {
     const toy = secureSwitch();
     const watched = await (await poolTo(toy, ours)).untilReady();
     expect(await watched.ask('1', 'sealed')).toMatchObject({ kind: 'answered', response: { text: 'sealed' } });
@@ -30,7 +30,7 @@ describe('TLS to a switch', () => {
     expect((socket as tls.TLSSocket).getProtocol()).toMatch(/^TLSv1\.[23]$/);
   });
 
-  test('proves an address by its certificate when no name is configured', async () => {
+  test('verifies the address in the certificate if no name is configured', async () => {
     const watched = await (await poolTo(secureSwitch(), { ca: authority.cert })).untilReady();
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
   });
@@ -42,14 +42,14 @@ describe('TLS to a switch', () => {
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     ],
     ['that has another name', { ca: authority.cert, serverName: 'switch.example' }, 'ERR_TLS_CERT_ALTNAME_INVALID'],
-  ])('is not spoken with a switch %s', async (_, secure, detail) => {
+  ])('is not used with a switch %s', async (_, secure, detail) => {
     const watched = await poolTo(secureSwitch(), secure);
     const request = watched.ask('1');
     expect((await watched.untilState('down')).reason).toEqual({ cause: 'socketError', detail });
     expect(await request).toMatchObject({ kind: 'failed', written: false, reason: 'noConnection' });
   });
 
-  test('is not spoken in a version below 1.2', async () => {
+  test('is not used in a version below 1.2', async () => {
     const watched = await poolTo(
       secureSwitch({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL@SECLEVEL=0' }),
       ours,
@@ -57,7 +57,7 @@ describe('TLS to a switch', () => {
     expect((await watched.untilState('down')).reason).toMatchObject({ cause: 'socketError' });
   });
 
-  test('that the other side never shakes hands on is given up in time', async () => {
+  test('is given up in time if the other side never completes the handshake', async () => {
     const toy = new ToySwitch();
     const watched = await poolTo(toy, ours);
     await eventThat(toy, 'peer');
@@ -95,7 +95,7 @@ describe('TLS to a switch that does not read', () => {
 describe('mutual TLS to a switch', () => {
   const mutual = { requestCert: true, rejectUnauthorized: true, ca: authority.cert };
 
-  test('shows our certificate', async () => {
+  test('presents the gateway’s certificate', async () => {
     const toy = secureSwitch(mutual);
     const watched = await (await poolTo(toy, { ...ours, cert: gateway.cert, key: gateway.key })).untilReady();
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });

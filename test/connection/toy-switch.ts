@@ -11,7 +11,7 @@ import type { SwitchProtocol } from '../../src/connection/switch-protocol.ts';
 import { TapwireError } from '../../src/errors.ts';
 import { ManualClock } from './manual-clock.ts';
 
-/** A language just rich enough to test connections: `?key|text` asks, `!key|text` answers; the key may be left out. */
+/** A minimal protocol for testing connections: `?key|text` requests, `!key|text` responds; the key may be omitted. */
 export interface Note {
   readonly kind: '?' | '!';
   readonly key: string;
@@ -54,7 +54,7 @@ export const notes: SwitchProtocol<Note> = {
 /** The switch's side of one connection. */
 export class ToyPeer {
   readonly socket: net.Socket;
-  /** How many notes it has read. */
+  /** The number of notes that it has read. */
   notes = 0;
   readonly #framing: Framing;
 
@@ -78,15 +78,13 @@ export class ToyPeer {
   }
 }
 
-/** What a toy switch does with a note; echoes it by default. */
+/** The reaction of a toy switch to a note; default: echo it. */
 export type Behaviour = (note: Note, peer: ToyPeer) => void;
 
 export const echoes: Behaviour = (note, peer) => peer.send(answer(note.key, note.text));
 export const isSilent: Behaviour = () => {};
 
-/**
- * A switch that does as the test says. Events: `peer` with each connection, `note` with each note read and its peer.
- */
+/** A switch that the test controls. Events: `peer` for each connection, `note` for each note read, with its peer. */
 export class ToySwitch extends EventEmitter {
   readonly server: net.Server;
   readonly peers: ToyPeer[] = [];
@@ -128,7 +126,7 @@ export class ToySwitch extends EventEmitter {
     return this.peers.at(-1)!;
   }
 
-  /** Our side of a connection may be up before the switch has noticed. */
+  /** The gateway's side of a connection may be open before the switch has noticed. */
   async untilPeers(count: number): Promise<void> {
     while (this.peers.length < count) await eventThat(this, 'peer');
   }
@@ -139,7 +137,7 @@ export class ToySwitch extends EventEmitter {
   }
 }
 
-/** A pool and what it tells: the events `state`, `unmatched` and `log`. */
+/** A pool and its events: `state`, `unmatched` and `log`. */
 export class WatchedPool extends EventEmitter {
   readonly pool: Pool<Note>;
   readonly clock = new ManualClock();
@@ -164,7 +162,7 @@ export class WatchedPool extends EventEmitter {
     onTestFinished(() => this.pool.destroy());
   }
 
-  /** The deadline of a request that is given so long. */
+  /** The deadline of a request with this timeout. */
   in(timeoutMs: number): { deadlineAtMs: number } {
     return { deadlineAtMs: this.clock.monotonicMs() + timeoutMs };
   }
@@ -184,7 +182,7 @@ export class WatchedPool extends EventEmitter {
   }
 }
 
-/** A switch that behaves as given, and a pool whose connections to it are all ready, on both sides. */
+/** A switch with the given behaviour, and a pool whose connections to it are all ready, on both sides. */
 export async function connect(
   behave: Behaviour = echoes,
   options: Partial<PoolOptions<Note>> = {},

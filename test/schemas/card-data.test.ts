@@ -24,7 +24,7 @@ describe('a merchant reference', () => {
     ['with half a surrogate pair, which no UTF-8 has', 'a\ud800'],
     ['a number', 4711],
     ['missing', undefined],
-  ])('is refused when it is %s', (_, text) => {
+  ])('is refused if it is %s', (_, text) => {
     expect(merchantReference.safeParse(text).success).toBe(false);
   });
 });

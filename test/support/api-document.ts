@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A JSON Schema as OpenAPI 3.1 has it. */
+/** A JSON Schema as OpenAPI 3.1 defines it. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -57,7 +57,7 @@ export interface NamedOperation extends Operation {
   readonly path: string;
 }
 
-/** The copy that integrators read; a contract test holds it to what a gateway serves. */
+/** The copy that integrators read; a contract test compares it with the document that a gateway serves. */
 export const STORED_DOCUMENT = new URL('../../schemas/openapi.json', import.meta.url);
 
 export function readStoredDocument(): ApiDocument {
@@ -70,7 +70,7 @@ export function operationsOf({ paths }: ApiDocument): NamedOperation[] {
   );
 }
 
-/** What a request carries by the operation's own account. */
+/** The parameters that the operation itself declares. */
 export function ownParameters({ parameters }: Operation): Parameter[] {
   return parameters.filter((parameter): parameter is Parameter => 'name' in parameter);
 }

@@ -1,7 +1,7 @@
 import { type Installation, type InstallationOptions, startInstallation } from './installation.ts';
 import { Relay } from './relay.ts';
 
-/** An installation, and the relay that its lines to the switch go through. Both are the caller's to close. */
+/** An installation, and the relay between it and the switch. The caller closes both. */
 export async function startBehindRelay(
   options: Omit<InstallationOptions, 'connectTo'> = {},
 ): Promise<{ readonly installation: Installation; readonly relay: Relay }> {

@@ -21,7 +21,7 @@ const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 const REFERENCE = 'order-4711';
 export const BINDING = { deviceInstallationId: DEVICE, merchantReference: REFERENCE };
 
-/** A key ring with keys that only this test run knows. */
+/** A key ring with keys that only this test run has. */
 export async function freshKeyRing(): Promise<KeyRing> {
   const folder = await mkdtemp(join(tmpdir(), 'tapwire-keys-'));
   try {
@@ -41,7 +41,7 @@ export function secretKeysOf(...all: NamedSecretKey[]): SecretKeys {
   return { current: all[0]!, all, find: (id) => all.find((key) => key.id === id) };
 }
 
-/** The public key of a curve that a reader would seal for. */
+/** The public key of a curve, for which a reader seals. */
 export function publicKeyOf(ring: KeyRing, curve: CardDataPublicKey['crv']): CardDataPublicKey {
   return ring.publicCardDataKeys(Date.now()).keys.find(({ crv }) => crv === curve)!;
 }
@@ -52,12 +52,12 @@ export function visaTap(pin?: SampleTap['pin']): Map<number, Uint8Array> {
   return sampleTap({ amountMinor: 1000, currencyNumeric: '710', at, ...(pin && { pin }) });
 }
 
-/** What the sealed blob must say about the open one. */
+/** The digest of the open blob that the sealed blob must contain. */
 export function digestOf(general: Uint8Array): { tag: number; value: Buffer } {
   return { tag: READER_TAGS.generalDigest, value: hash('sha256', general, 'buffer') };
 }
 
-/** A compact JWE sealed correctly under whatever header and plaintext a test makes up, then both blobs. */
+/** A compact JWE, sealed correctly with any header and plaintext that a test specifies, then both blobs. */
 export function sealMadeUp(
   recipient: CardDataPublicKey,
   made: { general: Uint8Array; plaintext: Uint8Array; header?: Record<string, unknown>; binding?: typeof BINDING },

@@ -4,13 +4,13 @@ import type { Frame } from '../../src/ops/console/frame.ts';
 import type { Installation } from './installation.ts';
 import { PASSWORD, savePortalUser } from './portal-users.ts';
 
-/** What a browser has of a session. */
+/** What a browser holds of a session. */
 export interface ConsoleSession {
   readonly cookie: string;
   readonly csrf: string;
 }
 
-/** What the console's page asks of a gateway. */
+/** The requests of the console's page to a gateway. */
 export function consoleClient(installation: () => Installation) {
   const call = (path: string, init: RequestInit = {}) => fetch(new URL(path, installation().url), init);
 
@@ -45,7 +45,7 @@ export function consoleClient(installation: () => Installation) {
     headers: Record<string, string> = { 'x-csrf-token': session.csrf },
   ) => post('/ops/acts', body, { cookie: session.cookie, ...headers });
 
-  /** The first frame that fits. */
+  /** The first frame that matches. */
   async function frame(session: ConsoleSession, fits: (frame: Frame) => boolean): Promise<Frame> {
     const ending = new AbortController();
     const answer = await call('/ops/stream', { headers: { cookie: session.cookie }, signal: ending.signal });

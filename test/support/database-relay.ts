@@ -3,30 +3,30 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The name of the socket of a Postgres in its folder. */
+/** The name of the Postgres socket in its folder. */
 const SOCKET = '.s.PGSQL.5432';
-/** A simple query as the protocol has it: its text ends with NUL. */
+/** A simple query in the protocol: its text ends with NUL. */
 const COMMIT = Buffer.from('commit\0');
 const BEGIN = Buffer.from('begin');
 
-/** One connection of a gateway's, and ours to the database for it. */
+/** A connection of a gateway, and the relay's connection to the database for it. */
 interface Pair {
   readonly client: Socket;
   readonly database: Socket;
-  /** What it has sent first: its startup message, with the name of the application. */
+  /** The first bytes it sent: its startup message, with the name of the application. */
   hello: string;
   isSilent: boolean;
 }
 
-/** Which connections are meant, by what they sent first. */
+/** Selects connections by the first bytes they sent. */
 export type Chosen = (hello: string) => boolean;
 
-/** Connections of gateways that only listen. */
+/** Connections with which gateways only listen. */
 export const LISTENING: Chosen = (hello) => hello.includes('tapwire-listen');
 
 /**
- * Stands between a gateway and its database: can be away, come back, lose the answer to a COMMIT, and go silent: what is sent in
- * either direction is dropped, and neither side learns of the other's end.
+ * A relay between a gateway and its database. It can be unavailable, return, lose the response to a COMMIT, and go
+ * silent: then it drops everything sent in either direction, and neither side notices when the other closes.
  */
 export class DatabaseRelay {
   readonly url: string;
@@ -55,7 +55,7 @@ export class DatabaseRelay {
     return relay;
   }
 
-  /** Ends every connection and takes no new ones. */
+  /** Closes every connection and refuses new ones. */
   async goAway(): Promise<void> {
     const server = this.#server;
     this.#server = undefined;
@@ -70,26 +70,26 @@ export class DatabaseRelay {
     await new Promise<void>((resolve) => server.listen(join(this.#folder, SOCKET), resolve));
   }
 
-  /** Connections go silent as they are; new ones work. @returns how many */
+  /** Existing connections go silent; new ones work. @returns how many went silent */
   silence(isChosen: Chosen = () => true): number {
     const chosen = [...this.#pairs].filter(({ hello, isSilent }) => !isSilent && isChosen(hello));
     for (const pair of chosen) pair.isSilent = true;
     return chosen.length;
   }
 
-  /** All connections go silent, and new ones are taken and never answered, until `speak`. */
+  /** All connections go silent, and new ones are accepted and never answered, until `speak`. */
   goSilent(): void {
     this.#isMute = true;
     this.silence();
   }
 
-  /** New connections work again; those that are silent stay so. */
+  /** New connections work again; silent ones stay silent. */
   speak(): void {
     this.#isMute = false;
     this.#onCommit = undefined;
   }
 
-  /** All connections go silent as soon as one has written a COMMIT, which does not arrive. @returns when that is so */
+  /** All connections go silent when one has written a COMMIT, which does not arrive. @returns when that has happened */
   silenceAtCommit(): Promise<void> {
     return new Promise((resolve) => {
       this.#onCommit = () => {
@@ -99,7 +99,7 @@ export class DatabaseRelay {
     });
   }
 
-  /** How many of the connections chosen work. */
+  /** How many of the selected connections work. */
   count(isChosen: Chosen): number {
     return [...this.#pairs].filter(({ hello, isSilent }) => !isSilent && isChosen(hello)).length;
   }
@@ -109,10 +109,10 @@ export class DatabaseRelay {
   }
 
   /**
-   * The next COMMIT behind that statement reaches the database, and its connection ends before the answer. Other commits go on:
-   * those of jobs come whenever they like.
+   * The next COMMIT after that statement reaches the database, and its connection is closed before the response. Other
+   * commits are not affected, because those of jobs may occur at any time.
    *
-   * @param statement the name of a prepared statement, `insert-taps`
+   * @param statement the name of a prepared statement, such as `insert-taps`
    */
   loseNextCommit(statement: string): void {
     this.#losing = statement;

@@ -7,7 +7,7 @@ import {
 } from './api-document.ts';
 import { type SchemaCheck, schemaCheck } from './schema-check.ts';
 
-/** A request and what came back, as far as the API description speaks of it. */
+/** A request and its response, as far as the API description covers them. */
 export interface Exchange {
   readonly method: string;
   readonly url: URL;
@@ -29,8 +29,8 @@ interface Reference {
 let reference: Reference | undefined;
 
 /**
- * Holds an exchange to the API description: the status is one that the operation has, the answer fits its schema and has no
- * field besides, and what was taken fits the description of what is asked for.
+ * Compares an exchange with the API description. The operation must list the status. The response must match its schema
+ * without further fields. An accepted request must match the description of requests.
  *
  * @throws Error naming the operation and the first fault
  */
@@ -42,7 +42,7 @@ function expectDocumented(exchange: Exchange): void {
   if (fault) throw new Error(`not as documented: ${operation.method} ${operation.path} ${exchange.status}: ${fault}`);
 }
 
-/** `fetch`, each exchange held to the description. */
+/** `fetch`, with each exchange compared with the description. */
 export const documentedFetch: typeof fetch = async (input, init = {}) => {
   const response = await fetch(input, init);
   const text = await response.clone().text();
@@ -63,7 +63,7 @@ function readReference(): Reference {
   const document: ApiDocument = readStoredDocument();
   const patterned = operationsOf(document).map((operation) => ({ operation, pattern: patternOf(operation.path) }));
   return {
-    // An address that is written out goes before one with a parameter in its place.
+    // A literal path has priority over one with a parameter in the same position.
     operations: patterned.sort(
       (one, other) => one.operation.path.split('{').length - other.operation.path.split('{').length,
     ),
@@ -100,14 +100,14 @@ function faultOfAnswer({ fitsClosed }: Reference, operation: NamedOperation, exc
   return fitsClosed(content.schema, answer);
 }
 
-/** What was refused may have been anything. */
+/** A refused request may have contained anything. */
 function faultOfRequest({ fitsOpen, fitsText }: Reference, operation: NamedOperation, exchange: Exchange) {
   const { status, url, headers, sent } = exchange;
   if (status >= 300) return undefined;
   for (const { name, in: place, required, schema } of ownParameters(operation)) {
     const value = place === 'query' ? url.searchParams.get(name) : place === 'header' ? headers.get(name) : undefined;
     if (value == null) {
-      if (required && place !== 'path') return `${name} was left out, and it was taken`;
+      if (required && place !== 'path') return `${name} was left out, but the request was accepted`;
       continue;
     }
     const fault = fitsText({ type: 'object', properties: { value: schema } }, { value });

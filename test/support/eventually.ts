@@ -1,12 +1,12 @@
-/** Longer than anything here takes on a machine that does ten other things; nothing waits for it but a test that fails. */
+/** Longer than anything here takes on a very busy machine; only a failing test waits this long. */
 const WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 15;
 
 /**
- * Looks again and again until `look` does not throw, and gives what it gave: for what happens by itself soon, and has no
- * event to wait for.
+ * Repeats `look` until it does not throw, and returns its value. For changes that occur soon and have no event to wait
+ * for.
  *
- * @throws what `look` threw last, when the time is over
+ * @throws the last error of `look`, when the time is over
  */
 export async function eventually<T>(look: () => T | Promise<T>, withinMs = WITHIN_MS): Promise<T> {
   const giveUpAtMs = performance.now() + withinMs;

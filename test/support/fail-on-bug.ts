@@ -1,8 +1,8 @@
 import { isStoreCondition } from '../../src/errors/store-conditions.ts';
 
 /**
- * An `onError` for parts that go on after a fault. A database that a busy machine makes wait is no bug; whatever else
- * is reported becomes an unhandled rejection, which fails the run.
+ * An `onError` for parts that continue after a fault. A database that is slow on a busy machine is not a bug. Any other
+ * reported error becomes an unhandled rejection, which fails the run.
  */
 export function failOnBug(error: unknown): void {
   if (!isStoreCondition(error)) throw error;

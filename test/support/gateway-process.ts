@@ -2,12 +2,12 @@ import { eventually } from './eventually.ts';
 import type { Installation } from './installation.ts';
 import { TapwireProcess } from './tapwire-process.ts';
 
-/** Node reads and compiles all of the gateway first, which takes a busy machine long. */
+/** Node reads and compiles the whole gateway first, which takes long on a busy machine. */
 const STARTS_WITHIN_MS = 60_000;
 
-/** A gateway as `tapwire start` runs it, in a process of its own; gone with the test at the latest. */
+/** A gateway started with `tapwire start`, in its own process; it ends with the test at the latest. */
 export class GatewayProcess extends TapwireProcess {
-  /** Starts a gateway of an installation and waits until it is up. */
+  /** Starts a gateway of an installation and waits until it is ready. */
   static async start(
     installation: Installation,
     role: 'all' | 'api' | 'worker',
@@ -20,7 +20,7 @@ export class GatewayProcess extends TapwireProcess {
     return gateway;
   }
 
-  /** Where it listens, by its own word. @throws while it is not up */
+  /** The address that it reports. @throws while it is not ready */
   get url(): string {
     const url = /"url":"([^"]+)"/.exec(this.output)?.[1];
     if (url === undefined) throw new Error(`no gateway yet: ${this.output}`);

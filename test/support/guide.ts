@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The commands of a guide, exactly as its page shows them: every block that is marked `sh`. */
+/** The commands of a guide, exactly as its page shows them: every block marked `sh`. */
 export function commandsOf(guide: string): string {
   const text = readFileSync(join(REPOSITORY, guide), 'utf8');
   return [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('\n');
 }
 
-/** A port of this machine that nothing listens on. */
+/** A free port of this machine. */
 export async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -26,24 +26,24 @@ import { type MerchantName, saveTenants, type Tenants } from './tenants.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 export interface InstallationOptions {
-  /** The processor type of the switch; type 1 unless given. */
+  /** The processor type of the switch; default: type 1. */
   readonly type?: string;
   /** The role of the gateway that is started with it; `none` starts none. */
   readonly role?: Config['TAPWIRE_ROLE'] | 'none';
-  /** What differs from the type's profile; the deadline is `DEADLINE_MS` unless given. */
+  /** Differences from the type's profile; the deadline is `DEADLINE_MS` by default. */
   readonly profile?: SwitchConfig['profile'];
-  /** What else differs from the type's example configuration. */
+  /** Other differences from the type's example configuration. */
   readonly config?: Partial<SwitchConfig>;
-  /** Stretches the times of the switch's scenarios: 10.10 answers after 10 s times this. */
+  /** Scales the times of the switch's scenarios: 10.10 answers after 10 s times this factor. */
   readonly timeScale?: number;
-  /** How the switch behaves, and the seed of what it does; with good manners unless given. */
+  /** How the switch behaves, and the seed for it; default: it follows the protocol. */
   readonly manners?: Manners;
   readonly seed?: number;
-  /** Where gateways find the switch, given where it is: for a relay between the two. */
+  /** The port to which gateways connect, from the port of the switch: for a relay between the two. */
   readonly connectTo?: (switchPort: number) => Promise<number>;
-  /** Instead of a database of its own in the cluster of all tests; dropped with the installation all the same. */
+  /** Instead of a new database in the cluster of all tests; it is dropped with the installation, too. */
   readonly testDatabase?: TestDatabase | undefined;
-  /** More settings for every gateway, by their environment variables. */
+  /** Further settings for every gateway, as environment variables. */
   readonly settings?: NodeJS.ProcessEnv;
 }
 
@@ -54,37 +54,37 @@ export interface StartedGateway {
   stop(): Promise<void>;
 }
 
-/** What the switch was asked, since its start. */
+/** The requests that the switch received since its start. */
 export interface AskedOfSwitch {
   readonly authorizations: number;
   readonly reversals: number;
 }
 
-/** Each type's switch takes PINs in the way of its network. */
+/** The PIN keys of each type's switch. */
 const PIN_KEYS: Readonly<Record<string, SwitchConfig['pinKey']>> = {
   'type-1': { keyId: 'zone-pin', format: 0, derivation: 'zone' },
   'type-2': { keyId: 'acquirer-bdk', format: 0, derivation: 'dukpt' },
 };
 
-/** As short as a busy machine allows: silence of the switch is waited for. */
+/** As short as a busy machine allows: tests wait for it when the switch is silent. */
 export const DEADLINE_MS = 2_500;
-/** Of reversals on another line. A test sees them wait, however busy the machine, and lets the time pass. */
+/**
+ * Delay of reversals on another connection. Long enough for a test to see them wait on any machine; the test then lets
+ * the time pass.
+ */
 export const GUARD_SECONDS = 60;
-/** The switches of tests are on this machine, and the acquirers of an installation share them and their keys. */
+/** The switches of tests run on this machine, and the acquirers of an installation share them and their keys. */
 export const TEST_SWITCH_ACCESS = {
   SWITCH_NETWORKS: '*=127.0.0.0/8',
   SWITCH_LISTENERS: '*=127.0.0.1:1-65535',
   SWITCH_KEYS: '*=*',
 };
-/** 10 s of the scenarios are half a second. */
+/** 10 s of the scenarios take half a second. */
 const TIME_SCALE = 0.05;
 /** Two gateways, a listener each and the test must fit into the cluster, three times over. */
 const GATEWAY_CONNECTIONS = '5';
 
-/**
- * A database with tenants, a simulated switch, and as many gateways on them as wanted, all in this process, on free
- * ports.
- */
+/** A database with tenants, a simulated switch, and any number of gateways, all in this process, on free ports. */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const installation = await Installation.open(options);
   const { role = 'all' } = options;
@@ -152,7 +152,7 @@ export class Installation {
     return this.#testDatabase.database;
   }
 
-  /** Of the gateway that was started first among those that take taps. */
+  /** Of the first started gateway that takes taps. */
   get url(): string {
     return this.#first.url;
   }
@@ -168,7 +168,7 @@ export class Installation {
     return first;
   }
 
-  /** The variables of a gateway of this installation, wherever it runs. */
+  /** The environment variables of a gateway of this installation, in any process. */
   environment(settings: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
     return {
       DATABASE_URL: this.#testDatabase.url,
@@ -181,7 +181,7 @@ export class Installation {
     };
   }
 
-  /** Resolves when the gateway is up and, unless `isSwitchDown`, signed on to the switch. */
+  /** Resolves when the gateway is ready and, unless `isSwitchDown`, signed on to the switch. */
   async startGateway(settings: NodeJS.ProcessEnv = {}, { isSwitchDown = false } = {}): Promise<StartedGateway> {
     const config = readConfig(this.environment(settings));
     const prepared = await prepareDatabase(config);
@@ -210,17 +210,20 @@ export class Installation {
     return this.tenants.profile(merchant, url);
   }
 
-  /** A phone of a merchant's, on a device of its own unless one is named. */
+  /** A phone of a merchant, on a new device unless one is named. */
   phone(merchant: MerchantName = 'coffee', device?: string): Phone {
     return new Phone(this.profile(merchant), device, documentedFetch);
   }
 
-  /** The same, at one of several gateways. */
+  /** As `phone`, at one of several gateways. */
   phoneAt(url: string): Phone {
     return new Phone(this.profile('coffee', url));
   }
 
-  /** What the lines of a gateway have seen: of the first acquirer's switch, unless another acquirer and processor are named. */
+  /**
+   * Statistics of a gateway's connections to a switch: that of the first acquirer, unless another acquirer and
+   * processor are named.
+   */
   async switchStats(url = this.url, name = '1 1'): Promise<SwitchStats> {
     const { switches } = (await (await fetch(new URL('/healthz', url))).json()) as {
       switches: Record<string, SwitchStats>;
@@ -232,12 +235,15 @@ export class Installation {
     return this.tenants.apiKey(owner);
   }
 
-  /** Has the switch go down, and waits until a gateway, given by its URL, has lost every line. `simulator.endOutages` ends it. */
+  /**
+   * Stops the switch, and waits until the gateway at this URL has lost every connection. `simulator.endOutages` starts
+   * it again.
+   */
   async startOutage(url = this.url): Promise<void> {
     const answer = outcomeOf(await this.phone().tap({ amount: '503.00', currency: 'ZAR' }));
     if (answer.type !== 'Approved') throw new Error(`the tap that starts an outage is ${answer.type}`);
     await eventually(async () => {
-      if ((await this.switchStats(url)).ready > 0) throw new Error('a line to the switch is still there');
+      if ((await this.switchStats(url)).ready > 0) throw new Error('a connection to the switch still exists');
     });
   }
 
@@ -259,12 +265,12 @@ export class Installation {
   }
 }
 
-/** What such an installation gives to its acquirers. */
+/** The access that such an installation grants its acquirers. */
 export function testSwitchAccess() {
   return switchAccessOf(readConfig(TEST_SWITCH_ACCESS));
 }
 
-/** Every switch the gateway has is ready; role `api` has none. @throws while one is not */
+/** Every switch of the gateway is ready; role `api` has none. @throws while one is not */
 export async function untilSignedOn(url: string): Promise<void> {
   const response = await fetch(new URL('/readyz', url));
   const { status, switches } = (await response.json()) as { status: string; switches?: Record<string, string> };

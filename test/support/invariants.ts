@@ -15,25 +15,27 @@ import { TransactionType, VoidState } from '../../src/transactions/model/transac
 import type { Installation } from './installation.ts';
 import { faultsIn } from './log-lines.ts';
 
-/** Jobs that pg-boss will still give to somebody: neither completed, cancelled nor failed for good. */
+/** Jobs that pg-boss will still run: neither completed, cancelled nor permanently failed. */
 const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'`;
 
 /**
- * What holds at any instant, whatever is under way: the promises of states.md that a database alone can show. The database
- * is read in one statement each, so that a commit in between cannot be mistaken for a fault.
+ * Invariants that hold at any time, also while transactions are in progress: the promises of states.md that can be
+ * verified in the database alone. Each is read with one statement, so that a commit in between cannot look like a
+ * fault.
  */
 export async function expectSoundStates(database: Database): Promise<void> {
   expect(await restingWithoutJob(database), 'transactions that rest where they must not').toEqual([]);
-  expect(await pinsWithoutJob(database), 'waits for a PIN that nobody will end').toEqual([]);
-  expect(await reversalsWithoutJob(database), 'reversals that nobody will send').toEqual([]);
+  expect(await pinsWithoutJob(database), 'waits for a PIN without a job that ends the wait').toEqual([]);
+  expect(await reversalsWithoutJob(database), 'reversals without a job that sends them').toEqual([]);
   expect(await wrongReservations(database), 'sales whose reservations are not those of their refunds').toEqual([]);
   expect(await linksHeldTwice(database), 'links that more than one tap holds').toEqual([]);
-  expect(await wrongVoids(database), 'sales whose void is another than its row says').toEqual([]);
+  expect(await wrongVoids(database), 'sales whose void differs from its row').toEqual([]);
 }
 
 /**
- * What holds whenever nothing has gone wrong on purpose: sound states, audit trails that are paths of the declared moves and end
- * where the row is, a switch's ledger that agrees with what merchants were told, and nothing a person must look at.
+ * Invariants that hold if a test caused no fault: sound states, audit trails that follow declared transitions and end
+ * in the state of the row, a switch's ledger that agrees with what merchants were shown, and no transaction that needs
+ * review.
  */
 export async function expectInvariants(
   installation: Pick<Installation, 'database' | 'ledger' | 'logLines'>,
@@ -53,7 +55,10 @@ interface Told {
   readonly approvedMinor: number | null;
 }
 
-/** Every transaction that a switch approved is either Approved to the merchant, or reversed at the switch, or still uncertain. */
+/**
+ * Every transaction that a switch approved is either Approved for the merchant, or reversed at the switch, or still
+ * uncertain.
+ */
 async function expectLedgerToAgree(database: Database, ledger: readonly LedgerEntry[]): Promise<void> {
   const { rows } = await database.query<Told>(
     'select rrn, tid, disposition, approved_minor as "approvedMinor" from transactions where rrn is not null',
@@ -62,18 +67,18 @@ async function expectLedgerToAgree(database: Database, ledger: readonly LedgerEn
   for (const told of rows) {
     const booked = ledger.filter((entry) => isOf(entry)(told));
     expect(booked.length, 'authorizations of one transaction').toBeLessThanOrEqual(1);
-    if (told.disposition === null || told.disposition === Disposition.Indeterminate) continue; // nothing was promised yet
+    if (told.disposition === null || told.disposition === Disposition.Indeterminate) continue; // no outcome was reported yet
     const { disposition, approvedMinor } = told;
     if (disposition === Disposition.Approved) expect(booked[0]).toMatchObject({ state: 'approved', approvedMinor });
     else expect(booked[0]?.state ?? 'reversed').toBe('reversed');
   }
   expect(
     ledger.filter((entry) => !rows.some(isOf(entry))),
-    'money that the gateway knows nothing of',
+    'money that the gateway does not know of',
   ).toEqual([]);
 }
 
-/** Whatever else moves a status on (`authorize`, `refund`), the `overdue` job is there besides: it is the one that decides. */
+/** Any other job that moves a status on (`authorize`, `refund`) is accompanied by the `overdue` job, which decides. */
 async function restingWithoutJob(database: Database): Promise<object[]> {
   const { rows } = await database.query<{ id: string; status: StatusId }>(
     `with live as (${LIVE_JOBS})
@@ -85,7 +90,7 @@ async function restingWithoutJob(database: Database): Promise<object[]> {
   return rows.map((row) => ({ ...row, status: statusName(row.status) }));
 }
 
-/** Whatever the status: 8 and 9 may not rest either while a PIN is awaited. */
+/** In any status: 8 and 9 may not rest either while a PIN is awaited. */
 async function pinsWithoutJob(database: Database): Promise<object[]> {
   const { rows } = await database.query(
     `with live as (${LIVE_JOBS})
@@ -97,7 +102,7 @@ async function pinsWithoutJob(database: Database): Promise<object[]> {
   return rows;
 }
 
-/** Owed (1), sent (2) or confirming (5): the next attempt's job waits, or the one that is under way. */
+/** Pending (1), sent (2) or confirming (5): the job of the next attempt waits, or that of the current attempt runs. */
 async function reversalsWithoutJob(database: Database): Promise<object[]> {
   const { rows } = await database.query(
     `with live as (${LIVE_JOBS})
@@ -113,7 +118,7 @@ async function reversalsWithoutJob(database: Database): Promise<object[]> {
   return rows;
 }
 
-/** What is reserved on a sale is what its refunds gave back, or may have given back. */
+/** The amount reserved on a sale equals what its refunds returned or may have returned. */
 async function wrongReservations(database: Database): Promise<object[]> {
   const { rows } = await database.query(
     `select sale.id, sale.refunded_minor, sum(refund.amount_minor) as refunded
@@ -128,7 +133,7 @@ async function wrongReservations(database: Database): Promise<object[]> {
   return rows;
 }
 
-/** One tap at a time, and it is the one that the link names. */
+/** A link has one tap at a time, the one that it names. */
 async function linksHeldTwice(database: Database): Promise<object[]> {
   const { rows } = await database.query(
     `select t.consumer_id, count(*) as taps, bool_or(l.transaction_id is distinct from t.id) as is_another
@@ -142,7 +147,10 @@ async function linksHeldTwice(database: Database): Promise<object[]> {
   return rows;
 }
 
-/** A void that is asked has one open row, one that is done a row that says so and a sale that is Voided; else neither. */
+/**
+ * A requested void has one open row. A completed void has a row that says so, and a sale that is Voided. Any other sale
+ * has neither.
+ */
 async function wrongVoids(database: Database): Promise<object[]> {
   const { rows } = await database.query(
     `select sale.id, sale.void_state, sale.disposition, count(asked.id) filter (where asked.disposition is null) as open,

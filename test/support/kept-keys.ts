@@ -1,7 +1,7 @@
 import type { WorkingKeyUse } from '../../src/processor-kit/processor.ts';
 import type { ExchangedKeys, LiveKey } from '../../src/switches/ports.ts';
 
-/** Exchanged keys of one switch in memory: what a database keeps, shared by workers. */
+/** Exchanged keys of one switch, in memory: replaces the database that workers share. */
 export class KeptKeys implements ExchangedKeys {
   rows: LiveKey[] = [];
   readonly claims = new Set<WorkingKeyUse>();
@@ -11,7 +11,7 @@ export class KeptKeys implements ExchangedKeys {
     return this.rows;
   }
   async keep(_where: unknown, key: Omit<LiveKey, 'acknowledgedMsAgo'>) {
-    if (this.isDown) throw new Error('the database is away');
+    if (this.isDown) throw new Error('the database is unavailable');
     this.rows = [{ ...key, acknowledgedMsAgo: null }, ...this.rows];
   }
   async acknowledge(_where: unknown, { keyId }: { readonly keyId: string }) {

@@ -9,7 +9,7 @@ import type { Installation } from './installation.ts';
 import { type RawAnswer, request } from './requests.ts';
 import { MERCHANTS, type MerchantName } from './tenants.ts';
 
-/** What a creator sends, right in everything. */
+/** A valid request to create a link. */
 export function linkBody(merchant: MerchantName = 'coffee', changes: Readonly<Record<string, unknown>> = {}) {
   return {
     merchantId: MERCHANTS[merchant].id,
@@ -35,7 +35,7 @@ export const MANDATE = {
   contractReference: 'contract-12',
 };
 
-/** Posts as an integrator's backend would: by its API key, unless other headers are given. */
+/** Posts as an integrator's backend: with its API key, unless other headers are given. */
 export async function post(
   installation: Installation,
   path: string,
@@ -50,14 +50,14 @@ export async function post(
   });
 }
 
-/** A link or intent, as its payment app was handed it. */
+/** A link or intent, as its payment app received it. */
 export interface HandedLink {
   readonly id: string;
   readonly token: string;
   readonly paymentReference: string;
 }
 
-/** Creates a link, or what another route creates. @throws when it is refused */
+/** Creates a link, or what another route creates. @throws if it is refused */
 export async function createLink(
   installation: Installation,
   changes: Readonly<Record<string, unknown>> = {},
@@ -72,7 +72,7 @@ export async function createLink(
   return { id: made.reference ?? made.id!, token, paymentReference };
 }
 
-/** A phone whose payment app was handed a link, and has nothing else to show. */
+/** A phone whose payment app received a link and has no other credentials. */
 export class AppPhone extends Phone {
   readonly #link: HandedLink;
 
@@ -85,14 +85,14 @@ export class AppPhone extends Phone {
     return this.#link.token;
   }
 
-  /** Taps as the link says, unless otherwise wanted. */
+  /** Taps with the values of the link, unless others are given. */
   pay(tap: Partial<PhoneTap> = {}): Promise<PhoneAnswer> {
     const { paymentReference: merchantReference } = this.#link;
     return this.tap({ amount: '10.00', currency: 'ZAR', merchantReference, ...tap });
   }
 }
 
-/** Asks as the payment app would that holds the token. */
+/** Sends a request as the payment app that holds the token. */
 export function ask(installation: Installation, { token }: Pick<HandedLink, 'token'>, path: string, body?: object) {
   return request(installation.url, path, {
     method: body ? 'POST' : 'GET',
@@ -107,7 +107,7 @@ export async function statusOf(installation: Installation, reference: string, pa
   return body as Record<string, unknown>;
 }
 
-/** Lets a link's time run out; its job is due then. */
+/** Lets a link expire; its job is then due. */
 export async function letExpire(database: Database, id: string): Promise<void> {
   await database.query(`update links set expires_at = clock_timestamp() - interval '1 s' where id = $1`, [id]);
   await database.query(
@@ -116,7 +116,7 @@ export async function letExpire(database: Database, id: string): Promise<void> {
   );
 }
 
-/** The acknowledgement of a tap (extension), by the token of a link. */
+/** The acknowledgement of a tap (extension), with the token of a link. */
 export function acknowledgeTap(
   { url }: Installation,
   { token }: HandedLink,
@@ -127,7 +127,7 @@ export function acknowledgeTap(
   return request(url, `/transactions/${id}/acknowledge`, { method: 'POST', headers });
 }
 
-/** What a receiver was told of a link, once that is so many times. */
+/** The webhooks that a receiver got for a link, once there are `count`. */
 export function untilTold(receiver: Receiver, link: HandedLink, count = 1): Promise<Webhook[]> {
   return eventually(() => {
     const bodies = receiver.received.map(({ body }) => JSON.parse(body.toString()) as Webhook);
@@ -137,20 +137,20 @@ export function untilTold(receiver: Receiver, link: HandedLink, count = 1): Prom
   });
 }
 
-/** How long the job that expires a link waits from its birth on; nothing once it is done. */
+/** Minutes from the creation of a link to the job that expires it; empty once the job is done. */
 export async function minutesToExpiry(database: Database, id: string): Promise<number[]> {
   const text = `select start_after - created_on as wait from pgboss.job where name = 'expire-link' and data ->> 'id' = $1`;
   const { rows } = await database.query<{ wait: { minutes: number } }>(text, [id]);
   return rows.map(({ wait }) => wait.minutes);
 }
 
-/** What the details of a link offer to submit its tap under. */
+/** The reference with which the details of a link let its tap be submitted. */
 export async function offeredReference(installation: Installation, link: HandedLink): Promise<string> {
   const { body } = await ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
   return (body as { merchantReference: string }).merchantReference;
 }
 
-/** The status that the creation of a link under this reference is answered with. */
+/** The HTTP status of creating a link with this reference. */
 export async function creationOf(installation: Installation, paymentReference: string): Promise<number> {
   return (await post(installation, '/consumer/applink', linkBody('coffee', { paymentReference }))).status;
 }

@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { type Log, type LogLevel, safeError } from '../../src/ops/log.ts';
 
-/** One line of a gateway's log, as it would have been printed. */
+/** One line of a gateway's log, as it would be printed. */
 export interface LogLine {
   readonly level: number;
   readonly msg: string;
@@ -10,13 +10,13 @@ export interface LogLine {
 
 const ERROR = 50;
 
-/** A log like the gateway's own that keeps its lines here. */
+/** A log like the gateway's that collects its lines here. */
 export function logTo(lines: LogLine[], level: LogLevel = 'info'): Log {
   const write = (line: string) => void lines.push(JSON.parse(line));
   return pino({ level, serializers: { error: safeError } }, { write });
 }
 
-/** What a person would be called for. */
+/** Lines that call for action by a person. */
 export function faultsIn(lines: readonly LogLine[]): LogLine[] {
   return lines.filter(({ level }) => level >= ERROR);
 }

@@ -25,7 +25,7 @@ export interface TestSigner {
 
 let made = 0;
 
-/** A key pair and the row an integrator would have registered for it. */
+/** A key pair, and the row that an integrator would have registered for it. */
 export function createSigner(algorithm: SigningAlgorithm, registered: Partial<IssuerKey> = {}): TestSigner {
   const { privateKey, publicKey } =
     algorithm === 'ES256'
@@ -47,7 +47,7 @@ export const CLAIMS = {
   exp: NOW + 3_600,
 } as const;
 
-/** A token that is right in everything, but for what the test changes. */
+/** A valid token, with the changes that the test makes. */
 export function signToken(
   { algorithm, privateKey, registered }: TestSigner,
   claims: Record<string, unknown> = {},
@@ -58,15 +58,15 @@ export function signToken(
     .sign(privateKey);
 }
 
-/** The registrations of a test, as a store would hold them; each change makes a new generation. */
+/** The registrations of a test, as a store would hold them; each change creates a new generation. */
 export class TestRegistry implements RegisteredIssuers, Merchants {
   readonly keys = new Map<string, IssuerKey[]>();
   readonly sets = new Map<string, KeySetRegistration[]>();
-  /** By id, or by `<acquirer> <id>` where several acquirers have one of that id. */
+  /** Key: the id, or `<acquirer> <id>` if several acquirers have that id. */
   readonly merchants = new Map<string, OwnedMerchant>();
-  /** Acquirers by id, integrators as `<acquirer> <integrator>`. */
+  /** Acquirers as their id, integrators as `<acquirer> <integrator>`. */
   readonly blocked = new Set<string>();
-  /** What the verifier asked for, in order. */
+  /** What the verifier looked up, in order. */
   readonly asked: string[] = [];
   #generation = 0;
 
@@ -110,7 +110,7 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
   }
 }
 
-/** A registry with one merchant of integrator 11 and one of another tenant's. */
+/** A registry with one merchant of integrator 11 and one of another tenant. */
 export function createRegistry(...signers: TestSigner[]): TestRegistry {
   const registry = new TestRegistry();
   registry.keys.set(

@@ -6,7 +6,7 @@ import { outcomeOf } from './answers.ts';
 export const RIGHT_PIN = '12345';
 export const WRONG_PIN = '99999';
 
-/** A tap that was asked for its PIN. */
+/** A tap whose response required the PIN. */
 export interface AskedForPin {
   readonly id: string;
   readonly pinToken: string;
@@ -14,20 +14,20 @@ export interface AskedForPin {
   readonly reading: TapReading;
 }
 
-/** Taps a card whose issuer wants a PIN. @throws when it wants none */
+/** Taps a card whose issuer requires a PIN. @throws if it requires none */
 export async function tapForPin(phone: Phone, tap: Partial<PhoneTap> = {}): Promise<AskedForPin> {
   const reading = phone.read({ amount: '50.05', currency: 'ZAR', ...tap });
   return askedFor(reading, await phone.submit(await phone.sealReading(reading)));
 }
 
-/** What an answer says that asks for a PIN, or for another one. @throws when it does not */
+/** The values of a response that requires a PIN, or another PIN. @throws if it does not */
 export function askedFor(reading: TapReading, phoneAnswer: PhoneAnswer): AskedForPin {
   const answer = outcomeOf(phoneAnswer);
-  if (answer.pinToken === undefined) throw new Error(`no PIN is wanted: ${JSON.stringify(answer)}`);
+  if (answer.pinToken === undefined) throw new Error(`no PIN is required: ${JSON.stringify(answer)}`);
   return { id: answer.serviceReference, pinToken: answer.pinToken, answer, reading };
 }
 
-/** The request that brings a PIN. */
+/** The request that submits a PIN. */
 export async function sealPin(
   phone: Phone,
   { id: transactionId, pinToken, reading }: Omit<AskedForPin, 'answer'>,
@@ -36,7 +36,7 @@ export async function sealPin(
   return { ...(await phone.sealReading(phone.enterPin(reading, pin))), transactionId, pinToken };
 }
 
-/** Enters a PIN and waits for the answer. */
+/** Enters a PIN and waits for the response. */
 export async function enterPin(phone: Phone, asked: Omit<AskedForPin, 'answer'>, pin?: string): Promise<PhoneAnswer> {
   return phone.submitPin(await sealPin(phone, asked, pin));
 }

@@ -10,7 +10,7 @@ export interface TestUser {
   readonly username: string;
 }
 
-/** Somebody who can log in with `PASSWORD`, whose hash is a cheap one. */
+/** A user who can log in with `PASSWORD`, stored with a cheap hash. */
 export async function savePortalUser(
   database: Database,
   { acquirerId, integratorId, merchantId }: Tenant,
@@ -19,7 +19,7 @@ export async function savePortalUser(
 ): Promise<TestUser> {
   const id = randomUUID();
   const username = `${role}-${id.slice(0, 8)}@portal.example`;
-  // A merchant's integrator is the merchant's to say.
+  // The merchant determines its integrator.
   const owner = [acquirerId, merchantId === undefined ? (integratorId ?? null) : null, merchantId ?? null];
   await database.query(
     `insert into users (acquirer_id, integrator_id, merchant_id, id, username, password_hash, role, permissions, password_changed_at)
@@ -29,7 +29,7 @@ export async function savePortalUser(
   return { id, username };
 }
 
-/** In the format of our own, at a hundredth of its cost. */
+/** In the gateway's own format, at a hundredth of the cost. */
 export function cheapHash(password: string): string {
   const salt = Buffer.alloc(16, 7);
   const hash = scryptSync(password, salt, 32, { N: 1_024, r: 8, p: 1 });

@@ -15,10 +15,13 @@ declare module 'vitest' {
   }
 }
 
-/** Before the first test file that needs Postgres: one cluster, not durable, in a folder that goes with it. */
+/**
+ * Runs before the first test file that needs Postgres: starts one cluster, not durable, in a folder that is deleted
+ * with it.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = makeMemoryFolder('tapwire-test-');
-  chmodSync(folder, 0o755); // the cluster's account must pass through
+  chmodSync(folder, 0o755); // the cluster's account must be able to pass through
   const cluster = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
   const stop = async () => {
     await cluster.stop();

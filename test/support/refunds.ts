@@ -4,7 +4,7 @@ import type { Installation } from './installation.ts';
 import { type RawAnswer, request } from './requests.ts';
 import { untilAnswered } from './transactions.ts';
 
-/** Takes a tap that the switch approves; the id of the sale, at rest. */
+/** Submits a tap that the switch approves; returns the id of the sale when it is at rest. */
 export async function sellApproved(installation: Installation, amount: string): Promise<string> {
   const { type, serviceReference } = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
   if (type !== 'Approved') throw new Error(`${amount} was ${type}`);
@@ -12,7 +12,7 @@ export async function sellApproved(installation: Installation, amount: string): 
   return serviceReference;
 }
 
-/** Asks for a refund, by the integrator's key unless other headers are given. */
+/** Requests a refund, with the integrator's key unless other headers are given. */
 export async function refundSale(
   installation: Installation,
   id: string,
@@ -27,7 +27,7 @@ export async function refundSale(
   });
 }
 
-/** Asks for a void, by the integrator's key unless other headers are given. */
+/** Requests a void, with the integrator's key unless other headers are given. */
 export async function voidSale(
   installation: Installation,
   id: string,
@@ -37,7 +37,7 @@ export async function voidSale(
   return request(installation.url, `/transactions/${id}/void`, { method: 'POST', headers: all });
 }
 
-/** What refunds and voids made of a transaction. */
+/** The columns of a transaction that refunds and voids change. */
 export interface StoredSale {
   readonly type: number;
   readonly disposition: number | null;
@@ -46,7 +46,7 @@ export interface StoredSale {
   readonly needsReview: boolean;
 }
 
-/** @throws when there is none */
+/** @throws if it does not exist */
 export async function storedSale(database: Database, id: string): Promise<StoredSale> {
   const { rows } = await database.query<StoredSale>(
     `select type, disposition, refunded_minor as "refundedMinor", void_state as "voidState", needs_review as "needsReview"

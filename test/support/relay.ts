@@ -5,10 +5,10 @@ import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { MessageCodec, Processor } from '../../src/processor-kit/processor.ts';
 
-/** Told of a request before the switch gets it; the switch waits until it resolves. */
+/** Called for a request before the switch receives it; the relay passes it on when the result resolves. */
 export type OnRequest = (request: IsoMessage) => Promise<void> | void;
 
-/** Stands between gateways and a type 1 switch, reads along, and cuts lines when asked. */
+/** A relay between gateways and a type 1 switch. It decodes all messages, and closes connections on request. */
 export class Relay {
   /** Every financial request and reversal that gateways wrote, in order. */
   readonly requests: IsoMessage[] = [];
@@ -26,7 +26,7 @@ export class Relay {
     this.#server = createServer((socket) => this.#join(socket));
   }
 
-  /** Listens on `port`, a free one unless given. */
+  /** Listens on `port`; default: a free port. */
   static async open(targetPort: number, port = 0): Promise<Relay> {
     const relay = new Relay((await loadProcessors()).get('type-1')!, targetPort);
     await new Promise<void>((resolve) => relay.#server.listen(port, '127.0.0.1', resolve));
@@ -37,12 +37,12 @@ export class Relay {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** How many requests of a message type came, `0200`. */
+  /** How many requests of a message type, such as `0200`, were received. */
   count(mti: string): number {
     return this.requests.filter((request) => request.mti === mti).length;
   }
 
-  /** Drops every line at once. Gateways may dial again. */
+  /** Closes every connection at once. Gateways may connect again. */
   cut(): void {
     for (const line of this.#lines) line.destroy();
   }

@@ -2,11 +2,11 @@ import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
 import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { documentedFetch } from './documented.ts';
 
-/** What a test changes of the request that a phone would send. */
+/** What a test changes in the request that a phone would send. */
 export interface RequestChanges {
   /** Undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Instead of the tap's own; text is sent as it is. */
+  /** Replaces the body of the tap; text is sent unchanged. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
 }
@@ -15,7 +15,7 @@ export interface RawAnswer extends PhoneAnswer {
   readonly headers: Headers;
 }
 
-/** Posts a tap as the phone would, but for what the test changes. */
+/** Posts a tap as the phone would, with the test's changes. */
 export async function postTap(
   url: string,
   phone: Phone,
@@ -38,7 +38,7 @@ export async function postTap(
 
 type Sent = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string | undefined>> };
 
-/** Any request, held to the API description with its answer; headers that are undefined are left out. */
+/** Sends any request, and compares the exchange with the API description; undefined headers are left out. */
 export async function request(url: string, path: string, { headers = {}, ...init }: Sent = {}): Promise<RawAnswer> {
   const startedAtMs = performance.now();
   const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined);

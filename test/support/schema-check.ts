@@ -2,21 +2,21 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { ApiDocument, Schema } from './api-document.ts';
 
-/** Says in one line what is wrong with a value; undefined when it fits. */
+/** Describes in one line what is wrong with a value; undefined if it matches. */
 export type SchemaCheck = (schema: Schema, value: unknown) => string | undefined;
 
 export interface SchemaCheckOptions {
   /** A field that the document does not list is a fault, too. */
   readonly isClosed?: boolean;
-  /** Text of an address or header is taken for the number or boolean that it says. */
+  /** Text of an address or header is converted to the number or boolean that it represents. */
   readonly takesText?: boolean;
 }
 
 const SCHEMAS = '#/components/schemas/';
-/** By which the validator knows the document. */
+/** The name of the document in the validator. */
 const ID = 'api:document';
 
-/** Holds values against schemas of a document; each schema is compiled once. */
+/** Validates values against schemas of a document; each schema is compiled once. */
 export function schemaCheck(document: ApiDocument, options: SchemaCheckOptions = {}): SchemaCheck {
   const { isClosed = false, takesText = false } = options;
   const ajv = new Ajv2020({ strict: false, allErrors: false, coerceTypes: takesText, validateFormats: true });
@@ -36,12 +36,12 @@ export function schemaCheck(document: ApiDocument, options: SchemaCheckOptions =
   };
 }
 
-/** With references that lead to where the validator has the schemas. */
+/** The schema with references that point to the validator's copy. */
 function pointed(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll(SCHEMAS, `${ID}#/$defs/`)) as object;
 }
 
-/** Objects with listed properties have no others. */
+/** The schema without further properties in objects that list their properties. */
 function closed<Value>(value: Value): Value {
   if (Array.isArray(value)) return value.map(closed) as Value;
   if (typeof value !== 'object' || value === null) return value;

@@ -8,18 +8,18 @@ import { type TapInVain, tapInVain } from './tap-in-vain.ts';
 import { jobsOf, letTimePass, type StoredTransaction, storedTransaction, trailOf } from './transactions.ts';
 
 export interface ScriptedOptions extends InstallationOptions {
-  /** Both acquirers have a line of their own to the switch; else the first alone has one. */
+  /** Both acquirers have a processor at the switch; otherwise only the first. */
   readonly hasBothAcquirers?: boolean;
 }
 
-/** What a switch answers that does not do what it is asked. */
+/** The response of a switch that does not do what the request asks. */
 export const withCode = (responseCode: string) => ({ responseCode, authorizationCode: undefined });
 
 /** Longer than the second delay of the schedule of reversals: they follow after 5 s, then 30 s. */
 const A_WHILE_SECONDS = 60;
 
 /**
- * An installation whose lines lead to a scripted switch. Both are new for each test of the file that calls this, and after each
+ * An installation connected to a scripted switch. Both are new for each test of the file that calls this. After each
  * test no transaction may be in a state that must not rest without a job. A test starts it with `install`.
  */
 export function scriptedInstallation(
@@ -86,7 +86,7 @@ export class ScriptedInstallation {
     return letTimePass(this.installation.database, id, seconds);
   }
 
-  /** What the trail has of the reversal and of late responses. */
+  /** The entries of the trail about the reversal and late responses. */
   async afterwards(id: string): Promise<string[]> {
     return (await trailOf(this.installation.database, id)).filter((entry) => /^(reversal|late)/.test(entry));
   }
@@ -105,12 +105,12 @@ export class ScriptedInstallation {
     return eventually(async () => expect(await jobsOf(this.installation.database, id)).toEqual([]));
   }
 
-  /** Waits until so many requests have had no answer in time: the sale, and its reversals. */
+  /** Waits until `count` requests have had no response in time: the sale and its reversals. */
   untilTimedOut(count: number): Promise<void> {
     return eventually(async () => expect((await this.installation.switchStats()).timedOut).toBe(count));
   }
 
-  /** The repeat of a reversal that is due, once the attempt before has its answer, or will have none in time. */
+  /** The next repeat of a reversal, after the previous attempt was answered or has timed out. */
   nextRepeat(id: string): Promise<ReceivedRequest> {
     return eventually(async () => {
       await this.letTimePass(id, A_WHILE_SECONDS);
@@ -122,7 +122,7 @@ export class ScriptedInstallation {
     (await this.scripted.next(mti)).answer(withCode(responseCode));
   }
 
-  /** Seconds from what was last recorded of a reversal, or from the deadline of the tap, to the job of an attempt. */
+  /** Seconds from the last event of a reversal, or from the deadline of the tap, to the job of an attempt. */
   async secondsToAttempt(number: number, id: string): Promise<number> {
     const { database } = this.installation;
     const job = (await jobsOf(database, id)).find(({ data }) => data.reversalAttempt === number);

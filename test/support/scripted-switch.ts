@@ -8,13 +8,13 @@ import { messageCodec } from '../../src/processor-kit/message-codec.ts';
 import type { MessageCodec, Processor, SimulatedAnswer, SwitchConfig } from '../../src/processor-kit/processor.ts';
 import { eventually } from './eventually.ts';
 
-/** A connection to the switch, by the order in which they came. */
+/** A connection to the switch, in order of acceptance. */
 export interface ScriptedLine {
   readonly number: number;
   readonly socket: Socket;
 }
 
-/** A request that came. A test answers it when it wants to, on whichever line it wants to. */
+/** A received request. A test answers it at any time, on any connection. */
 export interface ReceivedRequest {
   readonly message: IsoMessage;
   readonly line: ScriptedLine;
@@ -22,34 +22,34 @@ export interface ReceivedRequest {
 }
 
 export interface AnswerManner {
-  /** Another line than the request's own. */
+  /** A connection other than the request's. */
   readonly on?: ScriptedLine | undefined;
   readonly isMacSpoilt?: boolean | undefined;
-  /** Changes the answer before it is encoded. */
+  /** Changes the response before it is encoded. */
   readonly change?: ((response: IsoMessage) => void) | undefined;
 }
 
 export interface ScriptedSwitchOptions {
   /** Instead of plain TCP. */
   readonly server?: Server | undefined;
-  /** The dialect and the keys that were agreed. */
+  /** The dialect and the agreed keys. */
   readonly config?: SwitchConfig | undefined;
   readonly macKeys?: MacKeys | undefined;
 }
 
 const APPROVED: SimulatedAnswer = { responseCode: '00', authorizationCode: '123456' };
 
-/** A type 1 switch that does what a test tells it, message by message. Sessions are answered as they should be. */
+/** A type 1 switch that a test controls message by message. Session messages are answered according to the protocol. */
 export class ScriptedSwitch {
-  /** Every authorization and reversal that came, in order. */
+  /** Every received authorization and reversal, in order. */
   readonly requests: ReceivedRequest[] = [];
   readonly signOns: ReceivedRequest[] = [];
-  /** What came in answer to the switch's own requests. */
+  /** Responses to the switch's own requests. */
   readonly answers: IsoMessage[] = [];
   readonly lines: ScriptedLine[] = [];
-  /** Whether it leaves sessions unanswered: lines are open then, and never signed on. */
+  /** Whether it leaves session messages unanswered: connections are then open but never signed on. */
   isDeaf = false;
-  /** Told of each request; the default approves and acknowledges everything. */
+  /** Called for each request; default: approves and acknowledges everything. */
   onRequest: (request: ReceivedRequest) => void = (request) => request.answer();
   readonly #processor: Processor;
   readonly #codec: MessageCodec;
@@ -73,7 +73,7 @@ export class ScriptedSwitch {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Takes a connection that was opened from this side for a line. */
+  /** Uses a socket that this side has opened as a connection. */
   join(socket: Socket): void {
     this.#join(socket);
   }
@@ -82,7 +82,7 @@ export class ScriptedSwitch {
     return this.requests.filter(({ message }) => message.mti === mti);
   }
 
-  /** The first request of a message type that no test has taken yet. @throws when there is none */
+  /** The first received request of a message type that no test has taken yet. @throws if no such request was received */
   take(mti: string): ReceivedRequest {
     const found = this.of(mti).find((each) => !this.#taken.has(each));
     if (!found) throw new Error(`no ${mti} has come`);
@@ -90,29 +90,29 @@ export class ScriptedSwitch {
     return found;
   }
 
-  /** The same; waits for it. */
+  /** As `take`, but waits for the request. */
   next(mti: string): Promise<ReceivedRequest> {
     return eventually(() => this.take(mti));
   }
 
-  /** From now on it leaves requests of these types to the test, and approves or acknowledges the rest. */
+  /** From now on the test answers requests of these types; the switch approves or acknowledges all others. */
   hold(...mtis: string[]): void {
     this.onRequest = (request) => {
       if (!mtis.includes(request.message.mti)) request.answer();
     };
   }
 
-  /** Sends a request of the switch's own on a line. */
+  /** Sends a request of the switch on a connection. */
   send(line: ScriptedLine, message: IsoMessage, isMacSpoilt = false): void {
     this.#write(line, message, isMacSpoilt);
   }
 
-  /** Drops every line, or one. Gateways may dial again. */
+  /** Closes every connection, or one. Gateways may connect again. */
   cut(line?: ScriptedLine): void {
     for (const { socket } of line ? [line] : [...this.lines]) socket.destroy();
   }
 
-  /** Refuses new lines from now on. */
+  /** Refuses new connections from now on. */
   async stopListening(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.cut();

@@ -1,18 +1,18 @@
 import type { Database } from '../../src/store/postgres/open-database.ts';
 
-/** Something that must not be found anywhere, and the name it is reported by. */
+/** A value that must not be found anywhere, and the name under which it is reported. */
 export interface SecretMark {
   readonly name: string;
   readonly text: string;
 }
 
-/** The names of the secrets that stand in `haystack`, in whatever form. Case counts for nothing. */
+/** The names of the secrets that `haystack` contains in any encoding, regardless of case. */
 export function secretsIn(haystack: string, marks: readonly SecretMark[]): string[] {
   const text = haystack.toLowerCase();
   return marks.filter(({ text: mark }) => formsOf(mark).some((form) => text.includes(form))).map(({ name }) => name);
 }
 
-/** As text, as hex of the text, and as Base64 of the text or of its packed digits, wherever in a longer value it begins. */
+/** As text, as hex of the text, and as Base64 of the text or of its packed digits, at any offset in a longer value. */
 function formsOf(mark: string): string[] {
   const bytes = Buffer.from(mark, 'latin1');
   const packed = /^[0-9a-f]+$/i.test(mark)
@@ -22,7 +22,7 @@ function formsOf(mark: string): string[] {
   return [mark, bytes.toString('hex'), ...encoded].map((form) => form.toLowerCase());
 }
 
-/** The characters of a Base64 text that depend on `value` alone, when it begins `shift` bytes into a group of three. */
+/** The characters of a Base64 text that depend on `value` alone, if it begins `shift` bytes into a group of three. */
 function base64Core(value: Buffer, shift: number): string {
   const whole = Buffer.concat([Buffer.alloc(shift), value])
     .toString('base64')
@@ -30,7 +30,7 @@ function base64Core(value: Buffer, shift: number): string {
   return whole.slice(shift === 0 ? 0 : shift + 1, -1);
 }
 
-/** Every value of every column of every table, the job tables too; bytes as hex and as text. */
+/** Every value of every column of every table, the job tables included; bytes as hex and as text. */
 export async function everythingStored(database: Database): Promise<string> {
   const { rows: tables } = await database.query<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables

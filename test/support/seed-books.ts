@@ -10,8 +10,8 @@ const ID = `lpad(to_hex(n), 32, '0')::uuid`;
 const DISPOSITION = 'case when n % 10 = 0 then 1 when n % 50 = 1 then 5 else 0 end';
 
 /**
- * Fills the database of `saveTenants` with as many transactions, with their trails and webhooks, as the ledger of
- * `seededLedger` has; the two agree. The planner is not told.
+ * Fills the database of `saveTenants` with the transactions of `seededLedger(rows)`, with their trails and webhooks;
+ * the two agree. The planner's statistics are not updated.
  */
 export async function seedBooks(database: Database, rows: number): Promise<void> {
   const client = await database.connect();
@@ -46,7 +46,7 @@ function path(steps: readonly string[], before: string | null = null) {
   return steps.map((to, index) => ({ from: steps[index - 1] ?? before, to, at }));
 }
 
-/** What the switch would have booked of them. */
+/** What the switch would have booked for them. */
 export function* seededLedger(rows: number): Generator<LedgerLine> {
   for (let n = 0; n < rows; n++) {
     if (n % 10 === 0) continue;

@@ -1,29 +1,29 @@
 import type { Database } from '../../src/store/postgres/open-database.ts';
 
-/** What a busy acquirer has after a year or two, in proportion. */
+/** The proportions of a busy acquirer after a year or two. */
 export interface SeedPlan {
   readonly rows: number;
-  /** Merchants get ever fewer of the rows: the first one a fifth of them. */
+  /** Merchants have decreasing shares of the rows: the first one a fifth of them. */
   readonly merchants: number;
   readonly integrators: number;
   readonly onProgress?: (rows: number) => void;
 }
 
-/** One statement's worth: enough for the server to be busy with rows and not with us. */
+/** The rows of one statement: enough for the time to be spent on rows and not on round trips. */
 const CHUNK_ROWS = 100_000;
 
-/** Each merchant's share is a fifth of what is left: 20 %, 16 %, 12.8 %, …; the last ones share the rest alike. */
+/** Each merchant's share is a fifth of the remainder: 20 %, 16 %, 12.8 %, …; the last ones share the rest equally. */
 const MERCHANT = `least($3::int - 1, case when (i * 7919) % 100 < 80 then floor(ln(1 - ((i * 104729) % 100000) / 100001.0) / ln(0.8))::int
   else (i % $3::int) end)`;
 
-/** The id of row `i`, in SQL: a UUID v4 in its form, and the same each time. */
+/** The id of row `i`, in SQL: a UUID v4 in format, and the same each time. */
 export const seededId = (i: string) =>
   `overlay(overlay(md5('seed ' || ${i}) placing '4' from 13) placing '8' from 17)::uuid`;
 
 /**
- * Settled purchases as they come to rest, one per two seconds back from now: 88 in a hundred approved, the rest in every other
- * disposition, one in a hundred thousand for review. Sealed cards are left out, as if purged:
- * the first time that a process lists a card, to open it for its expiry takes 20 µs more.
+ * Settled purchases at rest, one per two seconds back from now: 88 % approved, the rest in every other disposition, one
+ * in a hundred thousand for review. Sealed cards are left out, as if purged: the first time that a process lists a
+ * card, opening it for its expiry takes 20 µs more.
  */
 const ROWS = `
 with n as (
@@ -43,7 +43,7 @@ select 1, ${seededId('i')}, 'm' || merchant, 1 + merchant % $4::int, 'order-' ||
   case when disposition = 0 then 100 + (i * 31) % 100000 end, i % 100000 = 99991, at, at, '\\x9f2701804f07a0000000031010'
 from n`;
 
-/** Fills an empty database with transactions of acquirer 1, and lets the planner look at them. */
+/** Fills an empty database with transactions of acquirer 1, and updates the planner's statistics. */
 export async function seedTransactions(database: Database, plan: SeedPlan): Promise<void> {
   const { rows, merchants, integrators, onProgress } = plan;
   await database.query(

@@ -1,4 +1,4 @@
-/** Loaded before a gateway's own code (`NODE_OPTIONS=--import`): its wall clock is off by CLOCK_OFFSET_MS. */
+/** Loaded before a gateway's own code (`NODE_OPTIONS=--import`): shifts its wall clock by CLOCK_OFFSET_MS. */
 const offsetMs = Number(process.env.CLOCK_OFFSET_MS);
 const RealDate = Date;
 

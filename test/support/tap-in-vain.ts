@@ -4,10 +4,10 @@ import type { Installation } from './installation.ts';
 import type { ReceivedRequest, ScriptedSwitch } from './scripted-switch.ts';
 import { storedTransaction } from './transactions.ts';
 
-/** A tap whose outcome nobody learns in time. */
+/** A tap whose outcome is not known in time. */
 export interface TapInVain {
   readonly id: string;
-  /** The request that the switch has. */
+  /** The request that the switch received. */
   readonly sale: ReceivedRequest;
 }
 

@@ -9,19 +9,19 @@ const TAPWIRE = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.ur
 /** How a command ended. */
 export interface Ended {
   readonly exitCode: number | null;
-  /** Both streams, as they came. */
+  /** Both streams, in order of arrival. */
   readonly output: string;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 export interface TapwireOptions {
-  /** Its variables, besides those without which nothing runs. */
+  /** Further environment variables besides the required ones. */
   readonly environment?: NodeJS.ProcessEnv | undefined;
   readonly cwd?: string | undefined;
 }
 
-/** The command line, in a process of its own; gone with the test at the latest. */
+/** The command line in its own process; it ends with the test at the latest. */
 export class TapwireProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
@@ -52,7 +52,7 @@ export class TapwireProcess {
     return this.#output;
   }
 
-  /** Waits until it has printed this; gives the match. */
+  /** Waits until it has printed this; returns the match. */
   printed(pattern: RegExp): Promise<RegExpExecArray> {
     return eventually(() => {
       const match = pattern.exec(this.#output);

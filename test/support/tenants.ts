@@ -17,14 +17,14 @@ import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
 
 const hoursToNoon = 12 - new Date().getUTCHours();
 /**
- * Where it is about noon. Tests let time pass, and a sale of half an hour ago must be one of today, whatever the hour they are run
- * at. (The signs of these zones are those of POSIX: Etc/GMT-2 is two hours ahead.)
+ * A time zone in which it is about noon. Tests let time pass, and a sale of half an hour ago must belong to today, at
+ * any hour of the run. (The signs of these zones are those of POSIX: Etc/GMT-2 is two hours ahead.)
  */
 const MIDDAY = `Etc/GMT${hoursToNoon > 0 ? '-' : '+'}${Math.abs(hoursToNoon)}`;
 
 /**
- * Two acquirers. The first has two integrators, the first of which has two merchants; the second acquirer has a merchant
- * under the same id as one of the first's.
+ * Two acquirers. The first has two integrators, the first of which has two merchants; the second acquirer has a
+ * merchant with the same id as one of the first's.
  */
 export const MERCHANTS = {
   coffee: { acquirerId: 1, integratorId: 10, id: '1001', name: 'Corner Coffee', timeZone: MIDDAY },
@@ -35,7 +35,7 @@ export const MERCHANTS = {
 
 export type MerchantName = keyof typeof MERCHANTS;
 
-/** The switch that an acquirer's taps go to. */
+/** The switch that receives an acquirer's taps. */
 export interface TestSwitch {
   readonly type: string;
   readonly config: object;
@@ -43,14 +43,14 @@ export interface TestSwitch {
 
 export const ROUTE_ID = 100;
 const PROCESSOR_ID = 1;
-/** The only user that is known here; others pass through. */
+/** The only known user; other user ids pass through. */
 export const USER = { id: '0b6f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11', username: 'till@coffee.example' };
 
-/** The credentials of a set-up: made once, for every gateway on its database. */
+/** The credentials of a set-up: created once, for every gateway on its database. */
 export interface Tenants {
-  /** What a client of this merchant's backend needs, of a gateway at `url`. */
+  /** What a client of this merchant's backend needs for a gateway at `url`. */
   profile(merchant: MerchantName, url: string): Profile;
-  /** An API key that reads and gives back the transactions of `owner`, and sees to its webhooks. */
+  /** An API key that reads, refunds and voids the transactions of `owner`, and manages its webhooks. */
   apiKey(owner: Tenant): Promise<string>;
 }
 
@@ -76,7 +76,7 @@ export async function saveTenants(database: Database, target: TestSwitch): Promi
     await saveRoute(database, { acquirerId, id: ROUTE_ID, processorId: PROCESSOR_ID, priority: 1 });
   }
   const user = { acquirerId: 1, merchantId: MERCHANTS.coffee.id, ...USER };
-  await saveUser(database, { ...user, passwordHash: 'nobody logs in here', role: 'operator' });
+  await saveUser(database, { ...user, passwordHash: 'no login possible', role: 'operator' });
   return {
     profile: (merchant, url) => profileOf(merchant, url, issuers.get(MERCHANTS[merchant].integratorId)!),
     apiKey: (owner) => createKey(database, owner),

@@ -4,7 +4,7 @@ import { inject } from 'vitest';
 import { type Database, openDatabase } from '../../src/store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../../src/store/postgres/session-limits.ts';
 
-/** A migrated database that nobody else has. */
+/** A migrated database for one test file. */
 export interface TestDatabase {
   readonly url: string;
   /** The test's own connections to it. */
@@ -20,10 +20,10 @@ export function createTestDatabase(): Promise<TestDatabase> {
   return copyOf(new URL(inject('templateUrl')));
 }
 
-/** Another database with everything that the one at `url` holds, as a restored backup of it would be. Nobody may write to it. */
+/** A copy of the database at `url`, like a restored backup. No client may write to the original during the copy. */
 export async function restoreTestDatabase(url: string): Promise<TestDatabase> {
   const source = new URL(url);
-  // A database that is copied has no connections, idle ones of a pool included.
+  // A database can be copied only without connections, idle ones of a pool included.
   const disconnect = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${source.pathname.slice(1)}'`;
   await maintain(source, disconnect);
   return copyOf(source);
@@ -44,7 +44,7 @@ async function copyOf(template: URL): Promise<TestDatabase> {
   };
 }
 
-/** The URL of a database that the server does not have yet. */
+/** The URL of a database that does not exist on the server yet. */
 export function urlOfMissingDatabase(): string {
   return withDatabase(new URL(inject('templateUrl')), `test_${randomBytes(6).toString('hex')}`).href;
 }

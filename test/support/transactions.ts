@@ -5,7 +5,7 @@ import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/model/t
 import { ReversalState } from '../../src/transactions/model/transaction.ts';
 import { eventually } from './eventually.ts';
 
-/** A transaction as it is stored, as far as tests look. */
+/** The columns of a transaction that tests read. */
 export interface StoredTransaction {
   readonly id: string;
   readonly attempt: number;
@@ -28,14 +28,14 @@ export async function storedTransactions(database: Database): Promise<StoredTran
   return rows.map((row) => ({ ...row, status: statusName(row.status) }));
 }
 
-/** @throws when there is none */
+/** @throws if it does not exist */
 export async function storedTransaction(database: Database, id: string): Promise<StoredTransaction> {
   const found = (await storedTransactions(database)).find((transaction) => transaction.id === id);
   if (!found) throw new Error(`no transaction ${id}`);
   return found;
 }
 
-/** Waits until a transaction has come to a status; the row then. */
+/** Waits until a transaction has reached a status; returns the row. */
 export function untilStatus(
   database: Database,
   id: string,
@@ -72,14 +72,14 @@ interface Told {
   readonly attempt?: number;
 }
 
-/** A job that somebody will still take. */
+/** A job that will still run. */
 export interface LiveJob {
   readonly queue: string;
   readonly startsAtMs: number;
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The live jobs of one transaction, by queue and start. */
+/** The live jobs of one transaction, ordered by queue and start. */
 export async function jobsOf(database: Database, id: string): Promise<LiveJob[]> {
   const { rows } = await database.query<LiveJob>(
     `select name as queue, (extract(epoch from start_after) * 1000)::float8 as "startsAtMs", data
@@ -90,8 +90,8 @@ export async function jobsOf(database: Database, id: string): Promise<LiveJob[]>
 }
 
 /**
- * Lets time pass for one transaction: everything it did and everything that is due lies so much further back. What waits for
- * the database's clock then waits so much less.
+ * Lets time pass for one transaction: moves all its times, past and due, back by that many seconds. Waits that use the
+ * database's clock become shorter by the same amount.
  */
 export async function letTimePass(database: Database, id: string, seconds: number): Promise<void> {
   const earlier = (columns: readonly string[]) =>
@@ -106,7 +106,7 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
     'reversal_armed_at',
   ];
   await database.query(`update transactions set ${earlier(times)} where id = $1`, [id, seconds]);
-  // sent_at of a reversal is its DE7, by which the switch names it: it stays.
+  // sent_at of a reversal is its DE7, with which the switch identifies it: it does not change.
   await database.query(
     `update reversal_attempts set ${earlier(['deadline_at', 'answered_at'])} where transaction_id = $1`,
     [id, seconds],
@@ -117,7 +117,7 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
   ]);
 }
 
-/** Waits until a reversal was acknowledged in a way that leaves a doubt, and lets the time pass until it is asked again. */
+/** Waits until a reversal has a doubtful acknowledgement, and lets the time pass until it is requested again. */
 export async function letDoubtPass(database: Database, id: string): Promise<void> {
   await eventually(async () =>
     expect((await storedTransaction(database, id)).reversalState).toBe(ReversalState.confirming),
@@ -125,7 +125,7 @@ export async function letDoubtPass(database: Database, id: string): Promise<void
   await letTimePass(database, id, REVERSAL_CONFIRMED_AFTER_SECONDS);
 }
 
-/** Lets the time pass for which confirmations wait, of all transactions; their jobs still have to be due. */
+/** Lets the time pass for which confirmations of all transactions wait; their jobs must still become due. */
 export async function letAllDoubtsPass(database: Database): Promise<void> {
   await database.query(
     `update reversal_attempts set answered_at = answered_at - $1 * interval '1 s'
@@ -134,7 +134,7 @@ export async function letAllDoubtsPass(database: Database): Promise<void> {
   );
 }
 
-/** Waits until the phone's answer is recorded, one way or the other. */
+/** Waits until the response to the phone is recorded, with any outcome. */
 export function untilAnswered(database: Database, id: string): Promise<StoredTransaction> {
   return untilStatus(database, id, statusName(Status.RespondedToPhone));
 }

@@ -7,7 +7,7 @@ import { AuthError } from '../../src/errors.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { AUDIENCE, NOW_MS, type TestRegistry } from './merchant-token.ts';
 
-/** A verifier whose clocks the test holds. */
+/** A verifier whose clocks the test controls. */
 export class VerifierBench {
   readonly registry: TestRegistry;
   readonly verifier: MerchantTokenVerifier;
@@ -23,7 +23,7 @@ export class VerifierBench {
     });
   }
 
-  /** The check that a token fails, after making sure that its answer is the right one. */
+  /** The check that a token fails; also verifies that the response is the right one. */
   async refusal(token: string): Promise<string> {
     const error = await this.verifier.verify(token).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(AuthError);

@@ -10,7 +10,7 @@ describe('the PEM that an integrator registers', () => {
     ['RSA', rsa.publicKey, ['RS256', 'PS256']],
     ['P-256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, ['ES256']],
     ['Ed25519', generateKeyPairSync('ed25519').publicKey, ['EdDSA']],
-  ])('of an %s key gives the key and what it may sign with', (_, publicKey, algorithms) => {
+  ])('of an %s key gives the key and its allowed algorithms', (_, publicKey, algorithms) => {
     const read = readIssuerPem(publicPem(publicKey));
     expect(read?.algorithms).toEqual(algorithms);
     expect(read?.publicKey.equals(publicKey)).toBe(true);
@@ -32,7 +32,7 @@ describe('the PEM that an integrator registers', () => {
     ['any text', 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA'],
     ['a PEM of nothing', '-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n'],
     ['a PEM above 4,096 characters', publicPem(rsa.publicKey).padEnd(4_097)],
-  ])('is refused when it is %s', (_, pem) => {
+  ])('is refused if it is %s', (_, pem) => {
     expect(readIssuerPem(pem)).toBeUndefined();
   });
 });

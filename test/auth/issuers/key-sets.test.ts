@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const URL = 'https://shop.example/keys';
 
-/** A public key as its owner would publish it. */
+/** A public key as its owner publishes it. */
 function jwkOf({ registered }: ReturnType<typeof createSigner>, more: object = {}): object {
   return { ...registered.publicKey.export({ format: 'jwk' }), kid: registered.kid, use: 'sig', ...more };
 }
@@ -28,13 +28,13 @@ function jwkOf({ registered }: ReturnType<typeof createSigner>, more: object = {
 const json = (...keys: unknown[]) => JSON.stringify({ keys });
 const [first, second] = [createSigner('ES256'), createSigner('EdDSA')];
 
-/** What was begun in the background is over: a fetch takes one turn. */
+/** Waits until background work is done: a fetch takes one turn. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
 }
 
 describe('a key set', () => {
-  test('gives the keys that verify, with the algorithms they are for', () => {
+  test('gives the keys that verify, with their algorithms', () => {
     const rsa = createSigner('RS256');
     const keys = readKeySet(json(jwkOf(rsa), jwkOf(first), jwkOf(second), jwkOf(rsa, { kid: 'pss', alg: 'PS256' })))!;
     expect(keys.map(({ kid, algorithms }) => [kid, algorithms])).toEqual([
@@ -51,7 +51,7 @@ describe('a key set', () => {
     ['a key for encryption', jwkOf(first, { use: 'enc' })],
     ['a key that only signs', jwkOf(first, { key_ops: ['sign'] })],
     ['an algorithm of another kind of key', jwkOf(first, { alg: 'RS256' })],
-    ['an algorithm that nobody may use', jwkOf(first, { alg: 'HS256' })],
+    ['an algorithm that is not allowed', jwkOf(first, { alg: 'HS256' })],
     ['a private key', { ...first.privateKey.export({ format: 'jwk' }), use: 'sig' }],
     [
       'a curve that is not allowed',
@@ -75,8 +75,8 @@ describe('a key set', () => {
     ['HTML', '<html></html>'],
     ['a list', '[]'],
     ['a key alone', JSON.stringify(jwkOf(first))],
-    ['more keys than anybody has', json(...Array.from({ length: 101 }, () => jwkOf(first)))],
-  ])('is none when it is %s', (_, text) => {
+    ['too many keys', json(...Array.from({ length: 101 }, () => jwkOf(first)))],
+  ])('is refused if it is %s', (_, text) => {
     expect(readKeySet(text)).toBeUndefined();
   });
 });
@@ -107,7 +107,7 @@ describe('the key sets of issuers', () => {
 
   const kidsAt = async (kid?: string) => (await sets.find(URL, kid)).map((key) => key.kid);
 
-  test('are fetched once, however many ask at once, and then kept', async () => {
+  test('are fetched once for many simultaneous requests, and then kept', async () => {
     const asked = await Promise.all(Array.from({ length: 20 }, () => kidsAt()));
     expect(asked.every((kids) => kids.join() === first.registered.kid)).toBe(true);
     nowMs += 4 * MINUTE;
@@ -115,7 +115,7 @@ describe('the key sets of issuers', () => {
     expect(fetched).toEqual([URL]);
   });
 
-  test('are waited for no longer than a phone waits, however long the line is', async () => {
+  test('are waited for no longer than a phone waits, even if many requests wait', async () => {
     vi.useFakeTimers();
     const silent = new KeySets({ fetch: () => new Promise(() => {}), monotonicMs: () => nowMs, onError: () => {} });
     try {
@@ -128,7 +128,7 @@ describe('the key sets of issuers', () => {
     }
   });
 
-  test('are fetched anew for a kid that is not among them, twice a minute at most', async () => {
+  test('are fetched again for an unknown kid, at most twice a minute', async () => {
     await kidsAt();
     published = json(jwkOf(second), jwkOf(first));
     expect(await kidsAt(second.registered.kid)).toEqual([first.registered.kid]);
@@ -141,7 +141,7 @@ describe('the key sets of issuers', () => {
     expect(fetched).toHaveLength(3);
   });
 
-  test('are kept fresh while they are used, so that a key that is withdrawn is known to be', async () => {
+  test('are refreshed while they are used, so that a withdrawn key is noticed', async () => {
     await kidsAt();
     const { changes } = sets;
     nowMs += 2 * MINUTE;
@@ -160,7 +160,7 @@ describe('the key sets of issuers', () => {
     expect(sets.changes).toBe(changes + 1);
   });
 
-  test('stand in while their URL is away, for half a day', async () => {
+  test('remain in use for half a day while their URL is unavailable', async () => {
     await kidsAt();
     published = new OutboundError('TIMEOUT');
     nowMs += 11 * HOUR;
@@ -177,7 +177,7 @@ describe('the key sets of issuers', () => {
     expect(await kidsAt()).toEqual([first.registered.kid]);
   });
 
-  test('are left as they were by an answer that is none', async () => {
+  test('are unchanged after an invalid response', async () => {
     await kidsAt();
     published = '<html>Moved</html>';
     nowMs += 6 * MINUTE;
@@ -185,13 +185,13 @@ describe('the key sets of issuers', () => {
     expect(errors).toMatchObject([{ code: 'ANSWER_BROKEN' }]);
   });
 
-  test('are not asked for again at once when the first fetch failed', async () => {
+  test('are not requested again immediately if the first fetch failed', async () => {
     published = new OutboundError('CONNECTION_REFUSED');
     for (let made = 0; made < 10; made++) expect(await kidsAt()).toEqual([]);
     expect(fetched).toHaveLength(1);
   });
 
-  test('are forgotten when nobody has used them for a day', async () => {
+  test('are removed after a day without use', async () => {
     await kidsAt();
     nowMs += 25 * HOUR;
     sets.refresh();
@@ -213,7 +213,7 @@ describe('an issuer that publishes its keys', () => {
   const verifier = createMerchantTokenVerifier({ keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS });
   afterEach(() => sets.close());
 
-  test('is believed, through a rotation, and no longer once a key is withdrawn', async () => {
+  test('is trusted through a rotation, and no longer after a key is withdrawn', async () => {
     const [old, fresh] = [await signToken(first), await signToken(second)];
     expect(await verifier.verify(old)).toMatchObject({ merchantId: '1001', keyOwner: OWNER });
     await expect(verifier.verify(fresh)).rejects.toMatchObject({ code: 'JWT_INVALID', check: 'key' });
@@ -229,7 +229,7 @@ describe('an issuer that publishes its keys', () => {
     expect(await verifier.verify(fresh)).toMatchObject({ merchantId: '1001' });
   });
 
-  test('signs with nothing but what it was registered for, whatever its set says', async () => {
+  test('may sign only with the registered algorithms, regardless of its set', async () => {
     const rsa = createSigner('RS256');
     published = json(jwkOf(rsa), jwkOf(second));
     nowMs += MINUTE;

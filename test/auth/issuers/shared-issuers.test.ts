@@ -16,10 +16,13 @@ import {
 } from '../../support/merchant-token.ts';
 import { VerifierBench } from '../../support/verifier-bench.ts';
 
-/** Another acquirer, which registered the same issuer. */
+/** Another acquirer that registered the same issuer. */
 const OTHER: Tenant = { acquirerId: 2, integratorId: 22 };
 
-/** The first acquirer registered the issuer first. Both have a merchant 1001; 2002 is the second one's, 3003 the first one's. */
+/**
+ * The first acquirer registered the issuer first. Both have a merchant 1001; 2002 belongs to the second, 3003 to the
+ * first.
+ */
 function registryOf(...signers: TestSigner[]) {
   const registry = createRegistry(...signers);
   const merchant = (owner: Tenant, id: string) =>
@@ -47,7 +50,7 @@ describe.each([
   const first = createSigner('ES256', { kid: firstKid });
   const second = createSigner('ES256', { kid: secondKid, owner: OTHER });
 
-  test('each sign for their own merchants, also for those of the same id', async () => {
+  test('each sign for their own merchants, even if both have a merchant of that id', async () => {
     for (const order of [
       [first, second],
       [second, first],
@@ -58,7 +61,7 @@ describe.each([
     }
   });
 
-  test('sign for none of the other’s', async () => {
+  test('never sign for a merchant of the other acquirer', async () => {
     const bench = new VerifierBench(registryOf(first, second));
     expect(await bench.refusal(await signToken(first, { sub: '2002' }))).toBe('FORBIDDEN owner');
     expect(await bench.refusal(await signToken(second, { sub: '3003' }))).toBe('FORBIDDEN owner');
@@ -68,7 +71,7 @@ describe.each([
     );
   });
 
-  test('do not push each other’s keys out of those that are tried', async () => {
+  test('do not displace each other’s keys from those that are tried', async () => {
     const many = Array.from({ length: 20 }, () => createSigner('ES256', { kid: firstKid, owner: OTHER }));
     const { verifier } = new VerifierBench(registryOf(...many, first));
     expect(await verifier.verify(await signToken(first))).toMatchObject({ acquirerId: 1 });
@@ -76,24 +79,24 @@ describe.each([
   });
 });
 
-describe('a public key that another acquirer registered, too', () => {
+describe('a public key that another acquirer has also registered', () => {
   const first = createSigner('ES256');
   const copied = { ...first, registered: { ...first.registered, id: 'copied', owner: OTHER } };
 
-  test('signs for the acquirer that had the issuer first, and for the other one only where it says so', async () => {
+  test('signs for the acquirer that registered the issuer first, and for the other one only if the token names it', async () => {
     const { verifier } = new VerifierBench(registryOf(first, copied));
     expect(await verifier.verify(await signToken(first))).toMatchObject({ acquirerId: 1 });
     expect(await verifier.verify(await signToken(first, { acquirerId: 2 }))).toMatchObject({ acquirerId: 2 });
   });
 
-  test('signs for whom the token names, whoever was first', async () => {
+  test('signs for the acquirer that the token names, regardless of who was first', async () => {
     const { verifier } = new VerifierBench(registryOf(copied, first));
     expect(await verifier.verify(await signToken(first, { acquirerId: 1 }))).toMatchObject({ acquirerId: 1 });
     expect(await verifier.verify(await signToken(first, { acquirerId: '1' }))).toMatchObject({ acquirerId: 1 });
     expect(await verifier.verify(await signToken(first, { sub: '3003' }))).toMatchObject({ acquirerId: 1 });
   });
 
-  test('signs on for the other one when its owner revokes it, and for nobody else’s merchants', async () => {
+  test('still signs for the other acquirer after its owner revokes it, and for no other merchants', async () => {
     const registry = registryOf(first, copied);
     const bench = new VerifierBench(registry);
     const token = await signToken(first, { sub: '3003' });
@@ -116,26 +119,26 @@ describe('an issuer that publishes its keys, and another acquirer that registere
       ...(typeof others === 'string' ? [{ url: others, algorithms, owner: OTHER }] : []),
     ]);
     const fetch = (asked: string) =>
-      // The other one's server never answers.
+      // The server of the other acquirer never responds.
       asked === url ? Promise.resolve(JSON.stringify({ keys: [jwk(first)] })) : new Promise<string>(() => {});
     const sets = new KeySets({ fetch, monotonicMs: () => 0, onError: () => {} });
     const keys = new PublishedIssuerKeys(registry, sets);
     return createMerchantTokenVerifier({ keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS });
   }
 
-  test('is neither hidden by a PEM with the same kid', async () => {
+  test('is not hidden by a PEM with the same kid', async () => {
     const verifier = verifierOf(second);
     expect(await verifier.verify(await signToken(first, { sub: '3003' }))).toMatchObject({ acquirerId: 1 });
     expect(await verifier.verify(await signToken(second, { sub: '2002' }))).toMatchObject({ acquirerId: 2 });
     await expect(verifier.verify(await signToken(second, { sub: '3003' }))).rejects.toMatchObject({ check: 'owner' });
   });
 
-  test('nor waits for a server that does not answer', async () => {
+  test('does not wait for a server that does not respond', async () => {
     const verifier = verifierOf('https://keys.example/hangs');
     expect(await verifier.verify(await signToken(first))).toMatchObject({ acquirerId: 1 });
   });
 
-  test('has its own merchants where the other one registered the same URL', async () => {
+  test('has its own merchants if the other acquirer registered the same URL', async () => {
     const verifier = verifierOf(url);
     expect(await verifier.verify(await signToken(first))).toMatchObject({ acquirerId: 1 });
     expect(await verifier.verify(await signToken(first, { sub: '3003' }))).toMatchObject({ acquirerId: 1 });
@@ -149,7 +152,7 @@ describe('the name of the gateway', () => {
     'tapwire',
     'Tapwire',
     ' tapwire ',
-  ])('signs for nobody, also where %j is registered', async (issuer) => {
+  ])('never signs, even if %j is registered', async (issuer) => {
     const signer = createSigner('ES256');
     const registry = createRegistry(signer);
     registry.keys.set(issuer, [signer.registered]);
@@ -158,7 +161,7 @@ describe('the name of the gateway', () => {
   });
 });
 
-test('the owner of an issuer learns of a token by another acquirer’s key no more than that it did not sign it', async () => {
+test('the owner of an issuer learns of a token with another acquirer’s key only that it did not sign it', async () => {
   const first = createSigner('ES256', { kid: 'kid' });
   const second = createSigner('ES256', { kid: 'kid', owner: OTHER });
   const registry = registryOf(first, second);

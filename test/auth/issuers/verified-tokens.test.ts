@@ -12,8 +12,8 @@ import { VerifierBench } from '../../support/verifier-bench.ts';
 const [rsa, p256] = [createSigner('RS256'), createSigner('ES256')];
 const bench = () => new VerifierBench(createRegistry(rsa, p256));
 
-describe('a token seen before', () => {
-  test('is not verified again while nothing that is registered has changed', async () => {
+describe('a known token', () => {
+  test('is not verified again while no registration has changed', async () => {
     const tenants = bench();
     const token = await signToken(rsa);
     const first = await tenants.verifier.verify(token);
@@ -22,7 +22,7 @@ describe('a token seen before', () => {
     expect(tenants.registry.asked).toEqual(['generation']);
   });
 
-  test('expires when it should', async () => {
+  test('expires in time', async () => {
     const tenants = bench();
     const token = await signToken(p256);
     await tenants.verifier.verify(token);
@@ -72,7 +72,7 @@ describe('a token seen before', () => {
     expect(await tenants.refusal(token)).toBe(refusal);
   });
 
-  test('goes on working after somebody else’s key was revoked, without its signature being checked again', async () => {
+  test('keeps working after another tenant’s key was revoked, without another check of its signature', async () => {
     const tenants = bench();
     const token = await signToken(rsa);
     const first = await tenants.verifier.verify(token);
@@ -80,7 +80,7 @@ describe('a token seen before', () => {
     expect(await tenants.verifier.verify(token)).toBe(first);
   });
 
-  test('takes up what changed for its merchant', async () => {
+  test('uses the changed data of its merchant', async () => {
     const tenants = bench();
     const token = await signToken(p256);
     await tenants.verifier.verify(token);
@@ -93,10 +93,10 @@ describe('a token seen before', () => {
 });
 
 describe('when the registrations cannot be read', () => {
-  test('a token is neither good nor bad: the store’s own error comes through, and it works again afterwards', async () => {
+  test('a token is neither good nor bad: the store’s own error is thrown, and it works again afterwards', async () => {
     const tenants = bench();
     const { find } = tenants.registry;
-    const gone = new Error('database gone');
+    const gone = new Error('database unavailable');
     tenants.registry.find = () => Promise.reject(gone);
     const token = await signToken(p256);
     await expect(tenants.verifier.verify(token)).rejects.toBe(gone);

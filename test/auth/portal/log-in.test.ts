@@ -66,23 +66,23 @@ describe('a login', () => {
     expect(recorded).toEqual([USER.id]);
   });
 
-  test('takes a name in any case and in any Unicode form', async () => {
+  test('accepts a name in any case and in any Unicode form', async () => {
     await attempt(PASSWORD, 'THANDI@Shop.Example');
     await attempt(PASSWORD.normalize('NFD'), 'ｔhandi@shop.example');
     expect(recorded).toHaveLength(2);
   });
 
-  test('is refused alike for a wrong password, a blocked user and one who has no usable hash', async () => {
+  test('is refused in the same way for a wrong password, a blocked user and one without a usable hash', async () => {
     const refused = { code: 'UNAUTHORISED', check: 'login' };
     await expect(attempt('wrong')).rejects.toMatchObject(refused);
     user = { ...USER, isBlocked: true };
     await expect(attempt()).rejects.toMatchObject(refused);
-    user = { ...USER, passwordHash: 'nobody logs in here' };
+    user = { ...USER, passwordHash: 'no login possible' };
     await expect(attempt()).rejects.toMatchObject(refused);
     expect(recorded).toEqual([]);
   });
 
-  test('is one too many after so many that failed, also with the right password, and whether there is such a user or not', async () => {
+  test('is refused after too many failures, even with the right password, whether the user exists or not', async () => {
     for (let made = 0; made < LIMITS.perUser; made++) await expect(attempt('wrong')).rejects.toThrow('UNAUTHORISED');
     const throttled = {
       quota: { name: 'logins-by-user', most: 3, windowSeconds: 1_800 },
@@ -95,23 +95,23 @@ describe('a login', () => {
     await expect(attempt('wrong', 'nobody@shop.example')).rejects.toMatchObject(throttled);
   });
 
-  test('that succeeds gives its tries back', async () => {
+  test('that succeeds does not count as an attempt', async () => {
     for (let made = 0; made < 3 * LIMITS.perAddress; made++) await attempt();
     expect(recorded).toHaveLength(15);
     expect([...counted]).toEqual([['address 192.0.2.1', 0]]);
   });
 
-  test('is one too many of an address, whomever it tries', async () => {
+  test('is refused after too many attempts from one address, for all users', async () => {
     counted.set('address 192.0.2.1', LIMITS.perAddress);
     await expect(attempt()).rejects.toMatchObject({ quota: { name: 'logins-by-address' }, code: 'TOO_MANY_LOGINS' });
     expect(counted.has(userSubject(USER.username))).toBe(false);
     await attempt(PASSWORD, USER.username, '192.0.2.2');
   });
 
-  test('stands in nobody’s way once its address has had its tries: it is refused before the line', async () => {
+  test('does not delay others after its address has used up its attempts: it is refused before the queue', async () => {
     counted.set('address 192.0.2.1', LIMITS.perAddress);
     await expect(attempt()).rejects.toBeInstanceOf(Throttled);
-    const flood = Array.from({ length: 100 }, (_, made) => attempt('wrong', `somebody-${made}@shop.example`));
+    const flood = Array.from({ length: 100 }, (_, made) => attempt('wrong', `user-${made}@shop.example`));
     const refused = flood.map((each) => expect(each).rejects.toMatchObject({ quota: { name: 'logins-by-address' } }));
     await attempt(PASSWORD, USER.username, '192.0.2.2');
     await Promise.all(refused);
@@ -121,7 +121,7 @@ describe('a login', () => {
     await attempt();
   });
 
-  test('is sent away, uncounted, when too many wait for their turn', async () => {
+  test('is refused, uncounted, if too many wait for their turn', async () => {
     const crowd = Array.from({ length: 40 }, (_, at) => attempt(PASSWORD, USER.username, `192.0.2.${at}`));
     const outcomes = await Promise.allSettled(crowd);
     const away = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
@@ -132,7 +132,7 @@ describe('a login', () => {
   });
 });
 
-describe('who tries', () => {
+describe('the counter of attempts', () => {
   test.each([
     ['192.0.2.1', 'address 192.0.2.1'],
     ['::ffff:192.0.2.1', 'address 192.0.2.1'],
@@ -141,11 +141,11 @@ describe('who tries', () => {
     ['2001:db8:0:1::', 'address 2001:db8:0:1::/64'],
     ['::1', 'address 0:0:0:0::/64'],
     ['fe80::1%eth0', 'address fe80:0:0:0::/64'],
-  ])('from %s counts as %s', (ip, subject) => {
+  ])('of %s is that of %s', (ip, subject) => {
     expect(addressSubject(ip)).toBe(subject);
   });
 
-  test('is not named by what was typed as a name', () => {
+  test('does not contain the typed user name', () => {
     expect(userSubject('my password, by mistake')).toMatch(/^user [\w-]{43}$/);
   });
 });

@@ -3,7 +3,7 @@ import { hashPassword, isPassword, passwordFault } from '../../../src/auth/porta
 import { cheapHash } from '../../support/portal-users.ts';
 
 describe('a password', () => {
-  test('is known again by its hash, in whatever Unicode form, and no other is', async () => {
+  test('matches its own hash in any Unicode form, and no other password does', async () => {
     const hash = await hashPassword('Café crème brûlée');
     expect(hash).toMatch(/^scrypt\$131072\$8\$1\$/);
     expect(await isPassword('Café crème brûlée'.normalize('NFD'), hash)).toBe(true);
@@ -12,7 +12,7 @@ describe('a password', () => {
     for (const other of ['Cafe creme', 'Café crème ', '']) expect(await isPassword(other, cheap)).toBe(false);
   });
 
-  test('is not known where there is no hash, or what is there is none', async () => {
+  test('does not match if there is no hash, or an invalid one', async () => {
     const cheap = cheapHash('a');
     for (const stored of [undefined, '', `${cheap}A`, cheap.replace('1024', '-1')]) {
       expect(await isPassword('a', stored)).toBe(false);
@@ -25,11 +25,11 @@ describe('a password', () => {
     ['too long', 'ab cd'.repeat(60), 'must have at most 256 characters'],
     ['one character repeated', 'aaaaaaaaaaaaaaaa', 'must have at least 4 different characters'],
     ['the name and a bit', 'Thandi@shop.example1', 'must not contain the user name'],
-  ])('that is %s is not taken', (_, password, fault) => {
+  ])('is refused if it is %s', (_, password, fault) => {
     expect(passwordFault(password, 'thandi@shop.example')).toBe(fault);
   });
 
-  test('needs no digits, capitals or signs', () => {
+  test('needs no digits, capitals or symbols', () => {
     expect(passwordFault('correct horse battery staple', 'thandi@shop.example')).toBeUndefined();
   });
 });

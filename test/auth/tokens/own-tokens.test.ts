@@ -26,7 +26,7 @@ function tokensOf(keys: readonly TokenKey[], name = NAME): OwnTokens {
   return new OwnTokens({ keys: ringOf(keys), name, nowMs: () => nowMs });
 }
 
-/** As a key ring has them. */
+/** Token keys as a key ring holds them. */
 function ringOf(tokenSigning: readonly TokenKey[]): TokenKeys {
   return { tokenSigning, tokenKey: (kid) => tokenSigning.find((candidate) => candidate.kid === kid) };
 }
@@ -42,7 +42,7 @@ async function refusalOf(token: string, verifier = tokens): Promise<string> {
   return 'none';
 }
 
-/** A token of the right key that is otherwise made up. */
+/** A token signed with the right key, with any claims and header. */
 function made(claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
   return new SignJWT({ ...CLAIMS, iss: NAME, aud: NAME, iat: NOW, use: 'pin', ...claims })
     .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid: key.kid, ...header })
@@ -50,26 +50,26 @@ function made(claims: Record<string, unknown>, header: Record<string, unknown> =
 }
 
 describe('a token', () => {
-  test('is ES256 with kid, jti and its use, from us to us, and verifies with its public key alone', async () => {
+  test('is ES256 with kid, jti and its use, with the gateway as issuer and audience, and verifies with its public key alone', async () => {
     const token = await tokens.sign('pin', { ...CLAIMS, txn: 'a' });
     expect(decodeProtectedHeader(token)).toEqual({ alg: 'ES256', typ: 'JWT', kid: 'new' });
     const { payload } = await jwtVerify(token, key.publicKey, { currentDate: new Date(nowMs) });
     expect(payload).toEqual({ ...CLAIMS, iss: NAME, aud: NAME, iat: NOW, use: 'pin', txn: 'a' });
   });
 
-  test('gives its claims for the use that it was made for', async () => {
+  test('gives its claims for its own use', async () => {
     const token = await tokens.sign('pin', { ...CLAIMS, txn: 'a' });
     expect(await tokens.verify('pin', token)).toMatchObject({ txn: 'a', sub: '1001' });
   });
 
-  test('of the key before still verifies after a rotation, and new ones are of the new key', async () => {
+  test('of the previous key still verifies after a rotation, and new ones are signed with the new key', async () => {
     const old = await tokens.sign('pin', CLAIMS);
     const rotated = tokensOf([keyOf('newer'), key]);
     expect(await refusalOf(old, rotated)).toBe('none');
     expect(decodeProtectedHeader(await rotated.sign('pin', CLAIMS)).kid).toBe('newer');
   });
 
-  test('is good until its last second, and expired from there on', async () => {
+  test('is valid until its last second, and expired from then on', async () => {
     const token = await tokens.sign('pin', CLAIMS);
     nowMs = CLAIMS.exp * 1_000 - 1;
     expect(await refusalOf(token)).toBe('none');
@@ -79,14 +79,14 @@ describe('a token', () => {
 });
 
 describe('no token', () => {
-  test('of another use passes, expired or not', async () => {
+  test('of another use is accepted, expired or not', async () => {
     const token = await tokens.sign('login' as TokenUse, CLAIMS);
     expect(await refusalOf(token)).toBe('JWT_INVALID use');
     nowMs = CLAIMS.exp * 1_000;
     expect(await refusalOf(token)).toBe('JWT_INVALID use');
   });
 
-  test('without a use passes', async () => {
+  test('without a use is accepted', async () => {
     expect(await refusalOf(await made({ use: undefined }))).toBe('JWT_INVALID use');
   });
 
@@ -98,42 +98,42 @@ describe('no token', () => {
     ['no expiry', { exp: undefined }],
     ['no time of issue', { iat: undefined }],
     ['an expiry as text', { exp: String(NOW + 90) }],
-  ])('with another or %s passes', async (_what, claims) => {
+  ])('with another or %s is accepted', async (_what, claims) => {
     expect(await refusalOf(await made(claims))).toMatch(/^JWT_INVALID/);
   });
 
-  test('of another type passes', async () => {
+  test('of another type is accepted', async () => {
     expect(await refusalOf(await made({}, { typ: 'at+jwt' }))).toMatch(/^JWT_INVALID/);
   });
 
-  test.each(['unknown', '../../etc/passwd', '__proto__', 'constructor'])('of key %s passes', async (kid) => {
+  test.each(['unknown', '../../etc/passwd', '__proto__', 'constructor'])('of key %s is accepted', async (kid) => {
     expect(await refusalOf(await made({}, { kid }))).toBe('JWT_INVALID key');
   });
 
-  test('of another key under our kid passes', async () => {
+  test('of another key with the gateway’s kid is accepted', async () => {
     const token = await tokensOf([keyOf('new')]).sign('pin', CLAIMS);
     expect(await refusalOf(token)).toBe('JWT_INVALID signature');
   });
 
-  test('signed with the public key as a shared secret passes', async () => {
+  test('signed with the public key as a shared secret is accepted', async () => {
     const secret = Buffer.from(key.publicKey.export({ type: 'spki', format: 'pem' }));
     const claims = decodeJwt(await tokens.sign('pin', CLAIMS));
     const token = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid: key.kid }).sign(secret);
     expect(await refusalOf(token)).toMatch(/^JWT_INVALID/);
   });
 
-  test('without a signature passes', async () => {
+  test('without a signature is accepted', async () => {
     const [, payload] = (await tokens.sign('pin', CLAIMS)).split('.');
     const header = Buffer.from(JSON.stringify({ alg: 'none', kid: key.kid })).toString('base64url');
     for (const token of [`${header}.${payload}.`, `${header}.${payload}`])
       expect(await refusalOf(token)).toMatch(/^JWT_INVALID/);
   });
 
-  test.each(['', 'a', 'a.b.c', '..', '{}'])('passes that is %j', async (token) => {
+  test.each(['', 'a', 'a.b.c', '..', '{}'])('is accepted that is %j', async (token) => {
     expect(await refusalOf(token)).toMatch(/^JWT_INVALID/);
   });
 
-  test('longer than the limit is looked at', async () => {
+  test('longer than the limit is parsed', async () => {
     expect(await refusalOf('a'.repeat(1_000_000))).toBe('JWT_INVALID size');
   });
 });

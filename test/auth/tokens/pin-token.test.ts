@@ -18,7 +18,7 @@ beforeEach(() => {
   pinTokens = createPinTokens(new OwnTokens({ keys: RING, name: 'tapwire', nowMs: () => nowMs }));
 });
 
-test('a pinToken names transaction, attempt and device, and ends with the second in which the wait ends', async () => {
+test('a pinToken names transaction, attempt and device, and expires in the second in which the wait ends', async () => {
   expect(decodeJwt(await pinTokens.issue(AWAITING))).toMatchObject({
     use: 'pin',
     sub: AWAITING.merchantId,
@@ -29,7 +29,7 @@ test('a pinToken names transaction, attempt and device, and ends with the second
   });
 });
 
-test('it is good for its transaction, and one made again is the same but for the time', async () => {
+test('it is valid for its transaction, and one made again differs only in the time', async () => {
   const token = await pinTokens.issue(AWAITING);
   expect(await pinTokens.check(token, AWAITING)).toBe('good');
   nowMs += 10_000;
@@ -37,12 +37,12 @@ test('it is good for its transaction, and one made again is the same but for the
   expect({ ...decodeJwt(again), iat: 0 }).toEqual({ ...decodeJwt(token), iat: 0 });
 });
 
-test('the next attempt spends it', async () => {
+test('the next attempt invalidates it', async () => {
   const token = await pinTokens.issue(AWAITING);
   expect(await pinTokens.check(token, { ...AWAITING, attempt: 2 })).toBe('spent');
 });
 
-test('its end spends it', async () => {
+test('the end of the wait invalidates it', async () => {
   const token = await pinTokens.issue(AWAITING);
   nowMs += 90_000;
   expect(await pinTokens.check(token, AWAITING)).toBe('spent');
@@ -60,7 +60,7 @@ test.each(['', 'nonsense', 'a.b.c'])('%j is foreign', async (token) => {
   expect(await pinTokens.check(token, AWAITING)).toBe('foreign');
 });
 
-test('a token of ours that claims nothing of a PIN is foreign', async () => {
+test('a token of the gateway without PIN claims is foreign', async () => {
   const tokens = new OwnTokens({ keys: RING, name: 'tapwire', nowMs: () => nowMs });
   const token = await tokens.sign('pin', { sub: '1001', jti: 'x', exp: START_MS / 1_000 + 90 });
   expect(await pinTokens.check(token, AWAITING)).toBe('foreign');

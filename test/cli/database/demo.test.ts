@@ -17,7 +17,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** It starts everything, and waits for a switch that is silent. */
+/** It starts everything, and waits for a silent switch. */
 const WHOLE_DEMO_MS = 100_000;
 
 const environment = (settings: NodeJS.ProcessEnv = {}) => ({
@@ -28,7 +28,7 @@ const environment = (settings: NodeJS.ProcessEnv = {}) => ({
 });
 const demo = (settings: NodeJS.ProcessEnv) => TapwireProcess.run(['demo'], { environment: environment(settings) });
 
-test('npm start takes taps by both types of switches, tells their ways on forty lines, and prints a link that opens', async () => {
+test('npm start takes taps through both types of switches, prints their paths on forty lines, and prints a link that opens', async () => {
   const staying = new TapwireProcess(['demo', '--stay'], { environment: environment() });
   const link = /^(http:\S+)\/pay\/([0-9a-f-]{36})#(\S+)$/m;
   await eventually(() => expect(staying.output).toMatch(link), WHOLE_DEMO_MS);
@@ -47,14 +47,14 @@ test('npm start takes taps by both types of switches, tells their ways on forty 
   expect(stdout.split('\n').length).toBeLessThan(42);
 });
 
-test('it ends with 1, and says what it expected, when a tap goes another way', async () => {
+test('it ends with 1, and states what it expected, if a tap takes another path', async () => {
   const { keys } = JSON.parse(readFileSync(join(folder, 'hsm-keys.json'), 'utf8')) as { keys: { keyId: string }[] };
   const strange = keys.map((each) =>
     each.keyId === 'type-2-mac' ? { ...each, key: '0123456789ABCDEFFEDCBA9876543210' } : each,
   );
   const HSM_KEYS_FILE = join(folder, 'strange-keys.json');
   writeFileSync(HSM_KEYS_FILE, JSON.stringify({ keys: strange }));
-  const { exitCode, stdout, stderr } = await demo({ HSM_KEYS_FILE }); // the line of type 2 does not come up
+  const { exitCode, stdout, stderr } = await demo({ HSM_KEYS_FILE }); // the connection of type 2 does not become ready
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
   expect(stdout).toMatch(/Mastercard +Approved 00 +type-1 .*EXPECTED Approved 00 type-2/);
 });

@@ -31,7 +31,7 @@ const told = (findings: readonly Finding[]) =>
   findings.map(({ part, description }) => `${part}: ${description}`).join('\n');
 
 describe('tapwire doctor', () => {
-  test('finds nothing wrong with an installation whose switches answer', async () => {
+  test('finds no fault in an installation whose switches respond', async () => {
     const findings = await look();
     expect(faultsOf(findings)).toEqual([]);
     expect(told(findings)).toContain('schema up to date');
@@ -39,7 +39,7 @@ describe('tapwire doctor', () => {
     expect(told(findings)).toMatch(/processor 1 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
   });
 
-  test('names a switch that takes no connection, and a processor whose settings do not fit', async () => {
+  test('names a switch that accepts no connection, and a processor whose settings are invalid', async () => {
     const { database } = installation;
     await database.query(`insert into processors (acquirer_id, id, type, config) values
       (1, 90, 'type-1', (select config || '{"addresses":[{"host":"127.0.0.1","port":1}]}' from processors where acquirer_id = 1 and id = 1)),
@@ -52,7 +52,7 @@ describe('tapwire doctor', () => {
     expect(findings).toHaveLength(3);
   });
 
-  test('names what a processor reaches that is not its acquirer’s, and dials nothing for it', async () => {
+  test('names what a processor reaches that is not its acquirer’s, and does not connect to it', async () => {
     const findings = faultsOf(await look({ SWITCH_NETWORKS: '2=127.0.0.1' }));
     expect(told(findings)).toMatch(
       /^processor 1 of acquirer 1: addresses\.0\.host: an address that the operator has not/,
@@ -70,7 +70,7 @@ describe('tapwire doctor', () => {
     expect(told(findings)).toMatch(/issuer \S+: acquirers 1, 2 have registered it/);
   });
 
-  test('says how clients reach the installation, and what is open to strangers', async () => {
+  test('describes how clients reach the installation, and what is publicly accessible', async () => {
     expect(told(await look())).toContain('https: is not required in dev');
     const qa = { TAPWIRE_ENV: 'qa', BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
     const narrow = told(await look({ ...qa, TRUSTED_PROXIES: '10.0.0.7', METRICS_TOKEN: 'a scraper shows this' }));
@@ -82,7 +82,7 @@ describe('tapwire doctor', () => {
     expect(warnings).toContain('figures: /metrics and the switches');
   });
 
-  test('names what waits for somebody', async () => {
+  test('names what waits for a person', async () => {
     const { database } = installation;
     expect(told(await look())).toContain('callbacks: none is disabled');
     await database.query(`insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret, disabled_at)
@@ -91,7 +91,7 @@ describe('tapwire doctor', () => {
     expect(told(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('callbacks: 1 are disabled');
   });
 
-  test('names a key file that others may read, and keys that are old', async () => {
+  test('names a key file that others may read, and old keys', async () => {
     chmodSync(keysFile, 0o644);
     utimesSync(keysFile, new Date(), new Date(NOW_MS - 400 * 86_400_000));
     const findings = await look();
@@ -100,7 +100,7 @@ describe('tapwire doctor', () => {
     expect(told(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('no key was changed for 400 days');
   });
 
-  test('names a certificate that cannot be read, and a key file that is not there', async () => {
+  test('names a certificate that cannot be read, and a missing key file', async () => {
     const findings = await look({
       TLS_CERT_FILE: join(folder, 'none.pem'),
       TLS_KEY_FILE: keysFile,
@@ -113,7 +113,7 @@ describe('tapwire doctor', () => {
     ).toEqual(['https', 'keys']);
   });
 
-  test('says that there is no database, and goes on with the rest', async () => {
+  test('reports a missing database, and continues with the other checks', async () => {
     const findings = faultsOf(await look({ DATABASE_URL: 'postgres://127.0.0.1:1/none' }));
     expect(findings.map(({ part }) => part)).toEqual(['database']);
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { commandsOf, freePort, runCommands } from '../../support/guide.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
-/** A minute on a machine that does ten other things; by hand it is reading that takes the time. */
+/** Enough for a very busy machine. */
 const WITHIN_MS = 120_000;
 
 let testDatabase: TestDatabase;
@@ -19,7 +19,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('the guide leads from an empty database to an approved tap with an issuer key of one’s own', {
+test('the guide leads from an empty database to an approved tap with a new issuer key', {
   timeout: WITHIN_MS,
   retry: 0,
 }, async () => {
@@ -32,6 +32,6 @@ test('the guide leads from an empty database to an approved tap with an issuer k
   const kinds = ['api key', 'acquirer', 'processor', 'route', 'integrator', 'merchant', 'terminal', 'issuer key'];
   for (const kind of kinds) expect(stdout).toMatch(new RegExp(`^\\S+ +(1|none) +cli \\S+ +add +${kind} `, 'm'));
   expect(exitCode, stderr).toBe(0);
-  // The keys went into their files, and nowhere else.
+  // The keys are only in their files.
   expect(stdout + stderr).not.toMatch(/tw_test_[0-9a-f]{16}_|BEGIN PRIVATE/);
 });

@@ -23,7 +23,7 @@ const init = (...words: string[]) =>
   runHere(run, words, { DATABASE_URL: testDatabase.url, TAPWIRE_DATA: join(folder, 'data') });
 const keyRing = () => join(folder, 'data', 'keys.json');
 
-test('makes the keys of the installation and prints the operator’s key alone, once', async () => {
+test('makes the keys of the installation and prints only the operator’s key, once', async () => {
   const { exitCode, stdout, stderr } = await init();
   expect(exitCode).toBe(0);
   expect(stdout).toMatch(/^tw_test_[0-9a-f]{16}_[0-9a-f]{64}\n$/);
@@ -34,7 +34,7 @@ test('makes the keys of the installation and prints the operator’s key alone, 
   expect(JSON.stringify(rows)).not.toContain(stdout.trim().split('_')[3]);
 });
 
-test('makes no second key unless it is told to, and then leaves the installation’s keys as they are', async () => {
+test('makes a second key only if requested, and then leaves the installation’s keys unchanged', async () => {
   const before = readFileSync(keyRing(), 'utf8');
   const refused = await init();
   expect(refused).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('--another-key') });
@@ -46,7 +46,7 @@ test('makes no second key unless it is told to, and then leaves the installation
   expect((await testDatabase.database.query('select from api_keys')).rowCount).toBe(2);
 });
 
-test('the operator’s keys are listed and revoked, on record', async () => {
+test('the operator’s keys are listed and revoked, with admin events', async () => {
   const environment = { DATABASE_URL: testDatabase.url };
   const listed = await runHere(apiKey, ['list', '--operator', '--json'], environment);
   const [{ id }] = JSON.parse(listed.stdout) as [{ id: string }];

@@ -52,7 +52,7 @@ afterAll(async () => {
 
 const resultIn = (name: string): LoadResult => loadResult.parse(JSON.parse(readFileSync(join(folder, name), 'utf8')));
 
-test('a load test makes every kind of call, loses none, and proves it by both books', async () => {
+test('a load test makes every kind of call, loses none, and proves it with both books', async () => {
   const words = ['--rate', '40', '--duration', '2s', '--phones', '20', '--connections', '8', '--workers', '2'];
   const files = [
     '--mix',
@@ -66,14 +66,14 @@ test('a load test makes every kind of call, loses none, and proves it by both bo
   const { exitCode, stdout, stderr } = await runHere(run, [...words, ...files, ...conditions], {
     TAPWIRE_DATA: folder,
   });
-  // Every other condition is not met, or it would be named here.
+  // Conditions that hold are named here; every other condition does not hold.
   expect(stderr).toMatch(/^failed: max>0ms: it is [\d.]+ ms\n$/);
   expect(exitCode).toBe(1);
   const result = resultIn('a.json');
   expect(result).toMatchObject({ sent: 80, answered: 80, lost: 0, errors: 0, unsent: 0, endedBy: 'plan' });
   expect(result.ledger).toMatchObject({ ok: true, violations: [] });
   const { lookedAt } = result.ledger.checks.find(({ check }) => check === 'C')!;
-  expect(lookedAt).toBeGreaterThan(50); // what every tap and refund was told
+  expect(lookedAt).toBeGreaterThan(50); // the responses of all taps and refunds
   expect(Object.keys(result.scenarios).sort()).toEqual(Object.keys(MIX).sort());
   expect(Object.keys(result.outcomes).sort()).toEqual([
     'Approved',

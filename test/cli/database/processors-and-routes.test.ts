@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const COMMANDS: Readonly<Record<string, Command>> = { processor, route };
 
-/** What the operator gives to the acquirer: the switch of examples, and its key. */
+/** What the operator assigns to the acquirer: the switch of the examples, and its key. */
 const GIVEN = { SWITCH_NETWORKS: '1=127.0.0.1:8583-8584', SWITCH_KEYS: '1=type-2-mac' };
 
 const tapwire = (...[name = '', ...words]: string[]) =>
@@ -43,7 +43,7 @@ function file(content: object): string {
 const config = (port: number) => ({ addresses: [{ host: 'switch.example', port }], acquirerId: '50001' });
 
 describe('a processor and a route', () => {
-  test('are added, listed, changed and removed from the command line, on record', async () => {
+  test('are added, listed, changed and removed from the command line, with admin events', async () => {
     const added = await addProcessor('type-1', config(9101));
     expect(added).toMatchObject({
       exitCode: 0,
@@ -83,7 +83,7 @@ describe('a processor and a route', () => {
   });
 });
 
-describe('what is wrong is named, and exits with 1', () => {
+describe('a fault is named, and exits with 1', () => {
   test.each([
     ['an acquirer that is not there', ['route', 'list', '--acquirer', '7'], 'acquirer does not exist'],
     ['no acquirer', ['route', 'list'], '--acquirer: is required'],
@@ -108,7 +108,7 @@ describe('what is wrong is named, and exits with 1', () => {
     expect(await tapwire(...words)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
   });
 
-  test('a configuration that the type does not take, setting by setting', async () => {
+  test('a configuration that the type does not accept, setting by setting', async () => {
     const bad = { ...config(9101), iccForm: 'yaml', colour: 'red' };
     const { exitCode, stderr } = await addProcessor('type-1', bad);
     expect(exitCode).toBe(1);
@@ -117,7 +117,7 @@ describe('what is wrong is named, and exits with 1', () => {
   });
 });
 
-test('a list says which processors workers cannot open, and why', async () => {
+test('a list shows which processors workers cannot open, and why', async () => {
   const added = await addProcessor('type-1', config(9109));
   const id = Number(/^(\d+) +type-1/m.exec(added.stdout)![1]);
   const reason = `processor ${id} of acquirer 1: tls.caFile ca.pem cannot be read (ENOENT)`;

@@ -30,19 +30,19 @@ describe('tapwire tap', () => {
   test.each([
     ['an approval', '10.00', 0, /^Approved {2}ZAR 1000 minor units .* code 00 {2}approval \d{6}/],
     ['a decline', '10.51', 3, /^Declined .* code 51 {2}Not sufficient funds/],
-  ])('shows %s of the demo’s merchant, and ends with what came of it', async (_what, amount, exitCode, words) => {
+  ])('shows %s of the demo’s merchant, and ends with its outcome', async (_what, amount, exitCode, words) => {
     const ended = await tap('--amount', amount);
     expect(ended).toMatchObject({ exitCode, stderr: '' });
     expect(ended.stdout).toMatch(words);
   });
 
-  test('says that a PIN is wanted, and how to enter it', async () => {
+  test('says that a PIN is required, and how to enter it', async () => {
     const ended = await tap('--amount', '50.05');
     expect(ended.exitCode).toBe(3);
     expect(ended.stdout).toMatch(/^Declined .* code 70 {2}The card issuer requires a PIN .*--pin/);
   });
 
-  test('enters the PIN when it is asked for, and shows what came of that', async () => {
+  test('enters the PIN when it is required, and shows the outcome', async () => {
     expect(await tap('--amount', '50.05', '--pin', RIGHT_PIN)).toMatchObject({ exitCode: 0 });
     const wrong = await tap('--amount', '50.05', '--pin', WRONG_PIN);
     expect(wrong.exitCode).toBe(3);
@@ -61,7 +61,7 @@ describe('tapwire tap', () => {
     expect(ended.stderr).not.toContain(pin);
   });
 
-  test('prints the answer as it came when asked for JSON', async () => {
+  test('prints the unchanged response if asked for JSON', async () => {
     const { stdout } = await tap('--amount', '50.05', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ onlineAuthorizationResponse: { isSingleTapAndPin: true } });
   });
@@ -81,7 +81,7 @@ describe('tapwire link', () => {
     expect(again.stderr).toContain('belongs to another payment');
   });
 
-  test('says what is wrong with an amount', async () => {
+  test('describes what is wrong with an amount', async () => {
     const ended = await link('--amount', '0.001');
     expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
     expect(ended.stderr).toContain('/amount must not have more decimals than the currency');

@@ -34,7 +34,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   ...{ 'api-key': apiKey, 'blocked-device': blockedDevice, 'issuer-key': issuerKey },
 };
 
-/** A command line; what stands in quotes is one word. */
+/** Runs a command line; quoted text is one word. */
 function tapwire(line: string) {
   const [name = '', ...words] = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
   return runHere(COMMANDS[name]!, words, { DATABASE_URL: testDatabase.url });
@@ -77,7 +77,7 @@ describe('from an empty database', () => {
     expect((await tapwire('blocked-device list --acquirer 1')).stdout.trim().split('\n')).toHaveLength(1);
   });
 
-  test('credentials are made, each printed once and alone, and taken back', async () => {
+  test('credentials are created, each printed once and alone, and revoked', async () => {
     const made = await tapwire('api-key add --acquirer 1 --merchant 1001 --name till --scope transactions:read');
     expect(made.stdout).toMatch(/^tw_test_[0-9a-f]{16}_[0-9a-f]{64}\n$/);
     expect(made.stderr).toMatch(/merchant 1001 +transactions:read +never +never +works/);
@@ -127,7 +127,7 @@ describe('from an empty database', () => {
     });
   });
 
-  test('and all of it is on record, by whom it was done, without any secret', async () => {
+  test('every change is recorded with its author, without any secret', async () => {
     const { stdout } = await tapwire('audit --acquirer 1');
     const told = stdout.split('\n').map((line) => line.replace(/^\S+ +\S+ +(cli) \S+ +/, '$1 ').replace(/\s+/g, ' '));
     expect(told).toEqual(
@@ -146,7 +146,7 @@ describe('from an empty database', () => {
   });
 });
 
-describe('what is wrong is named, and exits with 1', () => {
+describe('a fault is named, and exits with 1', () => {
   test.each([
     ['integrator add --acquirer 77 --name x', 'acquirer does not exist'],
     ['integrator add --name x', '--acquirer: is required'],

@@ -57,12 +57,12 @@ test.each([
   ['no file', ['add'], '--file'],
   ['a file that is not there', ['add', '--file', '/nowhere.json'], 'ENOENT'],
   ['no profile', ['change', '--file', '-'], 'PROFILE'],
-])('%s is told in a line', async (_what, [action, ...words], complaint) => {
+])('%s is reported in one line', async (_what, [action, ...words], complaint) => {
   const { exitCode, stderr } = await profile(action!, ...words);
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(complaint) });
 });
 
-test('a body at fault is told by the place of the fault', async () => {
+test('an invalid body is reported with the position of the fault', async () => {
   const { exitCode, stderr } = await profile('add', '--file', file({ name: 'bad', terminalCurrencyCode: 'ZZZ' }));
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('/terminalCurrencyCode') });
 });
