@@ -42,7 +42,7 @@ const get = (path: string) => request(installation.url, path);
 const liveDocument = async () => (await get('/docs/openapi.json')).body as LiveDocument;
 
 describe('the API reference', () => {
-  test('is a page with a strict policy, all of whose parts come from here', async () => {
+  test('is a page with a strict policy, and loads nothing from other origins', async () => {
     const page = await get('/docs');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     const policy = page.headers.get('content-security-policy')!;
@@ -64,7 +64,7 @@ describe('the API reference', () => {
     expect(html).not.toContain('undefined');
   });
 
-  test('is where the type of a problem leads', async () => {
+  test('is the target of the type of a problem', async () => {
     const { type } = (await get('/nothing')).body as { type: string };
     const target = new URL(type, installation.url);
     const page = await get(target.pathname);
@@ -72,7 +72,7 @@ describe('the API reference', () => {
     expect(String(page.body)).toContain(`<tr id="${target.hash.slice(1)}">`);
   });
 
-  test('has a table of which credential each route takes', async () => {
+  test('has a table with the credentials that each route accepts', async () => {
     const { info, paths } = await liveDocument();
     for (const path of Object.keys(paths)) expect(info.description).toContain(` ${path}\` |`);
   });
@@ -85,7 +85,7 @@ test('/enums lists every closed list with its meanings', async () => {
 });
 
 describe('the credentials of a demo', () => {
-  test('are for callers on this machine, by its own names', async () => {
+  test('are for callers on this machine, at its own addresses', async () => {
     const asked = (host: string, more: Record<string, string> = {}) =>
       new Promise<string>((resolve, reject) => {
         const { port } = new URL(installation.url);
@@ -113,7 +113,7 @@ describe('the credentials of a demo', () => {
   });
 });
 
-test('a kernel team taps with what schemas/README.md tells it to run', async () => {
+test('a kernel team taps with the commands of schemas/README.md', async () => {
   const text = await readFile(new URL('../../schemas/README.md', import.meta.url), 'utf8');
   const script = /<<'END'\n([\s\S]+?)\n *END\n/.exec(text)![1]!;
   const cwd = fileURLToPath(new URL('../../', import.meta.url));
@@ -125,10 +125,13 @@ test('a kernel team taps with what schemas/README.md tells it to run', async () 
   expect(stdout).toMatch(/^200 .*"type":"Approved"/);
 });
 
-/** What takes a key of the acquirer, a PIN that was asked for a moment ago, or an event, which a demo has and this test has not. */
+/**
+ * Operations that require a key of the acquirer, a tap that waits for its PIN, or an event. A demo has these and this
+ * test does not.
+ */
 const BEYOND_THEM = /^\/acquirers\/\{|^\/acquirers$|^\/audit|submitPinMobile$|\{id\}\/(replay|attempts)/;
 
-test('no pattern needs a flag of its engine: pages and generators compile them without', () => {
+test('no pattern needs an engine flag: pages and generators compile patterns without flags', () => {
   const patterns = JSON.stringify(openApi).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g);
   for (const [, text] of patterns) {
     const pattern = JSON.parse(text!) as string;
@@ -137,7 +140,7 @@ test('no pattern needs a flag of its engine: pages and generators compile them w
   }
 });
 
-test('every example can be sent as it stands, with the credentials that stand beside it', async () => {
+test('every example can be sent unchanged, with the credentials next to it', async () => {
   for (let sold = 0; sold < 2; sold++) await sellApproved(installation, '100.00');
   const document = await liveDocument();
   const wanted = operationsOf(document).filter(({ path, method }) => method !== 'DELETE' && !BEYOND_THEM.test(path));

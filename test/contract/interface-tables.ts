@@ -1,9 +1,9 @@
-/** The tables of the published interface as data: what a contract test walks. */
+/** The tables of the published interface as data, for contract tests to iterate over. */
 
-/** A JSON type; `|null` where the interface says so, `?` where a field is there in some answers only. */
+/** A JSON type; `|null` if the interface allows null, `?` if a field is only in some responses. */
 export type FieldType = string;
 
-/** Section 2, with the component of the API description that each is. */
+/** Section 2, with the component of the API description for each resource. */
 export const RESOURCES: Readonly<
   Record<string, { readonly schema: string; readonly fields: Readonly<Record<string, FieldType>> }>
 > = {
@@ -185,7 +185,7 @@ export const LIST_QUERY: Readonly<Record<string, FieldType>> = {
   transactionDisposition: 'string',
 };
 
-/** Section 4: what each row of it calls for. */
+/** Section 4: the requirements of each row. */
 export const ENDPOINTS: readonly {
   readonly section: string;
   readonly call: string;

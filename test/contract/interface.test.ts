@@ -28,7 +28,7 @@ import {
 const document = readStoredDocument();
 const operations = operationsOf(document);
 
-/** The types of a schema by their JSON names; an integer is a number. */
+/** The types of a schema as JSON names; an integer is a number. */
 function typesOf(schema: Schema): string[] {
   if (schema.$ref) return typesOf(document.components.schemas[schema.$ref.split('/').at(-1)!]!);
   if (schema.anyOf) return [...new Set(schema.anyOf.flatMap(typesOf))];
@@ -37,7 +37,7 @@ function typesOf(schema: Schema): string[] {
   return [types].flat().map((type) => (type === 'integer' ? 'number' : String(type)));
 }
 
-/** The interface lists it among the others; an outcome without an error has none. */
+/** The interface lists it among the other fields; an outcome without an error has none. */
 const IN_SOME_ANSWERS = new Set(['TapOnOwnStatus.errorCode']);
 
 const resource = (section: string): Schema => document.components.schemas[RESOURCES[section]!.schema]!;
@@ -52,7 +52,7 @@ describe.each(Object.entries(RESOURCES))('section %s', (_section, { schema, fiel
     expect(property, 'it is described').toBeDefined();
     const types = typesOf(property!);
     expect(types).toContain(json);
-    // What the contract adds is null, until there is a value.
+    // The contract adds null for fields without a value yet.
     expect(types.filter((each) => each !== json && each !== 'null')).toEqual([]);
     if (more.includes('null')) expect(types).toContain('null');
     const isOptional = type.endsWith('?') || schema === 'ReceiptData' || IN_SOME_ANSWERS.has(`${schema}.${field}`);
@@ -84,21 +84,21 @@ describe('section 3', () => {
 });
 
 describe('section 4', () => {
-  test.each(ENDPOINTS)('$section $call is there, and says its section', ({ section, call }) => {
+  test.each(ENDPOINTS)('$section $call exists, and names its section', ({ section, call }) => {
     const isExtended = section === '4.18' && call.startsWith('PUT');
     expect(find(call).description).toContain(
       isExtended ? 'Extension' : `Section ${section} of the published interface.`,
     );
   });
 
-  test.each(ENDPOINTS)('$call takes the credentials of section 5', ({ call, takes }) => {
+  test.each(ENDPOINTS)('$call accepts the credentials of section 5', ({ call, takes }) => {
     const { security } = find(call);
     const schemes = security.flatMap((requirement) => Object.keys(requirement));
     expect(schemes).toEqual(expect.arrayContaining([...takes]));
     if (takes.length === 0) expect(security).toEqual([]);
   });
 
-  test.each(ENDPOINTS.filter(({ body }) => body))('$call asks for its fields', ({ call, body }) => {
+  test.each(ENDPOINTS.filter(({ body }) => body))('$call requires its fields', ({ call, body }) => {
     const { requestBody } = find(call);
     const { $ref } = requestBody!.content['application/json']!.schema;
     expect(document.components.schemas[$ref!.split('/').at(-1)!]!.required).toEqual(expect.arrayContaining([...body!]));
@@ -116,7 +116,7 @@ describe('section 4', () => {
     );
   });
 
-  test('4.4 and 4.5 want the device in a header, and take a correlation id', () => {
+  test('4.4 and 4.5 require the device in a header, and accept a correlation id', () => {
     for (const { call } of ENDPOINTS.filter(({ section }) => section === '4.4' || section === '4.5')) {
       const operation = find(call);
       const device = ownParameters(operation).find(({ name }) => name === 'X-Device-Installation-Id');
@@ -171,7 +171,7 @@ describe('section 8: limits', () => {
   });
 });
 
-describe('a live answer has the fields of its section, by name and type', () => {
+describe('a live response has the fields of its section, with name and type', () => {
   let installation: Installation;
   let headers: Record<string, string>;
   beforeAll(async () => {
@@ -201,7 +201,7 @@ describe('a live answer has the fields of its section, by name and type', () => 
     return answer.body as Record<string, unknown>;
   };
 
-  test('2.12, 2.1 and 2.2: a tap, in the list and by itself', async () => {
+  test('2.12, 2.1 and 2.2: a tap, in the list and alone', async () => {
     const outcome = outcomeOf(await installation.phone().tap({ amount: '100.00', currency: 'ZAR' }));
     expectFields('2.12', outcome);
     const [listed] = (await send('GET', '/transactions?limit=1')) as unknown as Record<string, unknown>[];

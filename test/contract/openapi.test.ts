@@ -29,7 +29,7 @@ test('the document is OpenAPI 3.1, by an independent validator', async () => {
   expect(validator.version).toBe('3.1');
 });
 
-test('the copy in schemas/openapi.json is what a gateway serves (npm run openapi writes it)', async () => {
+test('the copy in schemas/openapi.json equals what a gateway serves (npm run openapi writes it)', async () => {
   const { servers: _here, ...served } = document;
   const { url, variables } = document.servers[0]!;
   expect(url).toBe(installation.url);
@@ -48,14 +48,14 @@ describe('every operation', () => {
     expect(faults).toEqual([]);
   };
 
-  test('has an id of its own, a summary on one line and a chapter that is announced', () => {
+  test('has an id of its own, a summary on one line and a described tag', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
     const announced = new Set(document.tags.map(({ name }) => name));
     each(({ summary }) => !/^[A-Z][^.\n]{3,80}$/.test(summary) && summary);
     each(({ tags }) => tags.filter((tag) => !announced.has(tag)).join());
   });
 
-  test('takes credentials that are described, and scopes that there are', () => {
+  test('accepts credentials that are described, and scopes that exist', () => {
     each(
       ({ security }) =>
         security.flatMap((requirement) =>
@@ -67,7 +67,7 @@ describe('every operation', () => {
     );
   });
 
-  test('names the codes of each problem, 401 and 403 where it takes a credential', () => {
+  test('names the codes of each problem, 401 and 403 if it requires a credential', () => {
     each(({ security, responses }) => {
       const problems = Object.entries(responses).filter(([status]) => Number(status) >= 400);
       const unnamed = problems.filter(
@@ -78,11 +78,11 @@ describe('every operation', () => {
     });
   });
 
-  test('says of each parameter what it means', () => {
+  test('describes each parameter', () => {
     each((operation) => ownParameters(operation).find(({ description }) => !description)?.name);
   });
 
-  test('has an example of its body that fits', () => {
+  test('has an example of its body that matches the schema', () => {
     const check = schemaCheck(document);
     each(({ requestBody }) => {
       const media = requestBody?.content['application/json'];
@@ -91,7 +91,7 @@ describe('every operation', () => {
   });
 });
 
-test('every property of every schema says what it means', () => {
+test('every property of every schema has a description', () => {
   const mute: string[] = [];
   const walk = (name: string, schema: Schema): void => {
     for (const [property, inner] of Object.entries(schema.properties ?? {})) {
@@ -105,7 +105,7 @@ test('every property of every schema says what it means', () => {
   expect(mute).toEqual([]);
 });
 
-test('every example of a property fits it', () => {
+test('every example of a property matches it', () => {
   const check = schemaCheck(document);
   const faults: string[] = [];
   const walk = (name: string, schema: Schema): void => {
@@ -121,7 +121,7 @@ test('every example of a property fits it', () => {
   expect(faults).toEqual([]);
 });
 
-test('what is beyond the interface is tagged so, what is deprecated flagged', () => {
+test('additions to the interface are tagged, deprecated parts flagged', () => {
   for (const { tags, description } of operations) {
     expect(tags.includes('extension')).toBe(description.includes('Extension of the published interface.'));
   }

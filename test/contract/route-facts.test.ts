@@ -14,11 +14,11 @@ afterEach(() => server.close());
 
 const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
 
-test('a route that does not say what it is cannot be registered', () => {
+test('a route without its facts cannot be registered', () => {
   expect(() => server.get('/mute', async () => ({}))).toThrow('GET /mute has no config.facts');
 });
 
-test('a route that takes no parameters refuses every one', async () => {
+test('a route without parameters refuses every parameter', async () => {
   server.get('/plain', { config: { facts } }, async () => ({}));
   expect((await server.inject('/plain')).statusCode).toBe(200);
   const refused = await server.inject('/plain?x=1');
@@ -26,7 +26,7 @@ test('a route that takes no parameters refuses every one', async () => {
   expect(refused.json()).toMatchObject({ errorCode: 104, type: '/docs/errors#104' });
 });
 
-test('a deprecated route says since when, and which is better', async () => {
+test('a deprecated route states since when, and its successor', async () => {
   const deprecated = { since: '2026-01-01', successor: '/better' };
   server.get('/old', { config: { facts: { ...facts, deprecated } } }, async () => ({}));
   const { headers } = await server.inject('/old');
@@ -34,7 +34,7 @@ test('a deprecated route says since when, and which is better', async () => {
   expect(headers.link).toBe('</better>; rel="successor-version"');
 });
 
-test('while the server stops, a request on a connection that was open before is a 503 as a problem', async () => {
+test('while the server stops, a request on an existing connection is a 503 as a problem', async () => {
   server.get('/quick', { config: { facts } }, async () => ({}));
   const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }));
   const accepted = once(server.server, 'connection');
@@ -49,7 +49,7 @@ test('while the server stops, a request on a connection that was open before is 
   await closed;
 });
 
-test('a body is refused that has more than sixteen levels, brackets in text aside', async () => {
+test('a body with more than sixteen levels is refused, not counting brackets in text', async () => {
   const body = z.object({ text: z.string().optional(), deep: z.unknown().optional() });
   const schema = { body, response: { 200: answerSchema(z.object({})) } };
   withZod(server).route({ method: 'POST', url: '/take', config: { facts }, schema, handler: async () => ({}) });

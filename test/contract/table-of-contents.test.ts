@@ -33,12 +33,12 @@ describe('the table of contents in test/README.md', () => {
     expect(rows.map(({ section }) => section)).toEqual(SECTIONS);
   });
 
-  test.each(rows)('$section: each file is there', ({ files }) => {
+  test.each(rows)('$section: each file exists', ({ files }) => {
     expect(files.length).toBeGreaterThan(0);
     expect(files.filter((file) => !existsSync(new URL(file, TESTS)))).toEqual([]);
   });
 
-  test.each(rows)('$section: a file speaks of it', ({ section, files }) => {
+  test.each(rows)('$section: a file mentions it', ({ section, files }) => {
     const texts = files.map((file) => readFileSync(new URL(file, TESTS), 'utf8')).join('\n');
     const words = WORDS[section] ?? addressesOf(section);
     expect(words.length, 'there is something to look for').toBeGreaterThan(0);
@@ -46,7 +46,7 @@ describe('the table of contents in test/README.md', () => {
   });
 });
 
-/** The first words of an endpoint's address that no parameter follows within. */
+/** The first part of an endpoint's path, before any parameter. */
 function addressesOf(section: string): string[] {
   const calls = ENDPOINTS.filter((endpoint) => endpoint.section === section).map(({ call }) => call.split(' ')[1]!);
   return [
@@ -62,7 +62,7 @@ function addressesOf(section: string): string[] {
   ];
 }
 
-/** What a test that holds a section speaks of, where that is no endpoint. */
+/** Words that a test of a section contains if the section is not an endpoint. */
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(Object.keys(RESOURCES).map((section) => [section, []])),
   '2.1': ['transactionstatusId'],

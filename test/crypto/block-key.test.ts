@@ -50,7 +50,7 @@ test('a key of any other length is refused', () => {
   }
 });
 
-test('data that is not whole blocks is refused', () => {
+test('data that is not a multiple of the block length is refused', () => {
   const key = new BlockKey('tdes', fromHex(SINGLE));
   for (const operation of [
     () => key.encrypt(new Uint8Array(7)),
@@ -76,7 +76,7 @@ test('a key does not show its bytes, however it is printed', () => {
   }
 });
 
-test('bytes that were handed out are wiped afterwards, also when their use fails', () => {
+test('bytes that were lent out are wiped afterwards, also if their use fails', () => {
   const key = new BlockKey('tdes', fromHex(SINGLE));
   let kept: Uint8Array | undefined;
   const shown = key.useBytes((bytes) => {
@@ -94,7 +94,7 @@ test('bytes that were handed out are wiped afterwards, also when their use fails
   expect(toHex(kept!)).toBe('0000000000000000');
 });
 
-test('bytes that a key was made of are wiped, also when they are none', () => {
+test('bytes from which a key was made are wiped, also if they are not a key', () => {
   const bytes = fromHex(SINGLE);
   expect(takeKey('tdes', bytes).useBytes((held) => toHex(held))).toBe(SINGLE);
   expect(toHex(bytes)).toBe('0000000000000000');

@@ -31,14 +31,14 @@ describe('TDES DUKPT', () => {
     expect(new Set(keys).size).toBe(3);
   });
 
-  test('each use of a transaction has a key of its own', () => {
+  test('each use of a transaction has its own key', () => {
     const key = deriveTdesTransactionKey(initialKey, fromHex('FFFF9876543210E00001'));
     const usages: TdesDukptUsage[] = ['pin', 'macRequest', 'macResponse', 'dataRequest', 'dataResponse'];
     const keys = usages.map((usage) => bytesOf(deriveTdesWorkingKey(key, usage)));
     expect(new Set([bytesOf(key), ...keys]).size).toBe(6);
   });
 
-  test('a counter that no device comes to is refused: zero, or more than ten one bits', () => {
+  test('a counter that no device reaches is refused: zero, or more than ten one bits', () => {
     for (const ksn of ['FFFF9876543210E00000', 'FFFF9876543210E007FF', 'FFFF9876543210FFFFFF']) {
       expect(() => deriveTdesTransactionKey(initialKey, fromHex(ksn))).toThrow(new CryptoError('KSN'));
     }
@@ -68,7 +68,7 @@ describe('TDES DUKPT', () => {
     }
   });
 
-  test('the serial number that is handed in stays as it was', () => {
+  test('the given serial number is not modified', () => {
     const ksn = fromHex('FFFF9876543210EFF801');
     deriveTdesTransactionKey(deriveTdesInitialKey(bdk, ksn), ksn);
     expect(toHex(ksn)).toBe('FFFF9876543210EFF801');
@@ -82,7 +82,7 @@ describe('AES DUKPT', () => {
   const initialKey = deriveAesInitialKey(bdk, initialKeyId);
   const transactionKey = deriveAesTransactionKey(initialKey, ksn);
 
-  test('each use of a transaction has a key of its own', () => {
+  test('each use of a transaction has its own key', () => {
     const usages: AesDukptUsage[] = [
       'keyEncryption',
       'pin',
@@ -118,7 +118,7 @@ describe('AES DUKPT', () => {
     ]);
   });
 
-  test('a counter that no device comes to is refused: zero, or more than sixteen one bits', () => {
+  test('a counter that no device reaches is refused: zero, or more than sixteen one bits', () => {
     for (const counter of ['00000000', '0001FFFF', 'FFFFFFFF', 'FFFF8001']) {
       const bad = fromHex(`1234567890123456${counter}`);
       expect(() => deriveAesTransactionKey(initialKey, bad)).toThrow(new CryptoError('KSN'));

@@ -29,7 +29,7 @@ const imported = (
     ...more,
   });
 
-test('a cryptogram under a KEK becomes a key that works, beside the one it will replace', async () => {
+test('a cryptogram under a KEK becomes a usable key, beside the one that it will replace', async () => {
   const own = newHsm();
   expect(hasOddParity(zone)).toBe(true);
   const described = await imported(own, zone);
@@ -49,7 +49,7 @@ test('a check value in lower case is the same check value, any other is refused'
   }
 });
 
-test('even parity is refused, in each byte, unless the sender is known not to set it', async () => {
+test('even parity is refused, in each byte, unless the sender is known not to set parity', async () => {
   for (let position = 0; position < 16; position++) {
     const even = Uint8Array.from(zone);
     even[position]! ^= 1;
@@ -58,14 +58,14 @@ test('even parity is refused, in each byte, unless the sender is known not to se
   }
 });
 
-test('a cryptogram with one half put in twice is refused', async () => {
+test('a cryptogram with two equal halves is refused', async () => {
   const own = newHsm();
   const half = zone.subarray(0, 8);
   const twice = new Uint8Array([...half, ...half]);
   await expect(imported(own, twice)).rejects.toThrow(refusal('KEY_TOO_WEAK'));
 });
 
-test('lengths that are no TDES key are refused, single DES for all but MACs, and what is stronger than its KEK', async () => {
+test('lengths that are not a TDES key are refused, and single DES except for MACs, and keys stronger than their KEK', async () => {
   const own = newHsm();
   const request = { keyId: 'k', transportKeyId: 'kek', kcv: '000000', usage: 'mac' } as const;
   for (const length of [0, 32, 40]) {
@@ -82,7 +82,7 @@ test('lengths that are no TDES key are refused, single DES for all but MACs, and
   await expect(imported(own, triple)).rejects.toThrow(refusal('KEY_TOO_WEAK'));
 });
 
-test('cryptograms come under KEKs and key blocks under key block protection keys', async () => {
+test('cryptograms require KEKs, and key blocks require key block protection keys', async () => {
   const own = newHsm();
   const cryptogram = cryptogramOf(zone);
   for (const transportKeyId of ['tdesKbpk', 'zone', 'mac']) {
@@ -97,7 +97,7 @@ test('cryptograms come under KEKs and key blocks under key block protection keys
   }
 });
 
-test('published key blocks are taken in, with their check values compared', async () => {
+test('published key blocks are imported, with their check values compared', async () => {
   const own = newHsm();
   const base = {
     keyId: 'bdk',
@@ -122,7 +122,7 @@ test('published key blocks are taken in, with their check values compared', asyn
   expect(aes).toEqual({ keyId: 'aes', usage: 'pin', algorithm: 'aes', lengthBytes: 16, kcv: '08793E' });
 });
 
-test('a key does only what the mode of use in its key block allows', async () => {
+test('a key allows only the mode of use in its key block', async () => {
   const own = newHsm();
   const put = (keyId: string, usage: 'pin' | 'mac', keyUsage: string, modeOfUse: string) => {
     const header = {
@@ -174,7 +174,7 @@ test('a key does only what the mode of use in its key block allows', async () =>
   }
 });
 
-test('an AES key under a TDES key block protection key is refused as too weakly carried', async () => {
+test('an AES key under a TDES key block protection key is refused as too weakly protected', async () => {
   const header = {
     version: 'B',
     keyUsage: 'P0',

@@ -3,7 +3,7 @@ import { fromHex } from '../../src/bytes/hex.ts';
 import { BlockKey } from '../../src/crypto/block-key.ts';
 import { kcv } from '../../src/crypto/kcv.ts';
 
-test('the check value of a TDES key begins its encrypted zero block, whatever its parity bits', () => {
+test('the check value of a TDES key begins its encrypted zero block, with any parity bits', () => {
   expect(kcv(new BlockKey('tdes', fromHex('0123456789ABCDEFFEDCBA9876543210')))).toBe('08D7B4');
   expect(kcv(new BlockKey('tdes', fromHex('0022446688AACCEEFFDDBB9977553311')))).toBe('08D7B4');
 });

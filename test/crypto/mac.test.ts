@@ -64,7 +64,7 @@ const methods: [BlockKey, MacMethod][] = [
   [aes, { algorithm: 'cmac' }],
 ];
 
-test('a MAC depends on nothing that the same key authenticated before', () => {
+test('a MAC does not depend on earlier messages with the same key', () => {
   for (const [key, method] of methods) {
     const mac = keyMac(key, method);
     fc.assert(
@@ -75,7 +75,7 @@ test('a MAC depends on nothing that the same key authenticated before', () => {
   }
 });
 
-test('a MAC leaves its message as it was and hands out bytes of its own', () => {
+test('a MAC does not modify its message and returns its own bytes', () => {
   for (const [key, method] of methods) {
     const mac = keyMac(key, method);
     const message = Uint8Array.from(text.subarray(0, 24));
@@ -87,7 +87,7 @@ test('a MAC leaves its message as it was and hands out bytes of its own', () => 
   }
 });
 
-test('CBC is the last block of what OpenSSL enciphers', () => {
+test('CBC is the last block that OpenSSL enciphers', () => {
   const keyBytes = fromHex('0123456789ABCDEFFEDCBA9876543210');
   fc.assert(
     fc.property(
@@ -124,13 +124,13 @@ test('a message as long as the longest frame is authenticated, a longer one is r
   }
 });
 
-test('a retail MAC takes a pair of DES keys and nothing else', () => {
+test('a retail MAC accepts a pair of DES keys and nothing else', () => {
   for (const key of [new BlockKey('tdes', new Uint8Array(8)), new BlockKey('tdes', new Uint8Array(24)), aes]) {
     expect(() => keyMac(key, { algorithm: 'retail', padding: 1 })).toThrow(new CryptoError('KEY_LENGTH'));
   }
 });
 
-test('MACs are the same when every byte is, and never when one is too short to be a MAC', () => {
+test('MACs are equal if every byte is, and never if one is too short to be a MAC', () => {
   const mac = fromHex('F1D30F6849312CA4');
   expect(isSameMac(mac, Uint8Array.from(mac))).toBe(true);
   for (let position = 0; position < mac.length; position++) {

@@ -28,7 +28,7 @@ const shortFormats = fc.constantFrom<ShortPinFormat>(0, 1, 2, 3);
 const onlineFormats = fc.constantFrom<OnlinePinFormat>(0, 1, 3, 4);
 const pinBlockError = new CryptoError('PIN_BLOCK');
 
-test('any PIN and any PAN come back from a clear block', () => {
+test('any PIN and any PAN round-trip through a clear block', () => {
   fc.assert(
     fc.property(shortFormats, pins, pans, (format, pin, pan) => {
       expect(
@@ -40,7 +40,7 @@ test('any PIN and any PAN come back from a clear block', () => {
   );
 });
 
-test('any PIN and any PAN come back from an enciphered block', () => {
+test('any PIN and any PAN round-trip through an enciphered block', () => {
   fc.assert(
     fc.property(onlineFormats, pins, pans, (format, pin, pan) => {
       const key = keyFor(format);
@@ -51,7 +51,7 @@ test('any PIN and any PAN come back from an enciphered block', () => {
   );
 });
 
-test('any bytes are a PIN block, or give the one same error', () => {
+test('any bytes are a PIN block, or give the same error', () => {
   fc.assert(
     fc.property(onlineFormats, fc.uint8Array({ maxLength: 24 }), pans, (format, block, pan) => {
       try {
@@ -66,7 +66,7 @@ test('any bytes are a PIN block, or give the one same error', () => {
   );
 });
 
-test('what is wrong with a clear block cannot be told from its error', () => {
+test('the error does not reveal what is wrong with a clear block', () => {
   const causes: [ShortPinFormat, string, string][] = [
     [2, '141234FFFFFFFFFF', 'another format'],
     [2, '231234FFFFFFFFFF', 'a length of 3'],
@@ -92,7 +92,7 @@ test('what is wrong with a clear block cannot be told from its error', () => {
   );
 });
 
-test('a format 4 block is read whatever its random bytes, and refused when its fill is not A', () => {
+test('a format 4 block is read with any random bytes, and refused if its fill is not A', () => {
   const panField = fromHex('44111111111111111000000000000000');
   const seal = (field: string) => {
     const inner = aes.encrypt(fromHex(field));
@@ -119,7 +119,7 @@ test('a PIN of 3 or 13 digits, or of other characters, is the same error', () =>
   }
 });
 
-test('a PAN of 7 or 20 digits, or of other characters, is the same error wherever a PAN is used', () => {
+test('a PAN of 7 or 20 digits, or of other characters, is the same error in every function', () => {
   for (const pan of ['', '4111111', '41111111111111111111', '411111111111111a', '4111 1111 1111 1']) {
     for (const format of [0, 3, 4] as const) {
       const key = keyFor(format);
@@ -129,7 +129,7 @@ test('a PAN of 7 or 20 digits, or of other characters, is the same error whereve
   }
 });
 
-test('a block opened with another PAN is refused or holds another PIN, save in format 1', () => {
+test('a block opened with another PAN is refused or contains another PIN, except in format 1', () => {
   const other = '5413330089010640';
   fc.assert(
     fc.property(onlineFormats, pins, (format, pin) => {
@@ -158,7 +158,7 @@ test('the fill of format 3 uses each of A to F and nothing else', () => {
   expect([...seen].sort().join('')).toBe('ABCDEF');
 });
 
-test('a key of the other algorithm is refused by name: that is a configuration, not a block', () => {
+test('a key of the other algorithm is refused by name: it is a configuration error, not a bad block', () => {
   for (const format of [0, 1, 3, 4] as const) {
     const wrong = format === 4 ? tdes : aes;
     expect(() => encipherPin(format, parsePin('1234'), PAN, wrong)).toThrow(new CryptoError('KEY_USAGE'));
@@ -176,7 +176,7 @@ test('a PIN is not shown when it is printed', () => {
   ]);
 });
 
-test('the block that is handed in stays as it was', () => {
+test('the given block is not modified', () => {
   for (const format of [0, 1, 3, 4] as const) {
     const block = encipherPin(format, parsePin('1234'), PAN, keyFor(format));
     const before = toHex(block);

@@ -15,14 +15,14 @@ const hsm = newHsm();
 const refusal = (code: CryptoError['code']) => new CryptoError(code);
 
 describe('construction', () => {
-  test('production is refused, and so is an environment that is not named', () => {
+  test('production is refused, and so is an unknown environment', () => {
     for (const environment of ['prod', 'production', 'PROD', 'Dev', '', 'constructor']) {
       expect(() => newHsm(environment)).toThrow(refusal('SOFT_HSM_FORBIDDEN'));
     }
     expect(() => newHsm('qa')).not.toThrow();
   });
 
-  test('keys that are too short for their use, or single DES in disguise, are refused', () => {
+  test('keys that are too short for their use, or equivalent to single DES, are refused', () => {
     const withKey = (usage: KeyUsage, hex: string) => () =>
       new SoftHsm({
         environment: 'dev',
@@ -38,7 +38,7 @@ describe('construction', () => {
     expect(withKey('mac', '0123456789ABCDEF')).not.toThrow();
   });
 
-  test('two keys cannot have one id, and there is a most of keys', async () => {
+  test('two keys cannot have one id, and the number of keys is limited', async () => {
     const full = new SoftHsm({
       environment: 'dev',
       keys: Array.from({ length: SOFT_KEYS_MOST }, (_, number) => {
@@ -57,7 +57,7 @@ describe('construction', () => {
     await expect(full.generateKey({ ...request, keyId: 'new' })).resolves.toMatchObject({ keyId: 'new' });
   });
 
-  test('nothing of a key is shown when the module is printed', () => {
+  test('the printed module shows nothing of a key', () => {
     const shown = inspect(hsm, { depth: 9, showHidden: true }) + JSON.stringify(hsm);
     expect(shown.toUpperCase()).not.toMatch(/0123456789ABCDEF|01 23 45 67/);
     expect(shown).not.toContain('tdesBdk');
@@ -68,7 +68,7 @@ describe('MACs', () => {
   const message = Buffer.from('0800822000000000000004000000000000001121142715000001301');
   const request: MacRequest = { keyId: 'mac', method: { algorithm: 'retail', padding: 1 }, message, lengthBytes: 8 };
 
-  test('the MAC is the leftmost bytes of the method asked for', async () => {
+  test('the MAC is the leftmost bytes of the requested method', async () => {
     for (const [keyId, method, lengthBytes] of [
       ['mac', { algorithm: 'retail', padding: 2 }, 4],
       ['x99', { algorithm: 'cbc', padding: 1 }, 4],
@@ -92,7 +92,7 @@ describe('MACs', () => {
     expect(await hsm.verifyMac({ ...request, message: message.subarray(1), mac })).toBe(false);
   });
 
-  test('a MAC of another length than agreed is not verified, were it right as far as it goes', async () => {
+  test('a MAC of another length than agreed is not verified, even if its bytes are right', async () => {
     const mac = await hsm.mac(request);
     for (let length = 0; length < 8; length++) {
       expect(await hsm.verifyMac({ ...request, mac: mac.subarray(0, length) })).toBe(false);
@@ -118,7 +118,7 @@ describe('MACs', () => {
     await expect(hsm.mac({ ...request, keyId: 'x99' })).rejects.toThrow(refusal('KEY_LENGTH'));
   });
 
-  test('a MAC function stops working when its key is forgotten', async () => {
+  test('a MAC function stops working when its key is removed', async () => {
     const own = newHsm();
     const mac = own.keyMac('mac', request.method);
     expect(mac(message)).toHaveLength(8);
@@ -170,7 +170,7 @@ describe("the switch's side", () => {
     expect(generated).toMatchObject({ lengthBytes: 8, block: expect.stringMatching(/^B0096M1DC00N0000/) });
   });
 
-  test('a key of an impossible length, or stronger than what carries it, is refused', async () => {
+  test('a key of an impossible length, or stronger than the key that enciphers it, is refused', async () => {
     const own = newHsm();
     const request = { keyId: 'k', usage: 'pin', algorithm: 'tdes', lengthBytes: 16, transportKeyId: 'kek' } as const;
     await expect(own.generateKey({ ...request, lengthBytes: 15 })).rejects.toThrow(refusal('KEY_LENGTH'));
@@ -183,7 +183,7 @@ describe("the switch's side", () => {
     await expect(own.kcv('k')).rejects.toThrow(refusal('KEY_UNKNOWN'));
   });
 
-  test('a PIN is verified whole: no beginning, no longer one, no other', async () => {
+  test('a PIN is verified as a whole: a prefix, a longer one and another one are wrong', async () => {
     const from = { keyId: 'zone', format: 0, block: encipherPin(0, parsePin('12345'), PAN, blockKey('zone')) } as const;
     for (const [pin, isRight] of [
       ['12345', true],
@@ -199,7 +199,7 @@ describe("the switch's side", () => {
     expect(await hsm.verifyPin({ from: readerPin, pan: READER_PAN, pin })).toBe(true);
   });
 
-  test('a block that holds no PIN is no wrong PIN', async () => {
+  test('a block without a PIN is not a wrong PIN', async () => {
     const from = { keyId: 'zone', format: 0, block: new Uint8Array(8) } as const;
     await expect(hsm.verifyPin({ from, pan: PAN, pin: parsePin('1234') })).rejects.toThrow(refusal('PIN_BLOCK'));
   });

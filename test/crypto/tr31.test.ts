@@ -23,20 +23,20 @@ const published = {
 const versions = ['B', 'D'] as const;
 const bytesOf = (key: BlockKey) => key.useBytes((bytes) => toHex(bytes));
 
-/** A key block with a good MAC around whatever header and payload: what only a holder of the protection key can make. */
+/** A key block with a good MAC over any header and payload: only a holder of the protection key can make it. */
 function seal(header: string, payload: Uint8Array, protectionKey: BlockKey): string {
   const { encryptionKey, macKey } = deriveTr31Keys(protectionKey);
   const mac = cmac(macKey)(Buffer.concat([Buffer.from(header, 'latin1'), payload]));
   return header + toHex(encryptionKey.encryptCbc(payload, mac)) + toHex(mac);
 }
 
-/** Header, length filled in, of a block with `payloadBytes` of payload. */
+/** Header of a block with `payloadBytes` of payload, with its length. */
 function header(rest: string, payloadBytes: number, version: 'B' | 'D' = 'B'): string {
   const macBytes = version === 'B' ? 8 : 16;
   return `${version}${String(5 + rest.length + 2 * (payloadBytes + macBytes)).padStart(4, '0')}${rest}`;
 }
 
-test('the header is told as it stands, optional blocks in their order', () => {
+test('the header is returned unchanged, optional blocks in their order', () => {
   const { key, ...told } = unwrapTr31(published.B.block, published.B.protectionKey);
   expect(told).toEqual({
     version: 'B',
@@ -64,7 +64,7 @@ describe.each(versions)('version %s', (version) => {
     }
   });
 
-  test('a header whose fields are other but well-formed fails by its MAC', () => {
+  test('a header with other well-formed fields fails at its MAC', () => {
     for (const [position, replacement] of [
       [5, 'K'],
       [8, 'N'],
@@ -77,7 +77,7 @@ describe.each(versions)('version %s', (version) => {
     }
   });
 
-  test('a block under another protection key fails by its MAC', () => {
+  test('a block under another protection key fails at its MAC', () => {
     const other = new BlockKey(protectionKey.algorithm, new Uint8Array(protectionKey.lengthBytes).fill(0x5d));
     expect(() => unwrapTr31(block, other)).toThrow(new CryptoError('KEY_BLOCK_MAC'));
   });
@@ -88,21 +88,21 @@ describe.each(versions)('version %s', (version) => {
     expect(() => wrapTr31(other, unwrapTr31(block, protectionKey), other)).toThrow(new CryptoError('KEY_USAGE'));
   });
 
-  test('no beginning of a block and no longer block is taken for it', () => {
+  test('neither a prefix of a block nor a longer block is accepted', () => {
     for (let length = 0; length < block.length; length++) {
       expect(() => unwrapTr31(block.slice(0, length), protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
     }
     expect(() => unwrapTr31(`${block}00`, protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
   });
 
-  test('a shortened block with its length put right fails all the same', () => {
+  test('a truncated block with a corrected length still fails', () => {
     for (let length = 16; length < block.length; length++) {
       const shortened = block[0] + String(length).padStart(4, '0') + block.slice(5, length);
       expect(() => unwrapTr31(shortened, protectionKey)).toThrow(CryptoError);
     }
   });
 
-  test('a block that is made can be opened, and shows nothing of the length of its key', () => {
+  test('a created block can be opened, and does not reveal the length of its key', () => {
     const lengths = new Set<number>();
     for (const [algorithm, letter, keyLengths] of [
       ['tdes', 'T', [8, 16, 24]],
@@ -161,7 +161,7 @@ describe.each(versions)('version %s', (version) => {
   });
 });
 
-test('versions A, C and E, and letters that are none, are refused by name', () => {
+test('versions A, C and E, and undefined letters, are refused by name', () => {
   for (const version of ['A', 'C', 'E', 'b', '0', ' ']) {
     const text = version + published.B.block.slice(1);
     expect(() => unwrapTr31(text, published.B.protectionKey)).toThrow(new CryptoError('KEY_BLOCK_UNSUPPORTED'));
@@ -173,7 +173,7 @@ test('a single-length protection key is refused', () => {
   expect(() => unwrapTr31(published.B.block, single)).toThrow(new CryptoError('KEY_USAGE'));
 });
 
-describe('lengths that lie, behind a good MAC', () => {
+describe('wrong lengths with a good MAC', () => {
   const { protectionKey } = published.B;
   const payloadOf = (lengthBits: number, bytes = 24) => {
     const payload = new Uint8Array(bytes).fill(0x11);
@@ -188,7 +188,7 @@ describe('lengths that lie, behind a good MAC', () => {
     expect(() => unwrapTr31(block, protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
   });
 
-  test('the same block with 128 bits is taken', () => {
+  test('the same block with 128 bits is accepted', () => {
     const block = seal(header('P0TE00N0000', 24), payloadOf(128), protectionKey);
     expect(unwrapTr31(block, protectionKey).key.lengthBytes).toBe(16);
   });
@@ -203,14 +203,14 @@ describe('lengths that lie, behind a good MAC', () => {
     }
   });
 
-  test('an algorithm that is no cipher of ours is refused', () => {
+  test('an algorithm that is not a supported cipher is refused', () => {
     for (const letter of ['H', 'R', 'E', 'S', '_', 't']) {
       const block = seal(header(`P0${letter}E00N0000`, 24), payloadOf(128), protectionKey);
       expect(() => unwrapTr31(block, protectionKey)).toThrow(new CryptoError('KEY_BLOCK_UNSUPPORTED'));
     }
   });
 
-  test('a payload as long as a block can be is opened like any other', () => {
+  test('a payload of the maximum length is opened like any other', () => {
     const bytes = 4_976;
     const block = seal(header('P0TE00N0000', bytes), payloadOf(128, bytes), protectionKey);
     expect(block).toHaveLength(9_984);
@@ -229,10 +229,10 @@ describe('lengths that lie, behind a good MAC', () => {
 
   test.each([
     ['99 of them and none there', 'P0TE00N9900'],
-    ['a count that is no number', 'P0TE00NXX00'],
+    ['a count that is not a number', 'P0TE00NXX00'],
     ['a length of 1', 'P0TE00N0100KS01aaaa'],
     ['a length of 3', 'P0TE00N0100KS03aaaa'],
-    ['a length that is no number', 'P0TE00N0100KSXXaaaa'],
+    ['a length that is not a number', 'P0TE00N0100KSXXaaaa'],
     ['a length in lower case', 'P0TE00N0100KS0aaaaaaaaa'],
     ['a length past the end', 'P0TE00N0100KSFFaaaa'],
     ['an extended length of 1 byte', 'P0TE00N0100KS0001000Caaaaaaaa'],
@@ -246,17 +246,17 @@ describe('lengths that lie, behind a good MAC', () => {
     expect(() => unwrapTr31(block, protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
   });
 
-  test('optional blocks: an end within a block of the cipher', () => {
+  test('optional blocks: an end within a cipher block', () => {
     const block = seal(header('P0TE00N0100KS05a', 24), payloadOf(128), protectionKey);
     expect(() => unwrapTr31(block, protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
   });
 
-  test('a MAC alone, without a payload, is no key block', () => {
+  test('a MAC without a payload is not a key block', () => {
     const text = `${header('P0TE00N0000', 0)}${'0'.repeat(16)}`;
     expect(() => unwrapTr31(text, protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
   });
 
-  test('text longer than a block can be is refused before anything is read', () => {
+  test('text longer than a block can be is refused before it is parsed', () => {
     expect(() => unwrapTr31('B'.repeat(10_000), protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
     expect(() => unwrapTr31('B'.repeat(5_000_000), protectionKey)).toThrow(new CryptoError('KEY_BLOCK'));
   });

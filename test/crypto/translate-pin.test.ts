@@ -37,7 +37,7 @@ test('a published block of an AES DUKPT reader arrives under a zone key', async 
   expect(decipherPin(0, translated.block, PAN, blockKey('zone')).reveal().join('')).toBe('1234');
 });
 
-test('a PIN goes out under DUKPT with the KSN it was asked for, which opens it again', async () => {
+test('a PIN is sent under DUKPT with the requested KSN, which opens it again', async () => {
   const outward = [
     { keyId: 'tdesBdk', ksn: fromHex('FFFF9876543210EFF801'), format: 0 },
     { keyId: 'aesBdk', ksn: fromHex('1234567890123456FFFF0000'), format: 4 },
@@ -53,7 +53,7 @@ test('a PIN goes out under DUKPT with the KSN it was asked for, which opens it a
   }
 });
 
-test('any PIN comes through from any format to any that is allowed', async () => {
+test('any PIN can be translated from any format to any allowed format', async () => {
   const pins = fc
     .array(fc.integer({ min: 0, max: 9 }), { minLength: 4, maxLength: 12 })
     .map((digits) => digits.join(''));
@@ -74,7 +74,7 @@ test('any PIN comes through from any format to any that is allowed', async () =>
   );
 });
 
-test('nothing goes out in format 1 or 2, whatever it came in', async () => {
+test('no PIN is translated to format 1 or 2, from any format', async () => {
   for (const source of [0, 1, 3] as const) {
     for (const format of [1, 2, 5, -1]) {
       const to = { keyId: 'zone', format } as unknown as TranslatePinRequest['to'];
@@ -84,7 +84,7 @@ test('nothing goes out in format 1 or 2, whatever it came in', async () => {
   }
 });
 
-test('everything that is wrong with a block is the one same error', async () => {
+test('every fault of a block gives the same error', async () => {
   const to = { keyId: 'zone', format: 0 } as const;
   const good = from('zone', 0, '1234');
   const wrong: [EncipheredPin, string][] = [
@@ -119,7 +119,7 @@ test('a KSN of another length or with an impossible counter is refused', async (
   }
 });
 
-test('keys are used for what they are for and nothing else', async () => {
+test('keys are used only for their purpose', async () => {
   const good = from('zone', 0, '1234');
   const attempts: [EncipheredPin, TranslatePinRequest['to']][] = [
     [

@@ -3,23 +3,23 @@ import { outdatedDocuments } from '../../src/cli/docs.ts';
 import { withSections } from '../../src/docs/sections.ts';
 import { transactionStates } from '../../src/docs/transaction-states.ts';
 
-test('every document that is made from the code is what the code says (`npm run docs` writes them anew)', async () => {
+test('every document generated from the code is up to date (`npm run docs` updates it)', async () => {
   expect((await outdatedDocuments()).map(({ path }) => path)).toEqual([]);
 });
 
-test('a section is replaced, and what is around it stays', () => {
+test('a section is replaced, and the surrounding text is unchanged', () => {
   const before = '# Title\n\n<!-- one -->\nold\n<!-- /one -->\n\nby hand\n';
   expect(withSections(before, { one: 'new $&' })).toBe(
     '# Title\n\n<!-- one -->\n\nnew $&\n\n<!-- /one -->\n\nby hand\n',
   );
 });
 
-test('a section without a place, and a place without a section, are both told', () => {
+test('a section without a place, and a place without a section, are both reported', () => {
   expect(() => withSections('', { one: '' })).toThrow('no place for the section one');
   expect(() => withSections('<!-- one -->\n<!-- /one -->', {})).toThrow('The section one has no text');
 });
 
-test('the states are told with their prose, their diagram and every declared move', () => {
+test('the states are documented with their prose, their diagram and every declared transition', () => {
   const { status, 'pin-step': pinStep } = transactionStates();
   expect(status).toContain('The status is the position of a transaction');
   expect(status).toContain('  [*] --> RequestReceived\n');

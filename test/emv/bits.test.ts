@@ -9,7 +9,7 @@ function rows(tag: number, hex: string, kernel?: Kernel): string[] | undefined {
 }
 
 describe('terminal verification results', () => {
-  test('each bit that is set has a row, in order', () => {
+  test('each set bit has a row, in order', () => {
     expect(rows(0x95, '8000048000')).toEqual([
       'byte 1 bit 8: Offline data authentication was not performed',
       'byte 3 bit 3: Online PIN entered',
@@ -17,12 +17,12 @@ describe('terminal verification results', () => {
     ]);
   });
 
-  test('nothing set is no row, and reserved bits are named so', () => {
+  test('a value without set bits has no row, and reserved bits are named as reserved', () => {
     expect(rows(0x95, '0000000000')).toEqual([]);
     expect(rows(0x95, '0001000000')).toEqual(['byte 2 bit 1: Reserved']);
   });
 
-  test('every bit of the five bytes has a row, and bytes beyond them have none', () => {
+  test('every bit of the five bytes has a row, and further bytes have none', () => {
     expect(rows(0x95, 'FFFFFFFFFF')).toHaveLength(40);
     expect(rows(0x95, 'FFFFFFFFFFFF')).toHaveLength(40);
     expect(rows(0x95, 'FF')).toHaveLength(8);
@@ -34,7 +34,7 @@ describe('terminal verification results', () => {
   });
 });
 
-test("byte 2 of the AIP means what the card's kernel says", () => {
+test("byte 2 of the AIP has the meaning of the card's kernel", () => {
   expect(rows(0x82, '1980', 'mastercard')).toEqual([
     'byte 1 bit 5: Cardholder verification is supported',
     'byte 1 bit 4: Terminal risk management is to be performed',
@@ -63,7 +63,7 @@ test('reader and card qualifiers are read for the kernels that have them', () =>
 });
 
 describe('CVM results', () => {
-  test('say method, condition and result', () => {
+  test('state method, condition and result', () => {
     expect(rows(0x9f34, '1F0302')).toEqual([
       'byte 1: No CVM required',
       'byte 2: If the terminal supports the CVM',
@@ -74,13 +74,13 @@ describe('CVM results', () => {
     );
   });
 
-  test('codes that nobody defines are reserved, and missing bytes have no row', () => {
+  test('undefined codes are reserved, and missing bytes have no row', () => {
     expect(rows(0x9f34, '20FF09')).toEqual(['byte 1: Reserved', 'byte 2: Reserved', 'byte 3: Reserved']);
     expect(rows(0x9f34, '')).toEqual([]);
   });
 });
 
-test('9F27 says which cryptogram, and why', () => {
+test('9F27 states which cryptogram, and why', () => {
   expect(rows(0x9f27, '80')).toEqual(['byte 1 bits 8-7: ARQC: asks the issuer']);
   expect(rows(0x9f27, '0A')).toEqual([
     'byte 1 bits 8-7: AAC: declined by the card',

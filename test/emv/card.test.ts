@@ -22,7 +22,7 @@ function refusal(...objects: ChipObject[]): string {
 }
 
 describe('readCard', () => {
-  test('takes PAN, expiry and service code from track 2', () => {
+  test('reads PAN, expiry and service code from track 2', () => {
     const card = readCard(tapOf(TRACK2, [0x5f34, '01']));
     expect(card.pan).toBe(PAN);
     expect(card.expiry).toBe('2512');
@@ -32,25 +32,25 @@ describe('readCard', () => {
     expect(card.track2!.text('=')).toBe(`${PAN}=2512201000000000`);
   });
 
-  test('takes PAN and expiry from 5A and 5F24 when there is no track 2', () => {
+  test('reads PAN and expiry from 5A and 5F24 if there is no track 2', () => {
     const card = readCard(tapOf(PAN_5A, [0x5f24, '251231']));
     expect([card.pan, card.expiry]).toEqual([PAN, '2512']);
     expect([card.track2, card.serviceCode, card.sequenceNumber]).toEqual([undefined, undefined, undefined]);
   });
 
-  test('takes the expiry of track 2 before that of 5F24', () => {
+  test('prefers the expiry of track 2 to that of 5F24', () => {
     expect(readCard(tapOf(TRACK2, [0x5f24, '301231'])).expiry).toBe('2512');
   });
 
-  test("does not judge an expiry: long past or no month at all is the issuer's to decline", () => {
+  test("does not judge an expiry: long past or not a month is the issuer's to decline", () => {
     expect(readCard(tapOf([0x57, `${PAN}D0099 2FF`])).expiry).toBe('0099');
   });
 
-  test('takes 57 and 5A that agree, and the same value twice', () => {
+  test('accepts 57 and 5A that agree, and the same value twice', () => {
     expect(panOf(tapOf(TRACK2, [0x5a, `${PAN}FFFF`], TRACK2))).toBe(PAN);
   });
 
-  test('takes a PAN of an odd number of digits, padded with F', () => {
+  test('accepts a PAN with an odd number of digits, padded with F', () => {
     expect(panOf(tapOf([0x5a, '378282246310005F']))).toBe('378282246310005');
   });
 
@@ -71,9 +71,9 @@ describe('readCard', () => {
     ['track 2 with padding inside', [[0x57, `${PAN}D2512F01`]], 'TRACK2_MALFORMED'],
     ['track 2 of 38 characters', [[0x57, `${PAN}D${'2'.repeat(21)}`]], 'TRACK2_TOO_LONG'],
     ['track 2 of 48 bytes', [[0x57, '12'.repeat(48)]], 'TRACK2_TOO_LONG'],
-    ['5F24 that is no digits', [PAN_5A, [0x5f24, '25123A']], 'EXPIRY_MALFORMED'],
+    ['5F24 that is not digits', [PAN_5A, [0x5f24, '25123A']], 'EXPIRY_MALFORMED'],
     ['5F24 of two bytes', [PAN_5A, [0x5f24, '2512']], 'EXPIRY_MALFORMED'],
-    ['5F34 that is no digits', [TRACK2, [0x5f34, '0A']], 'SEQUENCE_NUMBER_MALFORMED'],
+    ['5F34 that is not digits', [TRACK2, [0x5f34, '0A']], 'SEQUENCE_NUMBER_MALFORMED'],
     ['5F34 of two bytes', [TRACK2, [0x5f34, '0001']], 'SEQUENCE_NUMBER_MALFORMED'],
     ['an empty 5F34', [TRACK2, [0x5f34, '']], 'SEQUENCE_NUMBER_MALFORMED'],
   ])('refuses %s', (_, objects, code) => {
@@ -90,7 +90,7 @@ describe('readCard', () => {
     );
   });
 
-  test('no error carries digits of the card', () => {
+  test('no error contains digits of the card', () => {
     for (const objects of [[[0x5a, '5413330089010641']], [[0x57, PAN]], [TRACK2, OTHER_PAN]] as ChipObject[][]) {
       try {
         readCard(tapOf(...objects));
@@ -103,7 +103,7 @@ describe('readCard', () => {
   });
 });
 
-describe('a card that is printed', () => {
+describe('a printed card', () => {
   const card = readCard(tapOf(TRACK2, [0x5f34, '01']));
 
   test.each([
@@ -119,14 +119,14 @@ describe('a card that is printed', () => {
 });
 
 describe('parseTrack2', () => {
-  test('takes either separator, and any padding at the end', () => {
+  test('accepts either separator, and any padding at the end', () => {
     for (const text of [`${PAN}D2512201`, `${PAN}=2512201`, `${PAN}D2512201FFF`]) {
       const track = parseTrack2(text);
       expect([track.pan, track.expiry, track.serviceCode]).toEqual([PAN, '2512', '201']);
     }
   });
 
-  test('takes 37 characters and no more, padding aside', () => {
+  test('accepts at most 37 characters, not counting padding', () => {
     const longest = `${PAN}D${'2'.repeat(20)}`;
     expect(parseTrack2(`${longest}F`).text('=')).toHaveLength(37);
     expect(() => parseTrack2(`${longest}2`)).toThrow(expect.objectContaining({ code: 'TRACK2_TOO_LONG' }));
@@ -186,7 +186,7 @@ describe('isLuhnValid', () => {
     }
   });
 
-  test('no digits are no PAN', () => {
+  test('an empty PAN is not valid', () => {
     expect(isLuhnValid('')).toBe(false);
     expect(() => parsePan('')).toThrow(CardError);
   });

@@ -7,13 +7,13 @@ const CRYPTOGRAM: ChipObject = [0x9f26, '1122334455667788'];
 const TRACK2: ChipObject = [0x57, '4111111111111111D2512201'];
 
 describe('decideOnline', () => {
-  test('an ARQC goes online, whatever its low bits', () => {
+  test('an ARQC is sent online, with any low bits', () => {
     for (const information of ['80', '88', 'BF']) {
       expect(decideOnline(tapOf(CRYPTOGRAM, [0x9f27, information]))).toBe('goOnline');
     }
   });
 
-  test("an AAC is the card's own decline and goes nowhere", () => {
+  test("an AAC is the card's own decline and is not sent", () => {
     expect(decideOnline(tapOf(CRYPTOGRAM, [0x9f27, '00']))).toBe('declinedOffline');
     expect(cryptogramType(tapOf([0x9f27, '3F']))).toBe('AAC');
   });
@@ -23,7 +23,7 @@ describe('decideOnline', () => {
     ['the reserved fourth value', [CRYPTOGRAM, [0x9f27, 'C0']], 'CRYPTOGRAM_RFU'],
     ['9F27 of no byte', [CRYPTOGRAM, [0x9f27, '']], 'CRYPTOGRAM_RFU'],
     ['9F27 of two bytes', [CRYPTOGRAM, [0x9f27, '8000']], 'CRYPTOGRAM_RFU'],
-    ['a cryptogram of which nobody says what it is', [CRYPTOGRAM, TRACK2], 'CRYPTOGRAM_MISSING'],
+    ['a cryptogram without a known type', [CRYPTOGRAM, TRACK2], 'CRYPTOGRAM_MISSING'],
     ['nothing of a card', [[0x9f02, '000000001000']], 'CRYPTOGRAM_MISSING'],
     ['a track without a cryptogram', [TRACK2], 'MAGSTRIPE_MODE'],
     ["Mastercard's magstripe track", [[0x9f6b, '4111111111111111D2512201']], 'MAGSTRIPE_MODE'],
@@ -34,7 +34,7 @@ describe('decideOnline', () => {
     expect(decide).toThrow(expect.objectContaining({ code }));
   });
 
-  test('two cryptogram informations that differ are refused, whichever comes first', () => {
+  test('two different cryptogram information values are refused, in either order', () => {
     for (const [first, second] of [
       ['80', '00'],
       ['00', '80'],

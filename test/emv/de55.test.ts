@@ -35,16 +35,16 @@ describe('buildDe55', () => {
     );
   });
 
-  test('writes none of the forbidden tags, whatever the tap carries', () => {
+  test('writes none of the forbidden tags, for any tap', () => {
     const everyTag = tapOf(...[...FORBIDDEN, ...DE55_TAGS, 0x9f6b, 0x50, 0xdf8a11].map((tag) => [tag, 'AA'] as const));
     expect([...indexTlv(buildDe55(everyTag))].map(({ tag }) => tag)).toEqual([...DE55_TAGS]);
   });
 
-  test('no switch can be given a tag outside the list, nor another order', () => {
+  test('no switch can have a tag outside the list, or another order', () => {
     expect(toHex(buildDe55(tap, [0x9f27, 0x57, 0x84, 0x50]))).toBe('8407A00000000310109F270180');
   });
 
-  test('a tap of nothing allowed is empty', () => {
+  test('a tap without allowed tags gives an empty field', () => {
     expect(buildDe55(tapOf([0x57, PAN]))).toHaveLength(0);
   });
 
@@ -54,27 +54,27 @@ describe('buildDe55', () => {
     );
   });
 
-  test('what does not fit into three digits of length is refused', () => {
+  test('a value that exceeds three digits of length is refused', () => {
     expect(() => buildDe55(tapOf([0x9f10, 'AA'.repeat(995)]))).toThrow(expect.objectContaining({ code: 'TOO_LARGE' }));
     expect(buildDe55(tapOf([0x9f10, 'AA'.repeat(994)]))).toHaveLength(999);
   });
 });
 
-test('writeDe55 writes where it is told to and says where it ended', () => {
+test('writeDe55 writes at the given offset and returns the end', () => {
   const target = new Uint8Array(64).fill(0xee);
   const end = writeDe55(tap, target, 3);
   expect(toHex(target, 3, end)).toBe(toHex(buildDe55(tap)));
   expect([target[2], target[end]]).toEqual([0xee, 0xee]);
 });
 
-test('the allow-list has no tag that anyone marks as card data', () => {
+test('the allow-list has no tag that any scheme marks as card data', () => {
   for (const tag of FORBIDDEN) expect(DE55_TAGS).not.toContain(tag);
   for (const tag of DE55_TAGS) {
     expect(tagMeanings(tag).map(({ secrecy }) => secrecy)).toEqual(tagMeanings(tag).map(() => undefined));
   }
 });
 
-test('whatever a tap carries, DE55 reads back as its allowed values', () => {
+test('for any tap, DE55 reads back as its allowed values', () => {
   const value = fc.uint8Array({ maxLength: 20 });
   const tags = fc.uniqueArray(fc.constantFrom(...DE55_TAGS, ...FORBIDDEN), { maxLength: 20 });
   fc.assert(
@@ -87,7 +87,7 @@ test('whatever a tap carries, DE55 reads back as its allowed values', () => {
 });
 
 describe('issuerTags', () => {
-  test('gives back what the issuer sent for the card, repeated scripts in their order', () => {
+  test('returns the values that the issuer sent for the card, repeated scripts in their order', () => {
     const response = indexTlv(
       fromHex('910A112233445566778899AA' + '7106860400DA9F58' + '7203AABBCC' + '71021234' + '8A023030' + '9F360200FF'),
       {
@@ -103,7 +103,7 @@ describe('issuerTags', () => {
     ]);
   });
 
-  test('gives nothing of what stands inside another template', () => {
+  test('returns nothing from inside another template', () => {
     expect(issuerTags(indexTlv(fromHex('77048A023035')))).toEqual([]);
   });
 });

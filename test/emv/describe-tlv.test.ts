@@ -9,7 +9,7 @@ import { anyBytes } from './tlv-arbitraries.ts';
 
 const PAN = '4111111111111111';
 
-test('a template is a tree of names and values, with text, lists and bits spelled out', () => {
+test('a template is a tree of names and values, with decoded text, lists and bits', () => {
   const fci = indexTlv(
     fromHex('6F22 8407A0000000031010 A517 500456495341 9F3806 9F6604 9F0206 5F2D02656E BF0C00'.replaceAll(' ', '')),
   );
@@ -47,7 +47,7 @@ describe('card data', () => {
     [0x9f02, '000000001000'],
   );
 
-  test('is withheld: of a PAN the mask is shown, of the rest the length', () => {
+  test('is withheld: a PAN is masked, for other values only the length is shown', () => {
     expect(describeTlv(tap)).toEqual([
       '57     Track 2 Equivalent Data  [withheld, 16 bytes]',
       '       - PAN 411111******1111',
@@ -61,13 +61,13 @@ describe('card data', () => {
     ]);
   });
 
-  test('is shown only to who asks for it', () => {
+  test('is shown only on request', () => {
     const rows = tlvRows(tap, { unmasked: true });
     expect(rows.map(({ value }) => value)).toContain(PAN);
     expect(rows.every(({ withheld }) => !withheld)).toBe(true);
   });
 
-  test('does not come through a tag that is no card data but has a longer value than it may', () => {
+  test('is not shown in a tag that is not card data but has a longer value than allowed', () => {
     expect(describeTlv(tapOf([0x9a, PAN], [0x5f2a, PAN])).join()).not.toContain(PAN);
   });
 
@@ -78,7 +78,7 @@ describe('card data', () => {
     ]);
   });
 
-  test('stays out of the description of a template kept as bytes', () => {
+  test('is not in the description of a template kept as bytes', () => {
     const response = indexTlv(fromHex(`70085A09${PAN.slice(0, 12)}`), { onBadChild: 'opaque' });
     expect(tlvRows(response)[0]).toMatchObject({ tag: '70', value: undefined, withheld: true });
     expect(describeTlv(response).join()).not.toContain(PAN.slice(0, 12));
@@ -95,22 +95,22 @@ describe('the kernel', () => {
     });
   });
 
-  test('can be named, and without one a tag with two meanings is withheld', () => {
+  test('can be named, and without a kernel a tag with two meanings is withheld', () => {
     expect(tlvRows(tapOf(qualifiers), { kernel: 'visa' })[0]).toMatchObject({ value: '36C04000' });
     expect(tlvRows(tapOf(qualifiers))[0]).toMatchObject({ value: undefined, withheld: true });
   });
 });
 
-test('text is quoted only when all of it can be printed', () => {
+test('text is quoted only if all of it is printable', () => {
   expect(tlvRows(tapOf([0x50, '1B5B324A']))[0]!.details).toEqual([]);
   expect(tlvRows(tapOf([0x50, '']))[0]!.details).toEqual([]);
 });
 
-test('a list that is none is shown without details', () => {
+test('an invalid list is shown without details', () => {
   expect(tlvRows(tapOf([0x9f38, '9F66']))[0]).toMatchObject({ value: '9F66', details: [] });
 });
 
-test('whatever can be indexed can be described', () => {
+test('everything that can be indexed can be described', () => {
   fc.assert(
     fc.property(anyBytes, fc.boolean(), (bytes, unmasked) => {
       try {

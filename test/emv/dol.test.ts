@@ -19,7 +19,7 @@ describe('parseDol', () => {
     expect(parseDol(dol(''))).toEqual([]);
   });
 
-  test('a length is a number of up to 255, not the start of a long one', () => {
+  test('a length is a number of up to 255, not the start of a longer length', () => {
     expect(parseDol(dol('9F10 81'))).toEqual([{ tag: 0x9f10, lengthBytes: 0x81 }]);
   });
 
@@ -62,28 +62,28 @@ describe('fillDol', () => {
     ['text is padded on the right with zeros', 0x50, 6, '56495341', '564953410000'],
     ['bytes keep their left end', 0x95, 3, '8000048000', '800004'],
     ['bytes are padded on the right with zeros', 0x95, 6, '8000048000', '800004800000'],
-    ['a tag no dictionary knows is bytes', 0xdf7f, 3, 'AABB', 'AABB00'],
+    ['an unknown tag is bytes', 0xdf7f, 3, 'AABB', 'AABB00'],
     ['a value of the right length is copied', 0x9f37, 4, '01020304', '01020304'],
-    ['no bytes wanted are none given', 0x9f37, 0, '01020304', ''],
+    ['no bytes are requested and none returned', 0x9f37, 0, '01020304', ''],
   ])('%s', (_, tag, lengthBytes, value, filled) => {
     expect(fill(tag, lengthBytes, value)).toBe(filled);
   });
 
-  test('what is missing becomes zeros, and so does a template', () => {
+  test('missing values become zeros, and so does a template', () => {
     const tap = tapOf([0x9a, '251120']);
     const entries = parseDol(dol('9A03 9F3704 7002 9C01'));
     expect(toHex(fillDol(entries, tap))).toBe(`251120${'00'.repeat(7)}`);
     expect(toHex(fillDol([{ tag: 0x70, lengthBytes: 2 }], tapOf([0x70, '9A00'])))).toBe('0000');
   });
 
-  test("a kernel's own format decides how its tags are cut", () => {
+  test("a kernel's own format decides how its values are truncated", () => {
     const entries = [{ tag: 0x9f67, lengthBytes: 2 }];
     const tap = tapOf([0x9f67, '123456']);
     expect(toHex(fillDol(entries, tap, 'amex'))).toBe('3456');
     expect(toHex(fillDol(entries, tap, 'mastercard'))).toBe('1234');
   });
 
-  test('the values stand in the order of the list', () => {
+  test('the values have the order of the list', () => {
     const tap = tapOf([0x9c, '00'], [0x9f02, '000000001000'], [0x5f2a, '0710']);
     expect(toHex(fillDol(parseDol(dol('9F0206 5F2A02 9C01')), tap))).toBe('000000001000071000');
   });

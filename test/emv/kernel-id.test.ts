@@ -11,7 +11,7 @@ describe('the kernel of a tap', () => {
     ['A0000000651010', '05'],
     ['A0000001523010', '06'],
     ['A000000333010101', '07'],
-  ])('of the application %s is %s by itself', (aid, kernel) => {
+  ])('of the application %s is %s by default', (aid, kernel) => {
     expect(kernelIdOf(tapOf([0x84, aid]))).toBe(kernel);
   });
 
@@ -20,15 +20,15 @@ describe('the kernel of a tap', () => {
     ['03FFFF', '03'],
     ['81123456', '811234'],
     ['C21234', 'C21234'],
-  ])('is what 9F2A says: %s is %s', (identifier, kernel) => {
+  ])('is the value of 9F2A: %s is %s', (identifier, kernel) => {
     expect(kernelIdOf(tapOf([0x84, 'A0000000041010'], [0x9f2a, identifier]))).toBe(kernel);
   });
 
-  test.each(['00', '40', '80', ''])('is left to the application where 9F2A, %j, names none', (identifier) => {
+  test.each(['00', '40', '80', ''])('is that of the application if 9F2A, %j, names none', (identifier) => {
     expect(kernelIdOf(tapOf([0x84, 'A0000000041010'], [0x9f2a, identifier]))).toBe('02');
   });
 
-  test('is unknown for an application of nobody we know, and without any', () => {
+  test('is unknown for an unknown application, and without one', () => {
     expect(kernelIdOf(tapOf([0x84, 'A0000002281010']))).toBeUndefined();
     expect(kernelIdOf(tapOf([0x9c, '00']))).toBeUndefined();
   });

@@ -14,7 +14,7 @@ function masked(hex: string): string {
 
 const rows = (hex: string) => tlvRows(indexTlv(fromHex(hex), { onBadChild: 'opaque' }));
 
-/** Values of tags that give a card away, and of some that do not. */
+/** Values of tags that identify a card, and of some that do not. */
 const objects = fc
   .record({
     tag: fc.constantFrom(
@@ -58,7 +58,7 @@ const blobs = fc
   .map((parts) => parts.join(''));
 
 describe('masked TLV', () => {
-  test('is described as it was before', () => {
+  test('has the same description as before', () => {
     fc.assert(
       fc.property(blobs, (hex) => {
         const withheldAid = rows(hex).some(({ tag, withheld }) => tag === '84' && withheld);
@@ -67,7 +67,7 @@ describe('masked TLV', () => {
     );
   });
 
-  test('has of every value that is withheld nothing but the digits of a PAN that may be shown', () => {
+  test('contains of every withheld value only the digits of a PAN that may be shown', () => {
     fc.assert(
       fc.property(blobs, (hex) => {
         const bytes = fromHex(masked(hex));
@@ -87,7 +87,7 @@ describe('masked TLV', () => {
     ['57 of 16 digits', '57104111111111111111D25122010000000F', '57104111110000001111D00000000000000F'],
     ['5A of 15 digits', '5A08374245001751006F', '5A08374245000001006F'],
     ['5A of 12 digits', '5A06411111111111', '5A06000000001111'],
-    ['5A that is no PAN', '5A024111', '5A02AAAA'],
+    ['5A that is not a PAN', '5A024111', '5A02AAAA'],
     ['57 without a separator', '5708411111111111111F', '5708AAAAAAAAAAAAAAAA'],
     ['a name', '5F200A4A4F484E2F534D495448', '5F200A00000000000000000000'],
     ['a template kept as bytes', '71054104111199', '71058080808080'],
@@ -95,7 +95,7 @@ describe('masked TLV', () => {
     expect(masked(hex)).toBe(expected);
   });
 
-  test('is asked for what is no TLV: a typed error, and nothing is overwritten', () => {
+  test('cannot be made from invalid TLV: a typed error, and nothing is overwritten', () => {
     const bytes = fromHex('5A084111');
     expect(() => maskTlv(bytes)).toThrow(TlvError);
     expect(toHex(bytes)).toBe('5A084111');

@@ -1,4 +1,4 @@
-/** Against the package `tlv`: the same where it is right, and a test for each thing in which it is not. */
+/** Comparison with the package `tlv`: equal where it is right, and a test for each case in which it is wrong. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
@@ -7,7 +7,7 @@ import { TlvError } from '../../src/errors.ts';
 import { type NpmTlvObject, npmTlv } from './npm-tlv.ts';
 import { nodeLists } from './tlv-arbitraries.ts';
 
-test('both read well-formed objects alike', () => {
+test('both read well-formed objects in the same way', () => {
   fc.assert(
     fc.property(nodeLists, (nodes) => {
       const bytes = encodeTlv(nodes);
@@ -16,7 +16,7 @@ test('both read well-formed objects alike', () => {
   );
 });
 
-test('both encode alike', () => {
+test('both encode in the same way', () => {
   fc.assert(
     fc.property(nodeLists, (nodes) => {
       const theirs = Buffer.concat(nodes.map((node) => asNpmObject(node).encode()));
@@ -25,8 +25,8 @@ test('both encode alike', () => {
   );
 });
 
-describe('where the package is wrong', () => {
-  test('it never returns on 5A8480000000, so only we are asked: a length of four bytes is refused', () => {
+describe('cases in which the package is wrong', () => {
+  test('it never returns on 5A8480000000, so only Tapwire is called: a length of four bytes is refused', () => {
     expect(codeOf('5A8480000000')).toBe('LENGTH_TOO_LONG');
   });
 
@@ -50,7 +50,7 @@ describe('where the package is wrong', () => {
     ],
     ['a length may have four bytes', '9184 00000001 AA', [{ tag: 0x91, value: 'AA' }], 'LENGTH_TOO_LONG'],
     [
-      'an indefinite length is taken in a template',
+      'an indefinite length is accepted in a template',
       '7780 9A0101 0000',
       [{ tag: 0x77, children: [{ tag: 0x9a, value: '01' }] }],
       'LENGTH_INDEFINITE',
@@ -82,7 +82,7 @@ describe('where the package is wrong', () => {
     expect(indexTlv(bufferOf(hex)).tree()).toEqual([{ tag: '9A', value: '01' }]);
   });
 
-  test('it follows templates as deep as they go, until the stack ends; here there is a limit', () => {
+  test('it follows templates of any depth until the stack overflows; here there is a limit', () => {
     let deep = Buffer.from('9A00', 'hex');
     while (deep.length < 60_000)
       deep = Buffer.concat([Buffer.from([0xe1, 0x83, 0, deep.length >> 8, deep.length & 0xff]), deep]);

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 
-/** What we use of the package `tlv`, which has no types of its own. */
+/** The part of the package `tlv` that tests use; it has no types of its own. */
 interface NpmTlv {
   parseAll(bytes: Buffer): NpmTlvObject[];
-  /** Sets up an object to encode: a value, or the objects of a template. */
+  /** Creates an object to encode: a value, or the objects of a template. */
   TLV: new (
     tag: number,
     value: Buffer | NpmTlvObject[],
@@ -17,5 +17,5 @@ export interface NpmTlvObject {
   encode(): Buffer;
 }
 
-/** An oracle for tests and a baseline for benches; never for bytes from outside (see the test beside this file). */
+/** An oracle for tests and a baseline for benchmarks; never for bytes from outside (see the test next to this file). */
 export const npmTlv: NpmTlv = createRequire(import.meta.url)('tlv');

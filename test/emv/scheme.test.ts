@@ -3,7 +3,7 @@ import { fromHex } from '../../src/bytes/hex.ts';
 import { aidOf, schemeOf, schemeOfAid, schemeOfPan } from '../../src/emv/scheme.ts';
 import { tapOf } from './tap-of.ts';
 
-describe('by AID', () => {
+describe('from the AID', () => {
   test.each([
     ['A0000000031010', 'Visa'],
     ['A0000000032010', 'Visa'],
@@ -29,12 +29,12 @@ describe('by AID', () => {
     expect(schemeOfAid('A000000004306F')).toBe('Mastercard');
   });
 
-  test.each(['', 'A0000000', 'B000000003', '325041592E5359532E4444463031'])('%j is nobody', (aid) => {
+  test.each(['', 'A0000000', 'B000000003', '325041592E5359532E4444463031'])('%j is unknown', (aid) => {
     expect(schemeOfAid(aid)).toBeUndefined();
   });
 });
 
-describe('by PAN', () => {
+describe('from the PAN', () => {
   test.each([
     ['4111111111111111', 'Visa'],
     ['5555555555554444', 'Mastercard'],
@@ -59,7 +59,7 @@ describe('by PAN', () => {
     '9999999999999999',
     '2',
     '',
-  ])('%j is nobody', (pan) => {
+  ])('%j is unknown', (pan) => {
     expect(schemeOfPan(pan)).toBeUndefined();
   });
 });
@@ -67,16 +67,16 @@ describe('by PAN', () => {
 describe('of a tap', () => {
   const VISA_PAN = '4111111111111111';
 
-  test('the AID decides, whatever the PAN', () => {
+  test('the AID decides, with any PAN', () => {
     expect(schemeOf(tapOf([0x84, 'A0000002771010']), VISA_PAN)).toBe('Interac');
   });
 
-  test('the PAN decides only when there is no AID', () => {
+  test('the PAN decides only if there is no AID', () => {
     expect(schemeOf(tapOf([0x9f27, '80']), VISA_PAN)).toBe('Visa');
     expect(schemeOf(tapOf([0x84, 'A000000999']), VISA_PAN)).toBeUndefined();
   });
 
-  test('84 is asked before 4F, and 4F before 9F06', () => {
+  test('84 is preferred to 4F, and 4F to 9F06', () => {
     const visa = 'A0000000031010';
     const maestro = 'A0000000043060';
     expect(aidOf(tapOf([0x9f06, maestro], [0x4f, maestro], [0x84, visa]))).toBe(visa);

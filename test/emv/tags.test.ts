@@ -4,7 +4,7 @@ import { isTag } from '../../src/emv/tag-number.ts';
 import { kernelOf, mayShow, tagFacts, tagMeanings, tagName } from '../../src/emv/tags.ts';
 
 describe('the dictionary', () => {
-  test('has every fact, each under a tag that TLV can carry, once for each scheme', () => {
+  test('has every fact, each with a tag that TLV can carry, once for each scheme', () => {
     for (const { tag, scheme, name } of facts.tags) {
       const number = Number.parseInt(tag, 16);
       expect(isTag(number)).toBe(true);
@@ -16,7 +16,7 @@ describe('the dictionary', () => {
     }
   });
 
-  test('says how long a value is where the books do', () => {
+  test('states the length of a value if the specification does', () => {
     expect(tagFacts(0x9f26)).toMatchObject({ format: 'b', min: 8, max: 8 });
     expect(tagFacts(0x57)).toMatchObject({ max: 19, secrecy: 'SAD' });
   });
@@ -36,18 +36,18 @@ describe('a tag that schemes use differently', () => {
     expect(tagName(tag, kernel)).toBe(name);
   });
 
-  test('has no one meaning without a kernel, and is named with all of them', () => {
+  test('has no single meaning without a kernel, and is named with all of them', () => {
     expect(tagFacts(0x9f66)).toBeUndefined();
     expect(tagName(0x9f66)).toBe('PUNATC (Track2) (mastercard) or Terminal Transaction Qualifiers (TTQ) (visa)');
   });
 
-  test('means to other kernels what EMV says, else what cards privately use it for', () => {
+  test('has the EMV meaning for other kernels, or its private use by cards', () => {
     expect(tagName(0x9f26, 'jcb')).toBe('Application Cryptogram (AC)');
     expect(tagFacts(0x9f51, 'visa')).toMatchObject({ scheme: 'proprietary' });
   });
 });
 
-test('tags of our readers are known, and unknown tags are not', () => {
+test('tags of this project’s readers are known, and unknown tags are not', () => {
   expect(tagName(0xdf8a01)).toBe('Reader Id');
   expect([tagName(0xdf7e), tagFacts(0xdf7e), tagMeanings(0xdf7e)]).toEqual([undefined, undefined, []]);
 });
@@ -65,7 +65,7 @@ describe('mayShow', () => {
     expect(mayShow(tag, bytes, kernel)).toBe(true);
   });
 
-  test('nothing that any scheme marks as card data may be shown, whatever the kernel', () => {
+  test('nothing that any scheme marks as card data may be shown, for any kernel', () => {
     const marked = facts.tags.filter(({ pci }) => pci !== undefined).map(({ tag }) => Number.parseInt(tag, 16));
     expect(marked.length).toBeGreaterThan(10);
     for (const tag of marked) {
@@ -76,7 +76,7 @@ describe('mayShow', () => {
   });
 
   test.each([
-    ['a tag nobody knows', 0xdf7e, 1, undefined],
+    ['an unknown tag', 0xdf7e, 1, undefined],
     ['a PIN block of a reader', 0xdf8a11, 8, undefined],
     ['a tag without a kernel to say what it is', 0x9f66, 4, undefined],
     ['a private tag of cards: some are keys', 0xdf08, 16, undefined],
@@ -99,6 +99,6 @@ test.each([
   ['UnionPay', 'unionpay'],
   ['Interac', undefined],
   [undefined, undefined],
-] as const)('cards of %s run on kernel %s', (scheme, kernel) => {
+] as const)('cards of %s use kernel %s', (scheme, kernel) => {
   expect(kernelOf(scheme)).toBe(kernel);
 });

@@ -1,7 +1,7 @@
 import { fromHex } from '../../src/bytes/hex.ts';
 import { encodeTlv, indexTlv, type TlvIndex } from '../../src/emv/tlv.ts';
 
-/** A tag and its value in hex; spaces are left out. */
+/** A tag and its value in hex; spaces are ignored. */
 export type ChipObject = readonly [tag: number, hex: string];
 
 /** A blob of these objects, indexed. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { encodeTlv, MAX_TLV_DEPTH, MAX_TLV_OBJECTS, type TlvNode } from '../../src/emv/tlv.ts';
 
-/** Tags of one, two and three bytes that are no padding; `constructed` sets or clears bit 6. */
+/** Tags of one, two and three bytes that are not padding; `constructed` sets or clears bit 6. */
 function tags(constructed: boolean): fc.Arbitrary<number> {
   const first = fc.integer({ min: 0x01, max: 0xfe }).map((octet) => (constructed ? octet | 0x20 : octet & ~0x20));
   const oneByte = first.filter((octet) => octet !== 0 && (octet & 0x1f) !== 0x1f);
@@ -24,7 +24,7 @@ const primitive: fc.Arbitrary<TlvNode> = fc.record({
   ),
 });
 
-/** Objects that `encodeTlv` takes and `indexTlv` gives back, templates nested too. */
+/** Objects that `encodeTlv` accepts and `indexTlv` returns, nested templates included. */
 export const nodeLists: fc.Arbitrary<TlvNode[]> = fc
   .letrec<{ nodes: TlvNode[]; template: TlvNode }>((tie) => ({
     nodes: fc.array(fc.oneof({ maxDepth: MAX_TLV_DEPTH }, primitive, tie('template')), { maxLength: 6 }),
@@ -36,7 +36,7 @@ function countObjects(nodes: readonly TlvNode[]): number {
   return nodes.reduce((count, { children = [] }) => count + 1 + countObjects(children), 0);
 }
 
-/** Bytes that look like TLV nearly everywhere: a well-formed blob with a few octets changed, cut out or put in. */
+/** Bytes that are almost TLV: a well-formed blob with a few octets changed, removed or inserted. */
 const damagedBlobs: fc.Arbitrary<Uint8Array> = fc
   .tuple(
     nodeLists.map(encodeTlv),
@@ -55,10 +55,10 @@ const damagedBlobs: fc.Arbitrary<Uint8Array> = fc
     return Uint8Array.from(octets);
   });
 
-/** Anything at all, or nearly TLV. */
+/** Any bytes, or almost TLV. */
 export const anyBytes: fc.Arbitrary<Uint8Array> = fc.oneof(fc.uint8Array({ maxLength: 600 }), damagedBlobs);
 
-/** `inner` inside as many templates as `depth` says. */
+/** `inner` inside `depth` templates. */
 export function nested(depth: number, inner: Uint8Array): Uint8Array {
   let blob = inner;
   for (let level = 0; level < depth; level++) {

@@ -5,7 +5,7 @@ import { encodeTlv, indexTlv, MAX_TLV_DEPTH, type TlvOptions, tagText } from '..
 import { TlvError } from '../../src/errors.ts';
 import { anyBytes, nested, nodeLists } from './tlv-arbitraries.ts';
 
-/** How often a byte of the input is read while it is indexed: steps, counted without a clock. */
+/** How often bytes of the input are read while it is indexed: the work, counted without a clock. */
 function readsOf(bytes: Uint8Array, options: TlvOptions): number {
   let reads = 0;
   const counted = new Proxy(bytes, {
@@ -22,12 +22,12 @@ function readsOf(bytes: Uint8Array, options: TlvOptions): number {
   return reads;
 }
 
-/** Padding test, tag, length, and the same again where a refusal is explained. */
+/** Padding test, tag, length, and the same again to explain a refusal. */
 const MAX_READS_A_BYTE = 8;
 
 const modes = fc.constantFrom<TlvOptions>({}, { onBadChild: 'opaque' });
 
-test('what was encoded comes back: tags, values, order, duplicates, nesting', () => {
+test('encoding round-trips: tags, values, order, duplicates, nesting', () => {
   fc.assert(
     fc.property(nodeLists, (nodes) => {
       expect(indexTlv(encodeTlv(nodes)).nodes()).toEqual(nodes);
@@ -53,7 +53,7 @@ test('any bytes give an index or a TlvError whose offset is inside the input', (
   );
 });
 
-test('what opaque mode reads encodes and reads back the same', () => {
+test('what opaque mode reads is encoded and read back unchanged', () => {
   fc.assert(
     fc.property(anyBytes, (bytes) => {
       try {
@@ -67,7 +67,7 @@ test('what opaque mode reads encodes and reads back the same', () => {
   );
 });
 
-test('texts are the objects in hex, one by one', () => {
+test('texts are the objects in hex, one after the other', () => {
   fc.assert(
     fc.property(nodeLists, (nodes) => {
       const index = indexTlv(encodeTlv(nodes));
@@ -96,7 +96,7 @@ test('a prefix is refused, or ends between two objects', () => {
   );
 });
 
-test('the work grows with the input: no byte is read more than a few times', () => {
+test('the work is linear in the input: no byte is read more than a few times', () => {
   fc.assert(
     fc.property(anyBytes, modes, (bytes, options) => {
       expect(readsOf(bytes, options)).toBeLessThanOrEqual(MAX_READS_A_BYTE * bytes.length);
@@ -105,10 +105,10 @@ test('the work grows with the input: no byte is read more than a few times', () 
 });
 
 test.each([
-  ['nothing but padding', new Uint8Array(20_000)],
+  ['only padding', new Uint8Array(20_000)],
   ['templates that all turn out bad', fromHex('7103112233'.repeat(200))],
   ['a bad template at every depth', nested(MAX_TLV_DEPTH, fromHex('7103112233'.repeat(20)))],
   ['FF before everything that could be a tag', fromHex('FF8100'.repeat(100))],
-])('the work grows with the input for %s', (_, bytes) => {
+])('the work is linear in the input for %s', (_, bytes) => {
   expect(readsOf(bytes, { onBadChild: 'opaque' })).toBeLessThanOrEqual(MAX_READS_A_BYTE * bytes.length);
 });

@@ -7,7 +7,7 @@ const general = tapOf([0x9f02, '000000001000'], [0x9f27, '80'], [0x9a, '251120']
 const payment = tapOf([0x9f27, '80'], [0x9f26, '1122'], [0x9a, '251121']);
 const tap = joinTlv(payment, general);
 
-test('joined blobs answer for each of them', () => {
+test('joined blobs contain the values of each', () => {
   expect(tap.hex(0x9f26)).toBe('1122');
   expect(tap.hex(0x9f02)).toBe('000000001000');
   expect([tap.has(0x9f26), tap.has(0x9f02), tap.has(0x57)]).toEqual([true, true, false]);
@@ -24,7 +24,7 @@ test('an empty value is a value', () => {
   expect(() => empty.single(0x9f10)).toThrow(expect.objectContaining({ code: 'CONFLICTING_VALUES' }));
 });
 
-test('a tag that may have one value only may stand in both, the same', () => {
+test('a tag that may have only one value may be in both with the same value', () => {
   expect(tap.single(0x9f27)).toEqual(fromHex('80'));
   expect(() => tap.single(0x9a)).toThrow(expect.objectContaining({ code: 'CONFLICTING_VALUES', tag: 0x9a }));
 });

@@ -20,7 +20,7 @@ function refusal(hex: string, options?: TlvOptions): string {
 describe('values', () => {
   const blob = index('9F02 06 000000001000  70 09 9F27 01 80  5A 03 541333  9F27 01 40');
 
-  test('a value is found by its tag at any depth, the first of its tag', () => {
+  test('a value is found with its tag at any depth, the first with that tag', () => {
     expect(blob.hex(0x9f02)).toBe('000000001000');
     expect(blob.value(0x5a)).toEqual(Uint8Array.of(0x54, 0x13, 0x33));
     expect(blob.hex(0x9f27)).toBe('80');
@@ -28,7 +28,7 @@ describe('values', () => {
     expect(blob.count).toBe(5);
   });
 
-  test('a tag that is not there has no value', () => {
+  test('a missing tag has no value', () => {
     expect(blob.has(0x57)).toBe(false);
     expect(blob.value(0x57)).toBeUndefined();
     expect(blob.hex(0x57)).toBeUndefined();
@@ -42,14 +42,14 @@ describe('values', () => {
     expect(value.byteOffset).toBe(bytes.byteOffset + 3);
   });
 
-  test('a view into a larger buffer is indexed by its own offsets', () => {
+  test('a view into a larger buffer is indexed with its own offsets', () => {
     const larger = fromHex('FFFFFF9F270180FFFF');
     const inner = indexTlv(larger.subarray(3, 7));
     expect(inner.hex(0x9f27)).toBe('80');
     expect(inner.count).toBe(1);
   });
 
-  test('two different values of a tag conflict where one is wanted, at the offset of the second', () => {
+  test('two different values of a tag conflict if one is expected, at the offset of the second', () => {
     expect(() => blob.single(0x9f27)).toThrow(
       expect.objectContaining({ code: 'CONFLICTING_VALUES', offset: 23, tag: 0x9f27 }),
     );
@@ -60,14 +60,14 @@ describe('values', () => {
     expect(index('57 02 1234 70 04 57 02 1234').single(0x57)).toEqual(Uint8Array.of(0x12, 0x34));
   });
 
-  test('two indexes do not disturb each other', () => {
+  test('two indexes do not affect each other', () => {
     const first = index('9F27 01 80');
     const second = index('E1 05 9F36 02 0001 9A 00');
     expect([...first].map(({ tag }) => tag)).toEqual([0x9f27]);
     expect([...second].map(({ tag }) => tag)).toEqual([0xe1, 0x9f36, 0x9a]);
   });
 
-  test('an index that is printed or serialised shows no card data', async () => {
+  test('a printed or serialised index shows no card data', async () => {
     const { inspect } = await import('node:util');
     const printed = inspect(blob, { showHidden: true, depth: 9 }) + JSON.stringify(blob) + String(blob);
     expect(printed).not.toContain('541333');
@@ -76,7 +76,7 @@ describe('values', () => {
 });
 
 describe('objects', () => {
-  test('iterating gives every object in the order of the bytes, with its depth', () => {
+  test('iterating returns every object in the order of the bytes, with its depth', () => {
     const objects = [...index('E0 08 9A 01 01 EF 03 8A 01 CC')].map(
       ({ tag, depth, constructed, hasChildren, value }) => {
         return { tag, depth, constructed, hasChildren, bytes: value.length };
@@ -90,7 +90,7 @@ describe('objects', () => {
     ]);
   });
 
-  test('no bytes are no objects', () => {
+  test('an empty input has no objects', () => {
     expect(index('').count).toBe(0);
     expect(index('').tree()).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('padding', () => {
   test.each([
     ['00 between, before and after objects', '0000 9A0101 00 9C0100 0000'],
     ['FF between, before and after objects', 'FF 9A0101 FFFF 9C0100 FF'],
-    ['FF before what is no tag of a kernel', '9A0101 FF 9C0100 FF80'.slice(0, -2)],
+    ['FF before a tag that no kernel has', '9A0101 FF 9C0100 FF80'.slice(0, -2)],
   ])('%s is skipped', (_, hex) => {
     expect(index(hex).tree()).toEqual([
       { tag: '9A', value: '01' },
@@ -122,7 +122,7 @@ describe('padding', () => {
     expect(index(`${tag} 03 9A0101`).tree()).toEqual([{ tag, children: [{ tag: '9A', value: '01' }] }]);
   });
 
-  test('FF61 and FF8107 are padding and then what follows', () => {
+  test('FF61 and FF8107 are padding followed by an object', () => {
     expect(index('FF 61 00').tree()).toEqual([{ tag: '61', children: [] }]);
     expect(index('FF 81 07 01020304050607').tree()).toEqual([{ tag: '81', value: '01020304050607' }]);
   });
@@ -139,7 +139,7 @@ describe('padding', () => {
     expect(index('9F10 04 00FF00FF').hex(0x9f10)).toBe('00FF00FF');
   });
 
-  test('padding is no object, however much of it there is', () => {
+  test('padding is not an object, in any amount', () => {
     expect(indexTlv(new Uint8Array(MAX_TLV_BYTES)).count).toBe(0);
     expect(indexTlv(new Uint8Array(MAX_TLV_BYTES).fill(0xff)).count).toBe(0);
   });
@@ -158,15 +158,15 @@ describe('refusals', () => {
     ['a value cut short', '9F26 08 1122', 'VALUE_TRUNCATED@3'],
     ['a value whose length is far beyond the input', '9F26 83FFFFFF 11', 'VALUE_TRUNCATED@6'],
     ['a child that reaches past its parent', '70 04 9F26 04 1122 3344', 'VALUE_TRUNCATED@5'],
-    ["a child's tag cut by its parent's end", '70 01 9F 2600', 'TAG_TRUNCATED@2'],
-    ["a child's length cut by its parent's end", '70 02 9F26 0111', 'LENGTH_MISSING@4'],
-    ["a child's long length cut by its parent's end", '70 03 9F26 81 01 11', 'LENGTH_TRUNCATED@4'],
+    ["a child's tag cut at the end of its parent", '70 01 9F 2600', 'TAG_TRUNCATED@2'],
+    ["a child's length cut at the end of its parent", '70 02 9F26 0111', 'LENGTH_MISSING@4'],
+    ["a child's long length cut at the end of its parent", '70 03 9F26 81 01 11', 'LENGTH_TRUNCATED@4'],
     ['six bytes on which the package tlv never returns', '5A8480000000', 'LENGTH_TOO_LONG@1'],
   ])('%s is refused', (_, hex, expected) => {
     expect(refusal(hex)).toBe(expected);
   });
 
-  test('the error names code and place, and none of the bytes', () => {
+  test('the error names code and offset, and none of the bytes', () => {
     try {
       index('5413330089010640');
       expect.unreachable();
@@ -205,7 +205,7 @@ describe('limits', () => {
   });
 });
 
-describe('a template whose value is no TLV', () => {
+describe('a template whose value is not TLV', () => {
   const script = '71 06 112233445566  72 03 AABBCC  8A 02 3030';
 
   test('is refused by default', () => {
@@ -213,7 +213,7 @@ describe('a template whose value is no TLV', () => {
     expect(refusal(script, { onBadChild: 'refuse' })).toBe('VALUE_TRUNCATED@4');
   });
 
-  test('is kept as bytes on request, and its siblings survive', () => {
+  test('is kept as bytes on request, and its siblings are unaffected', () => {
     const kept = [...index(script, { onBadChild: 'opaque' })];
     expect(kept.map(({ tag, constructed, hasChildren }) => [tag, constructed, hasChildren])).toEqual([
       [0x71, true, false],
@@ -222,7 +222,7 @@ describe('a template whose value is no TLV', () => {
     ]);
   });
 
-  test('takes with it the children that were read before the bad one', () => {
+  test('discards the children that were read before the bad one', () => {
     const kept = index('71 07 9F1801AA 9F2609  8A 02 3030', { onBadChild: 'opaque' });
     expect(kept.has(0x9f18)).toBe(false);
     expect(kept.tree()).toEqual([
@@ -249,7 +249,7 @@ describe('a template whose value is no TLV', () => {
     expect(kept.at(-1)).toMatchObject({ constructed: true, hasChildren: false });
   });
 
-  test('excuses nothing at the top: there is no template to keep', () => {
+  test('excuses nothing at the top level, where there is no template to keep', () => {
     expect(refusal('9A0101 9F26 08 11', { onBadChild: 'opaque' })).toBe('VALUE_TRUNCATED@6');
   });
 

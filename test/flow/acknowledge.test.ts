@@ -36,7 +36,7 @@ async function tapped(phone: Phone, amount = '10.00'): Promise<string> {
 test.each([
   ['approved', '10.00'],
   ['declined', '10.51'],
-])('a tap that was %s is AcknowledgedByPhone once its device says so, and again without a move', async (_what, amount) => {
+])('a tap that was %s is AcknowledgedByPhone after its device says so, and a repeat adds no transition', async (_what, amount) => {
   const { database } = installation;
   const phone = installation.phone();
   const id = await tapped(phone, amount);
@@ -48,7 +48,7 @@ test.each([
   expect(await trailOf(database, id)).toEqual(trail);
 });
 
-test('an acknowledgement that comes before the answer is recorded as flushed records both, and ends the job', async () => {
+test('an acknowledgement that arrives before the record of the response records both, and ends the job', async () => {
   const { database } = installation;
   const phone = installation.phone();
   for (let round = 0; round < 5; round++) {
@@ -59,7 +59,7 @@ test('an acknowledgement that comes before the answer is recorded as flushed rec
   }
 });
 
-test('many acknowledgements at once are one move', async () => {
+test('many simultaneous acknowledgements are one transition', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const id = await tapped(phone);
@@ -69,7 +69,7 @@ test('many acknowledgements at once are one move', async () => {
   expect(trail.filter((move) => move === 'AcknowledgedByPhone')).toHaveLength(1);
 });
 
-test('an uncertain tap can be acknowledged, and is reversed all the same', async () => {
+test('an uncertain tap can be acknowledged, and is still reversed', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const id = await tapped(phone, '10.69');
@@ -102,7 +102,7 @@ test('a tap that waits for a PIN cannot be acknowledged: 409', async () => {
   await untilStatus(database, id, 'RespondedToPhone');
 });
 
-test("another device or another user of the merchant's gets 403, another merchant 404, and nothing moves", async () => {
+test('another device or another user of the merchant gets 403, another merchant 404, and nothing changes', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const id = await tapped(phone);
@@ -120,7 +120,7 @@ test("another device or another user of the merchant's gets 403, another merchan
   await untilStatus(database, id, 'RespondedToPhone');
 });
 
-test('an acknowledgement needs its device and a token', async () => {
+test('an acknowledgement requires its device and a token', async () => {
   const phone = installation.phone();
   const id = await tapped(phone);
   await untilAnswered(installation.database, id);

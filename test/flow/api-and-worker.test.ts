@@ -6,7 +6,7 @@ import { type Installation, type StartedGateway, startInstallation } from '../su
 import { expectInvariants } from '../support/invariants.ts';
 import { jobsOf, storedTransaction, storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
 
-/** A hundred taps at once take their time where ten other things run. */
+/** A hundred taps at once take time on a busy machine. */
 const DEADLINE_MS = 8_000;
 
 let installation: Installation;
@@ -22,7 +22,7 @@ async function newest(): Promise<string> {
   return (await storedTransactions(installation.database)).at(-1)!.id;
 }
 
-test('without a worker a tap is UnableToGoOnline at once', async () => {
+test('without a worker a tap is UnableToGoOnline immediately', async () => {
   const { ms, ...answer } = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
   expect(outcomeOf({ ms, ...answer })).toMatchObject(UNABLE_TO_GO_ONLINE);
   expect(ms).toBeLessThan(DEADLINE_MS);
@@ -55,7 +55,7 @@ describe('with a worker', () => {
     await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
   });
 
-  test('the sealed tap is gone from the row once it was submitted', async () => {
+  test('the sealed tap is removed from the row when it is submitted', async () => {
     const { rows } = await installation.database.query('select from transactions where handover is not null');
     expect(rows).toEqual([]);
   });
@@ -80,7 +80,7 @@ describe('with a worker', () => {
     );
   });
 
-  test('a hundred taps at once each get their own answer', async () => {
+  test('a hundred simultaneous taps each get their own response', async () => {
     const amounts = Array.from({ length: 100 }, (_, index) => (index % 5 === 0 ? '10.51' : `${index + 1}.00`));
     const phone = installation.phone('bakery');
     const answers = await Promise.all(amounts.map((amount) => phone.tap({ amount, currency: 'ZAR' })));
@@ -91,7 +91,7 @@ describe('with a worker', () => {
     }
   });
 
-  test('a tap that the worker cannot place on a line is UnableToGoOnline', async () => {
+  test('a tap for which the worker gets no slot is UnableToGoOnline', async () => {
     await installation.startOutage(worker.url);
     const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
     expect(answer).toMatchObject(UNABLE_TO_GO_ONLINE);
@@ -99,7 +99,7 @@ describe('with a worker', () => {
     await untilApproved();
   });
 
-  test('taps that arrive while the last worker stops are all answered at once, and those after it are UnableToGoOnline', async () => {
+  test('taps that arrive while the last worker stops are all answered immediately, and those after it are UnableToGoOnline', async () => {
     const phone = installation.phone();
     const tap = async () => {
       const { ms, ...answer } = await phone.tap({ amount: '10.00', currency: 'ZAR' });
@@ -113,7 +113,7 @@ describe('with a worker', () => {
     });
     while (isStopping) types.add(await tap());
     await stopped;
-    // Which it is depends on whether the api process has heard that the worker is going.
+    // The outcome depends on whether the api process knows yet that the worker is stopping.
     for (const type of types) expect(['Approved', 'UnableToGoOnline']).toContain(type);
     expect(await tap()).toBe('UnableToGoOnline');
   });

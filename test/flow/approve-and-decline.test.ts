@@ -51,7 +51,7 @@ describe('a decline', () => {
     '75',
     '91',
     '96',
-  ])('with code %s is told as the issuer gave it and leaves nothing to reverse', async (code) => {
+  ])('with code %s is reported as the issuer gave it and leaves nothing to reverse', async (code) => {
     const reversalsBefore = installation.asked.reversals;
     const answer = outcomeOf(await installation.phone().tap({ amount: `10.${code}`, currency: 'ZAR' }));
     expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, authorizationCode: '' });
@@ -65,7 +65,7 @@ describe('an approval', () => {
     ['mastercard', 'Mastercard', '541333******0640'],
     ['maestro', 'Maestro', '675964******8453'],
     ['amex', 'Amex', '374245*****0126'],
-  ] as const)('of a card of %s names its scheme and shows no more of its number than may be shown', async (card, cardScheme, maskedPAN) => {
+  ] as const)('of a card of %s names its scheme and shows no more of its number than allowed', async (card, cardScheme, maskedPAN) => {
     const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', card }));
     expect(answer).toMatchObject({ type: 'Approved', cardScheme, maskedPAN, expiryDate: '12/31' });
   });
@@ -89,13 +89,13 @@ describe('an approval', () => {
     expect(answer).toMatchObject({ type: 'Approved', maskedPAN: '411111******1111' });
   });
 
-  test('that takes its time is waited for', async () => {
+  test('that is slow is waited for', async () => {
     const { ms, ...answer } = await installation.phone().tap({ amount: '10.10', currency: 'ZAR' });
     expect(outcomeOf({ ms, ...answer }).type).toBe('Approved');
     expect(ms).toBeGreaterThan(400);
   });
 
-  test("of another acquirer's merchant with the same id is that merchant's alone", async () => {
+  test("of another acquirer's merchant with the same id belongs to that merchant alone", async () => {
     const [ours, theirs] = [installation.phone('coffee'), installation.phone('tailor')];
     const merchantReference = 'the same reference';
     for (const phone of [ours, theirs]) {
@@ -105,7 +105,7 @@ describe('an approval', () => {
   });
 });
 
-test('where the switch may approve a part, the part is the amount that the phone and the books have', async () => {
+test('if the switch may approve a part, the phone and the books have the approved part as the amount', async () => {
   const allowing = await startInstallation({ profile: { partialApproval: true } });
   try {
     const answer = outcomeOf(await allowing.phone().tap({ amount: '10.85', currency: 'ZAR' }));

@@ -48,7 +48,7 @@ function untilDeclinedAndReversed(id: string) {
   );
 }
 
-describe('a sale that was declined and is approved afterwards', () => {
+describe('a sale that is approved after its decline', () => {
   test('is reversed, and stays Declined and in review', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
@@ -59,7 +59,7 @@ describe('a sale that was declined and is approved afterwards', () => {
     await scene.untilAtRest(id);
   });
 
-  test('after a restart, on the line of another gateway', async () => {
+  test('after a restart, on the connection of another gateway', async () => {
     await scene.install({ role: 'none' });
     const before = await scene.installation.startGateway();
     const { id, sale } = await declinedTap();
@@ -71,7 +71,7 @@ describe('a sale that was declined and is approved afterwards', () => {
     await untilDeclinedAndReversed(id);
   });
 
-  test('by a response that cannot be read for certain is reversed as well', async () => {
+  test('with a response that cannot be read with certainty is reversed as well', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
     sale.answer({ amountMinor: 999 });
@@ -92,7 +92,7 @@ describe('a sale that was declined and is approved afterwards', () => {
   });
 });
 
-describe('a refund that was declined and is approved afterwards', () => {
+describe('a refund that is approved after its decline', () => {
   async function declinedRefund(sale: string): Promise<{ id: string; request: ReceivedRequest }> {
     declineSales();
     const { body } = await refundSale(scene.installation, sale, { amount: '100.00', refundReference: randomUUID() });
@@ -141,7 +141,7 @@ describe('a refund that was declined and is approved afterwards', () => {
   });
 });
 
-describe('a tap that a PIN was asked for and that is approved afterwards', () => {
+describe('a tap that is approved after its response required a PIN', () => {
   const ASKS = { responseCode: '70', asksForPin: true, authorizationCode: undefined };
 
   async function tapForPin() {
@@ -151,7 +151,7 @@ describe('a tap that a PIN was asked for and that is approved afterwards', () =>
     return { phone, asked, id: asked.id, sale: await scene.scripted.next('0200') };
   }
 
-  test('while the PIN is awaited is Declined, told so and reversed, and takes no PIN any more', async () => {
+  test('while the PIN is awaited is Declined, reported and reversed, and no longer accepts a PIN', async () => {
     await scene.install();
     const receiver = await startReceiver();
     const secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
@@ -168,7 +168,7 @@ describe('a tap that a PIN was asked for and that is approved afterwards', () =>
   test.each([
     ['is under way', false],
     ['was approved', true],
-  ])('when the PIN %s has exactly that attempt reversed', async (_what, isDone) => {
+  ])('after the PIN %s has exactly that attempt reversed', async (_what, isDone) => {
     await scene.install({ profile: { deadlineMs: 10_000 } });
     const { phone, asked, id, sale } = await tapForPin();
     await untilAnswered(scene.installation.database, id);

@@ -7,7 +7,9 @@ import type { Installation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import type { Relay } from '../support/relay.ts';
 
-/** Bytes for a switch may only leave once `SubmittedToPaymentProcessor` and its guard are committed, in every role. */
+/**
+ * In every role, bytes for a switch may be sent only after `SubmittedToPaymentProcessor` and its guard are committed.
+ */
 describe.each([
   ['all', ['all']],
   ['api and worker', ['worker', 'api']],
@@ -23,7 +25,7 @@ describe.each([
     await relay.close();
   });
 
-  test('when the bytes arrive, another connection to the database sees the submission and its live job', async () => {
+  test('when the bytes arrive, another database connection sees the submission and its live job', async () => {
     const seen: string[] = [];
     relay.onRequest = async ({ stan, tid }) => {
       const { rows } = await installation.database.query(
@@ -46,7 +48,7 @@ describe.each([
     await expectInvariants(installation);
   });
 
-  test('while the commit hangs, nothing arrives', async () => {
+  test('while the commit hangs, no bytes arrive', async () => {
     const before = relay.requests.length;
     const client = await installation.database.connect();
     try {
@@ -65,7 +67,7 @@ describe.each([
   });
 });
 
-/** A statement of a gateway's that holds everything but the lock it asks for. */
+/** A statement of a gateway has everything but the lock that it waits for. */
 async function untilSomebodyWaits({ database }: Installation): Promise<void> {
   const { rowCount } = await database.query('select from pg_locks where not granted');
   expect(rowCount).toBeGreaterThan(0);

@@ -13,7 +13,7 @@ import { storedTransaction } from '../support/transactions.ts';
 const SHIFT_CLOCK = new URL('../support/shift-clock.ts', import.meta.url).href;
 const MINUTES_MS = 60_000;
 
-/** Nodes whose wall clocks are two minutes ahead of the database's, and two behind. */
+/** Nodes whose wall clocks are two minutes ahead of the database's, and two minutes behind. */
 let installation: Installation;
 beforeAll(async () => {
   installation = await startInstallation({ role: 'none', timeScale: 0.1, profile: { deadlineMs: 4_000 } });
@@ -28,7 +28,7 @@ async function startNode(offsetMs: number): Promise<string> {
   return url;
 }
 
-test('nodes two minutes ahead and two behind take taps, repeats, PINs and voids of one another as if their clocks agreed', {
+test('nodes two minutes ahead and two behind process taps, repeats, PINs and voids of each other as if their clocks agreed', {
   timeout: 180_000,
 }, async () => {
   const [ahead, behind] = await Promise.all([startNode(2 * MINUTES_MS), startNode(-2 * MINUTES_MS)]);
@@ -39,7 +39,8 @@ test('nodes two minutes ahead and two behind take taps, repeats, PINs and voids 
     const phone = installation.phoneAt(here);
     const elsewhere = (url: string) => new Phone(installation.profile('coffee', url), phone.deviceInstallationId);
 
-    // The switch answers after a while: the same request comes again meanwhile, to the same node and to the other one.
+    // The switch responds after a while. Meanwhile the same request arrives again, at the same node and at the other
+    // one.
     const slow = await phone.seal({ amount: '10.10', currency: 'ZAR' });
     const first = phone.submit(slow);
     await eventually(async () => {

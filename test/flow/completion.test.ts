@@ -11,7 +11,7 @@ import { sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 let installation: Installation;
 afterEach(() => installation.stop());
 
-/** An approval of type 2 that posts by a 0220 alone. */
+/** An approval of type 2 that posts only after a 0220. */
 const COMPLETED: Partial<Type2Config> = { completion: true };
 
 async function untilPosted(count: number): Promise<void> {
@@ -26,7 +26,7 @@ async function untilVoided(id: string): Promise<void> {
 }
 
 describe('an approval that posts only when it is completed', () => {
-  test('is completed soon after, and a void takes it back all the same', async () => {
+  test('is completed soon after, and a void still reverses it', async () => {
     installation = await startInstallation({ type: 'type-2', config: COMPLETED });
     const id = await sellApproved(installation, '10.00');
     await sellApproved(installation, '12.00');
@@ -41,7 +41,7 @@ describe('an approval that posts only when it is completed', () => {
     await expectInvariants(installation);
   });
 
-  test('is not taken back while its completion may still be on its way', async () => {
+  test('is not reversed while its completion may still be in transit', async () => {
     installation = await startInstallation({ type: 'type-2', config: COMPLETED });
     const { database } = installation;
     const id = await sellApproved(installation, '10.00');
@@ -60,7 +60,7 @@ describe('an approval that posts only when it is completed', () => {
     await eventually(async () => {
       const { rows } = await database.query<{ id: string }>(`select id from pgboss.job where name = 'reverse'`);
       for (const job of rows) looks.add(job.id);
-      expect(looks.size).toBeGreaterThan(1); // it was looked at, and put off
+      expect(looks.size).toBeGreaterThan(1); // the job has run and was postponed
     });
     expect(installation.simulator.ledger.totals()).toMatchObject({ posted: 1, reversed: 0 });
     await isOnItsWay('null');
@@ -69,7 +69,7 @@ describe('an approval that posts only when it is completed', () => {
     await expectInvariants(installation);
   });
 
-  test('is for a person when no switch takes the completion', async () => {
+  test('needs review if no switch accepts the completion', async () => {
     installation = await startInstallation({ type: 'type-2', config: COMPLETED });
     const { database } = installation;
     const completions = new PostgresCompletions(database);
@@ -82,10 +82,10 @@ describe('an approval that posts only when it is completed', () => {
     await completions.giveUp(sale, Date.now());
     expect(await storedSale(database, id)).toMatchObject({ disposition: Disposition.Approved, needsReview: true });
     const { rows } = await database.query(
-      `select moves -> 0 ->> 'completion' as told from transaction_events where transaction_id = $1 order by id desc limit 1`,
+      `select moves -> 0 ->> 'completion' as outcome from transaction_events where transaction_id = $1 order by id desc limit 1`,
       [id],
     );
-    expect(rows).toEqual([{ told: 'givenUp' }]);
+    expect(rows).toEqual([{ outcome: 'givenUp' }]);
     await voidSale(installation, id);
     expect(await completions.begin(sale, 60)).toBe(false);
     await untilVoided(sale.id);
@@ -93,10 +93,10 @@ describe('an approval that posts only when it is completed', () => {
     await expectInvariants(installation);
   });
 
-  test('is completed by the next process when the one that had the approval is gone', async () => {
+  test('is completed by another process if the one with the approval has ended', async () => {
     installation = await startInstallation({ type: 'type-2', config: COMPLETED, role: 'none' });
     const first = await installation.startGateway();
-    // What the first process would do about it is not until an hour from now.
+    // The job of the first process is postponed by an hour.
     await installation.database.query(
       `create function hold() returns trigger language plpgsql as $$ begin new.start_after := now() + interval '1 hour'; return new; end $$`,
     );
@@ -112,7 +112,7 @@ describe('an approval that posts only when it is completed', () => {
   });
 });
 
-test('nothing is completed where an approval posts by itself', async () => {
+test('an approval that posts automatically is not completed', async () => {
   installation = await startInstallation({ type: 'type-2' });
   await sellApproved(installation, '10.00');
   expect(installation.ledger).toMatchObject([{ state: 'approved', isPosted: true }]);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-test('a gateway killed while the switch works on a tap: after the restart the tap is Indeterminate and reversed, and the phone may ask again', async () => {
+test('a gateway killed while the switch processes a tap: after the restart the tap is Indeterminate and reversed, and the phone may repeat its request', async () => {
   const { database } = installation;
   const killed = await GatewayProcess.start(installation, 'all');
   const profile = installation.profile('coffee', killed.url);
@@ -57,7 +57,7 @@ test('a gateway killed while the switch works on a tap: after the restart the ta
   expect(reversal.startsAtMs).toBeGreaterThan(deadlineAtMs + GUARD_SECONDS * 1_000 - 1_000);
 
   await letTimePass(database, id, GUARD_SECONDS + 10);
-  await letDoubtPass(database, id); // on another line the switch may have had the reversal first
+  await letDoubtPass(database, id); // on another connection the switch may have received the reversal first
   await eventually(async () =>
     expect((await storedTransactions(database))[0]).toMatchObject({ disposition: Disposition.Voided }),
   );

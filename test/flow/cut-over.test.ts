@@ -42,7 +42,7 @@ async function announcedDates(): Promise<string[]> {
   return rows.map(({ date }) => date);
 }
 
-/** The switch's own message on every line that it has. */
+/** The switch's own message on each of its connections. */
 function announceCutOver(settlementDate?: string): void {
   for (const line of scripted.lines) {
     const transmissionDateTime = '1120120000';
@@ -56,7 +56,7 @@ function announceCutOver(settlementDate?: string): void {
   }
 }
 
-/** All numbers of the terminal's business day but these have been used. */
+/** Uses all but `left` numbers of the terminal's business day. */
 function useUpNumbers(left: number): Promise<unknown> {
   return installation.database.query(
     `insert into stan_blocks (scope, next_value, business_date, day_first) values ($1, $2, $3, 0)
@@ -65,7 +65,7 @@ function useUpNumbers(left: number): Promise<unknown> {
   );
 }
 
-test('a terminal whose STANs of the day are used up is UnableToGoOnline until the switch cuts over', async () => {
+test('a terminal without STANs for the day is UnableToGoOnline until the switch cuts over', async () => {
   scripted.onRequest = ({ message, answer }) =>
     answer({}, { change: (response) => Object.assign(response, { settlementDate: message.localDate && monthDay(0) }) });
   await useUpNumbers(99);
@@ -79,11 +79,11 @@ test('a terminal whose STANs of the day are used up is UnableToGoOnline until th
   await eventually(async () => expect(await announcedDates()).toEqual([dateText(1)]));
   const { type, serviceReference } = outcomeOf(await installation.phone().tap(TAP));
   expect(type).toBe('Approved');
-  // No number starts again: it goes on where the day before ended.
+  // Numbers do not restart: they continue after the previous day.
   expect((await storedTransaction(installation.database, serviceReference)).stan).toBe('999901');
 });
 
-test('a block in hand is not used on the next business day, on no worker', async () => {
+test('a reserved block is not used on the next business date, on any worker', async () => {
   scripted.onRequest = ({ answer }) => answer({}, { change: (response) => delete response.settlementDate });
   await installation.startGateway();
   const other = await installation.startGateway();
@@ -98,7 +98,7 @@ test('a block in hand is not used on the next business day, on no worker', async
   expect([await stanOf(installation.url), await stanOf(other.url)]).toEqual([201, 301]);
 });
 
-test('a cut-over that names no date begins the next day, once for all lines', async () => {
+test('a cut-over without a date begins the next day, once for all connections', async () => {
   const nearest = new Date(Date.now() + DAY_MS / 2).toISOString().slice(0, 10);
   await installation.startGateway();
   await installation.startGateway();
@@ -110,7 +110,7 @@ test('a cut-over that names no date begins the next day, once for all lines', as
   expect((await announcedDates()).filter((date) => date > nearest)).toEqual([]);
 });
 
-test('the settlement date of an answer is a business date, too; one that cannot be is passed over', async () => {
+test('the settlement date of a response is a business date, too; an impossible one is ignored', async () => {
   await installation.startGateway();
   for (const settlementDate of ['9999', '0000', monthDay(100), monthDay(-100), monthDay(2), monthDay(1)]) {
     scripted.onRequest = ({ answer }) =>

@@ -22,7 +22,7 @@ beforeAll(async () => {
   installation = await startInstallation({ role: 'none', connectTo });
   line = await DatabaseRelay.open(installation.environment().DATABASE_URL!);
   await installation.startGateway({ DATABASE_URL: line.url });
-  // Reserves the numbers of the terminal, so that the next commit of a tap is its own.
+  // Reserves the numbers of the terminal, so that the next commit is that of a tap.
   outcomeOf(await installation.phone().tap(TAP));
 });
 afterAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 
-/** Every tap has come to rest: the next COMMIT is that of the next one. */
+/** Every tap has come to rest: the next COMMIT belongs to the next tap. */
 async function untilQuiet(): Promise<void> {
   await eventually(async () => {
     const { rows } = await installation.database.query('select from transactions where status = any($1)', [
@@ -47,7 +47,7 @@ async function newest() {
   return (await storedTransactions(installation.database)).at(-1)!;
 }
 
-test('a tap while the database is away is 503, stored nowhere and sent nowhere, and the gateway lives on', async () => {
+test('a tap while the database is unavailable is 503, neither stored nor sent, and the gateway keeps running', async () => {
   const phone = installation.phone();
   const sealed = await phone.seal(TAP);
   const apiKey = await installation.apiKey();
@@ -71,7 +71,7 @@ test('a tap while the database is away is 503, stored nowhere and sent nowhere, 
   expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
 });
 
-test('the answer to the COMMIT of a submission is lost: nothing is sent, the phone is told to ask again, the job decides', async () => {
+test('the response to the COMMIT of a submission is lost: nothing is sent, the phone is asked to repeat, the job decides', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const sealed = await phone.seal(TAP);
@@ -83,13 +83,13 @@ test('the answer to the COMMIT of a submission is lost: nothing is sent, the pho
   const { id, status } = await newest();
   expect(status).toBe('SubmittedToPaymentProcessor');
   expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['overdue']);
-  // The phone asks again while nobody knows yet: it waits for what the job decides.
+  // The phone repeats its request before the outcome is known: it waits for the decision of the job.
   expect(outcomeOf(await phone.submit(sealed))).toMatchObject({ type: 'Indeterminate', serviceReference: id });
   expect(switchLine.count('0200')).toBe(sent);
   await untilStatus(database, id, 'RespondedToPhone');
 });
 
-test('the answer to the COMMIT of an outcome is lost: the phone is told to ask again, and then what was stored', async () => {
+test('the response to the COMMIT of an outcome is lost: the phone is asked to repeat, and then gets what was stored', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const sealed = await phone.seal(TAP);
@@ -104,7 +104,7 @@ test('the answer to the COMMIT of an outcome is lost: the phone is told to ask a
   await expectInvariants(installation, { areFaultsExpected: true });
 });
 
-test('the database goes away while the switch works: what it approved is reversed once the database is back', async () => {
+test('the database becomes unavailable while the switch processes a tap: its approval is reversed when the database is back', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const sealed = await phone.seal(TAP);
@@ -144,11 +144,11 @@ describe('connections that go silent', () => {
     await eventually(async () => expect(outcomeOf(await installation.phone().tap(TAP)).type).toBe('Approved'));
   }
 
-  /** An outcome, or a problem by which a phone knows what to do. */
+  /** An outcome, or a problem from which a phone knows what to do. */
   const isAnswer = ({ status, body }: Awaited<ReturnType<Phone['submit']>>) =>
     status === 200 || ([500, 503].includes(status) && (body as { errorCode?: number }).errorCode === 201);
 
-  test('all at once, under taps: each tap is answered, and the next one after seconds is approved', async () => {
+  test('all at once, under taps: each tap is answered, and a tap seconds later is approved', async () => {
     const taps = Array.from({ length: 20 }, () => installation.phone().tap(TAP));
     await eventually(() => expect(line.silence()).toBeGreaterThan(0));
     const answers = await Promise.all(taps);
@@ -158,7 +158,7 @@ describe('connections that go silent', () => {
     await expectInvariants(installation, { areFaultsExpected: true });
   });
 
-  test('and their host with them: taps are refused, the process is alive and not ready, until it is replaced', async () => {
+  test('together with their host: taps are refused, the process is alive and not ready, until the host is replaced', async () => {
     line.goSilent();
     const [tap] = await Promise.all([
       installation.phone().tap(TAP),
@@ -177,10 +177,10 @@ describe('connections that go silent', () => {
   });
 });
 
-describe('a server that refuses for a reason of its own', () => {
+describe('a server that refuses statements', () => {
   const CONDITIONS = ['53100', '53200', '57014', '40001', '55P03', '25006', '58030'];
 
-  /** Every statement that writes a transaction is refused so, until the test is over. */
+  /** Makes every statement that writes a transaction fail with this code, until the test ends. */
   async function refuse(code: string): Promise<void> {
     await installation.database.query(`
       create or replace function refuse() returns trigger language plpgsql as
@@ -188,7 +188,7 @@ describe('a server that refuses for a reason of its own', () => {
       create or replace trigger refuse before insert or update on transactions execute function refuse()`);
   }
 
-  test.each(CONDITIONS)('%s is 503, and over when it is over', async (code) => {
+  test.each(CONDITIONS)('%s is 503 as long as it lasts', async (code) => {
     const phone = installation.phone();
     const sealed = await phone.seal(TAP);
     await untilQuiet();

@@ -13,7 +13,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { expectSoundStates } from '../support/invariants.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
-/** Outside of the repository: neither its package.json nor its node_modules is seen from here. */
+/** Outside the repository: neither its package.json nor its node_modules is found from here. */
 let cwd: string;
 let installation: Installation;
 beforeAll(async () => {
@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(cwd, { recursive: true });
 });
 
-/** A package as it would come from a registry: JavaScript under node_modules, where Node strips no types. */
+/** A package as installed from a registry: JavaScript under node_modules, where Node strips no types. */
 function shipAsPackage(name: string, folder: string): void {
   const shipped = join(cwd, 'node_modules', name);
   mkdirSync(join(shipped, 'lib'), { recursive: true });
@@ -38,7 +38,7 @@ function shipAsPackage(name: string, folder: string): void {
   writeFileSync(join(shipped, 'package.json'), JSON.stringify(manifest));
 }
 
-/** A switch of that type, simulated by its own `simulate`; its port and its books. */
+/** A switch of that type, simulated with its own `simulate`; its port and its ledger. */
 async function simulate(type: string, PROCESSORS: string): Promise<{ port: number; ledger: string }> {
   const simulated = new TapwireProcess(['simulate', `${type}=0`], { cwd, environment: { PROCESSORS } });
   const [, port] = await simulated.printed(/listens on \S+:(\d+)/);
@@ -47,14 +47,14 @@ async function simulate(type: string, PROCESSORS: string): Promise<{ port: numbe
 }
 
 test.each([
-  ['a folder, named by its path', 'north-bank', 'plug-ins/north-bank', () => {}],
+  ['a folder, named with its path', 'north-bank', 'plug-ins/north-bank', () => {}],
   [
-    'a package, named by its name',
+    'a package, named with its name',
     'south-bank',
     '@south/switch',
     () => shipAsPackage('@south/switch', join(cwd, 'plug-ins/south-bank')),
   ],
-])('%s in PROCESSORS, becomes a processor by configuration alone', async (_what, type, name, ship) => {
+])('%s in PROCESSORS, becomes a processor with configuration alone', async (_what, type, name, ship) => {
   newProcessor(type, join(cwd, 'plug-ins'));
   ship();
   const { port, ledger } = await simulate(type, name);
@@ -81,7 +81,7 @@ test.each([
 test.each([
   'all',
   'api',
-])('a plug-in that is missing or broken stops the start of role %s, named with the reason', async (role) => {
+])('a missing or broken plug-in stops the start of role %s, and is named with the reason', async (role) => {
   writeFileSync(join(cwd, 'broken.ts'), 'export default { type: "broken" };');
   for (const [PROCESSORS, reason] of [
     ['@none/such', '@none/such: found neither as a folder nor as a package'],
@@ -95,7 +95,7 @@ test.each([
   }
 });
 
-test('a stored processor of a type that is not there is left alone, and the others work', async () => {
+test('a stored processor of an unknown type is ignored, and the others work', async () => {
   const gateway = await GatewayProcess.start(installation, 'all', {}, cwd);
   await eventually(async () => {
     const { switches } = (await (await fetch(`${gateway.url}/readyz`)).json()) as { switches: object };

@@ -12,7 +12,7 @@ const HSM_MODULE = fileURLToPath(new URL('../support/stalling-hsm.ts', import.me
 
 let installation: Installation;
 beforeAll(async () => {
-  // One place on the one line: whatever holds it keeps everything else from the switch.
+  // One slot on the one connection: its holder keeps everything else from the switch.
   const settings = { HSM_MODULE, HSM_KEYS_FILE: undefined };
   installation = await startInstallation({ settings, profile: { maxInFlight: 1 } });
 });
@@ -27,7 +27,7 @@ async function tapWithPin(phone: Phone) {
   return phone.submit(await phone.sealReading(reading));
 }
 
-test('a PIN that the HSM does not translate is UnableToGoOnline, nothing is sent, and other taps go on meanwhile', async () => {
+test('a PIN that the HSM does not translate is UnableToGoOnline, nothing is sent, and other taps continue meanwhile', async () => {
   const stall = stallOfHsm();
   stall.isStalled = true;
   const { authorizations } = installation.asked;
@@ -38,7 +38,7 @@ test('a PIN that the HSM does not translate is UnableToGoOnline, nothing is sent
   expect(installation.asked.authorizations).toBe(authorizations + 1);
 });
 
-test('a PIN that was asked for is UnableToGoOnline, too', async () => {
+test('a required PIN is UnableToGoOnline, too', async () => {
   const phone = installation.phone();
   const asked = await tapForPin(phone);
   stallOfHsm().isStalled = true;

@@ -26,8 +26,8 @@ const withKey = (key: string, credential = apiKey) => ({ 'x-api-key': credential
 const stored = (id: string) => storedSale(installation.database, id);
 const REPLAYED = 'idempotency-replayed';
 
-describe('a request under an Idempotency-Key', () => {
-  test('gets the stored answer the second time, marked as such', async () => {
+describe('a request with an Idempotency-Key', () => {
+  test('gets the stored response the second time, marked as such', async () => {
     const sale = await sell();
     const key = withKey(randomUUID());
     const first = await voidSale(installation, sale, key);
@@ -52,7 +52,7 @@ describe('a request under an Idempotency-Key', () => {
     expect(again.headers.get('content-type')).toContain('application/problem+json');
   });
 
-  test('is the same quoted and bare, and whatever the order of its fields', async () => {
+  test('is the same quoted and bare, and in any order of its fields', async () => {
     const sale = await sell();
     const [key, refundReference] = [randomUUID(), randomUUID()];
     const first = await refundSale(installation, sale, { amount: '10.00', refundReference }, withKey(`"${key}"`));
@@ -90,19 +90,19 @@ describe('a request under an Idempotency-Key', () => {
     await untilAnswered(installation.database, (body as { serviceReference: string }).serviceReference);
   });
 
-  test('is another one for another credential and for another route', async () => {
+  test('is another one with another credential and for another route', async () => {
     const [sale, other] = [await sell(), await sell()];
     const key = randomUUID();
     const asked = { amount: '10.00', refundReference: randomUUID() };
     const first = await refundSale(installation, sale, asked, withKey(key));
     const byOther = await refundSale(installation, sale, asked, withKey(key, await installation.apiKey()));
     expect(byOther.headers.get(REPLAYED)).toBeNull();
-    expect(byOther.body).toEqual(first.body); // by its refundReference
+    expect(byOther.body).toEqual(first.body); // because of its refundReference
     expect((await voidSale(installation, other, withKey(key))).status).toBe(202);
     await eventually(async () => expect(await stored(other)).toMatchObject({ disposition: 5 }));
   });
 
-  test('follows the one as whom tokens speak, not the token', async () => {
+  test('belongs to the identity in the token, not to the token', async () => {
     const sale = await sell();
     const asked = { amount: '10.00', refundReference: randomUUID() };
     const key = randomUUID();
@@ -117,7 +117,7 @@ describe('a request under an Idempotency-Key', () => {
     expect(again.headers.get(REPLAYED)).toBe('true');
   });
 
-  test('gives nothing to who lacks the scope or the credential, and keeps no such answer', async () => {
+  test('returns nothing to a caller without the scope or the credential, and stores no such response', async () => {
     const sale = await sell();
     const asked = { amount: '10.00', refundReference: randomUUID() };
     const key = randomUUID();
@@ -130,7 +130,7 @@ describe('a request under an Idempotency-Key', () => {
     ['empty', '""'],
     ['longer than 255 characters', 'k'.repeat(256)],
     ['with a quote inside', 'a"b'],
-  ])('is refused with 400 when the key is %s', async (_what, key) => {
+  ])('is refused with 400 if the key is %s', async (_what, key) => {
     const answer = await refundSale(
       installation,
       await sell(),
@@ -162,7 +162,7 @@ describe('other creations', () => {
     await request(url, `/acquirers/1/processors/${id}`, { method: 'DELETE', headers: { 'x-api-key': operator } });
   });
 
-  test('a secret that is shown once is shown again to the same request, never cached and never stored in clear', async () => {
+  test('a secret that is shown once is shown again for the same request, never cached and never stored in clear', async () => {
     const { database, url } = installation;
     const backend = await Backend.open(installation);
     await backend.register('https://8.8.8.8/hook');
@@ -182,8 +182,8 @@ describe('other creations', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('is sealed, and gone after a day', async () => {
+describe('the stored response', () => {
+  test('is sealed, and deleted after a day', async () => {
     const { database } = installation;
     const sale = await sell();
     const key = randomUUID();
@@ -206,7 +206,7 @@ describe('what is kept', () => {
     keys.close();
   });
 
-  test('passes to the next request when the first one died, and only then', async () => {
+  test('is replaced by that of the next request if the first one died, and only then', async () => {
     const { database } = installation;
     const keys = new IdempotencyKeys(database, await freshKeyRing());
     const asked = { credential: 'key 1', route: 'POST /x', key: randomUUID(), fingerprint: Buffer.from('a') };
@@ -227,7 +227,7 @@ describe('what is kept', () => {
     keys.close();
   });
 
-  test('of an answer above 64 KB is only that it was given', async () => {
+  test('of more than 64 KB records only that it was sent', async () => {
     const keys = new IdempotencyKeys(installation.database, await freshKeyRing());
     const asked = { credential: 'key 1', route: 'POST /x', key: randomUUID(), fingerprint: Buffer.from('a') };
     const claimed = await keys.claim(asked);

@@ -30,7 +30,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** With one acquirer alone: to a switch, two that announce keys of their own would be two zones. */
+/** With one acquirer alone: for a switch, two that announce their own keys would be two zones. */
 async function install(type: Type, options: InstallationOptions & { readonly config: Partial<SwitchConfig> }) {
   const installation = await startInstallation({ type, ...options, role: 'none' });
   closers.push(() => installation.stop());
@@ -46,7 +46,7 @@ async function tap(installation: Installation, url?: string): Promise<string> {
 }
 
 describe.each(['type-1', 'type-2'] as const)('%s changes its keys', (type) => {
-  test('under load, by two workers: every tap is approved, with a good MAC, and nothing is reversed', async () => {
+  test('under load, with two workers: every tap is approved, with a good MAC, and nothing is reversed', async () => {
     const installation = await install(type, { config: { macKeys: MAC_KEYS, keyExchange: exchangeOf(type) } });
     const gateways = [await installation.startGateway(), await installation.startGateway()];
     const outcomes: string[] = [];
@@ -98,7 +98,7 @@ describe('type-1', () => {
 });
 
 describe('a PIN', () => {
-  test('goes out under the exchanged zone key, before a change and after it', async () => {
+  test('is sent under the exchanged zone key, before a change and after it', async () => {
     const config = { macKeys: MAC_KEYS, pinKey: ZONE_PIN, keyExchange: exchangeOf('type-1') };
     const installation = await install('type-1', { config });
     await installation.startGateway();
@@ -114,7 +114,7 @@ describe('a PIN', () => {
   });
 });
 
-describe('an exchange that fails leaves the keys before in their place', () => {
+describe('a failed exchange keeps the previous keys', () => {
   async function withScriptedSwitch(keyExchange: KeyExchangeConfig) {
     const type1 = (await loadProcessors()).get('type-1')!;
     const config = { ...type1.exampleConfig, macKeys: MAC_KEYS, pinKey: ZONE_PIN, keyExchange };
@@ -129,7 +129,7 @@ describe('an exchange that fails leaves the keys before in their place', () => {
     return { installation, scripted, hsm, keyChange: type1.keyChange!, config };
   }
 
-  test('when what is announced is garbled, has a wrong check value, or comes from who knows no key', async () => {
+  test('if the announcement is garbled, has a wrong check value, or comes from a sender without a key', async () => {
     const { installation, scripted, hsm, keyChange, config } = await withScriptedSwitch(
       exchangeOf('type-1', { startedBy: 'switch' }),
     );
@@ -161,9 +161,9 @@ describe('an exchange that fails leaves the keys before in their place', () => {
     expect(await tap(installation)).toBe('Approved');
 
     expect(await announced(key)).toBe('00');
-    expect(await announced(key)).toBe('00'); // the switch did not hear our answer
+    expect(await announced(key)).toBe('00'); // the switch did not receive the response
     expect(await announced(await made(2))).toBe('00');
-    expect(await announced(key)).toBe('63'); // one of the past
+    expect(await announced(key)).toBe('63'); // an earlier key
     expect((await installation.switchStats()).keyExchange).toMatchObject({
       exchanged: 2,
       keys: [{ number: 2 }, { number: 1, kcv: key.kcv }],

@@ -24,9 +24,9 @@ async function publishedKids(): Promise<string[]> {
   return (body as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
 }
 
-test('a gateway that runs takes up every new key by itself, and still opens what came under the old ones', async () => {
+test('a running gateway uses every new key automatically, and still opens what was sealed with the old ones', async () => {
   const { database } = installation;
-  const phone = installation.phone(); // keeps the key that it was given first
+  const phone = installation.phone(); // keeps the first key that it received
   expect(outcomeOf(await phone.tap(TAP)).type).toBe('Approved');
   const repeated = await phone.seal(TAP);
   const first = outcomeOf(await phone.submit(repeated));
@@ -54,7 +54,7 @@ test('a gateway that runs takes up every new key by itself, and still opens what
   await expectInvariants(installation);
 });
 
-test('a PIN that was asked for under the old keys is taken under the new ones', async () => {
+test('a PIN that was required under the old keys is accepted under the new ones', async () => {
   const phone = installation.phone();
   const asked = await tapForPin(phone);
   const path = join(installation.environment().TAPWIRE_DATA!, 'keys.json');

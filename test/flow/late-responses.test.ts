@@ -12,7 +12,7 @@ import { untilAnswered } from '../support/transactions.ts';
 const scene = scriptedInstallation();
 afterEach(() => expect(faultsIn(scene.installation.logLines)).toEqual([]));
 
-/** One that the switch did not answer, and whose reversal it has acknowledged. */
+/** A tap that the switch did not answer, and whose reversal it has acknowledged. */
 async function voidedTap(): Promise<TapInVain> {
   scene.scripted.hold('0200');
   const tap = await scene.tapInVain();
@@ -25,7 +25,7 @@ function untilTold(id: string, entry: string): Promise<void> {
   return eventually(async () => expect(await scene.afterwards(id)).toContain(entry));
 }
 
-/** The line that came up last. */
+/** The newest connection. */
 function newestLine(): ScriptedLine {
   return scene.scripted.lines.at(-1)!;
 }
@@ -34,7 +34,7 @@ const RE_ARMED = ['late approved', 'reversal owed 1', 'reversal sent 2', 'revers
 const VOIDED_ONCE = ['reversal sent 1', 'reversal acknowledged 1'];
 
 describe('a late approval', () => {
-  test('of a transaction that is Voided already has it reversed again, at once, and leaves it Voided', async () => {
+  test('of a Voided transaction has it reversed again, immediately, and leaves it Voided', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer();
@@ -47,9 +47,9 @@ describe('a late approval', () => {
     expect((await scene.installation.switchStats()).unmatchedResponses).toMatchObject({ late: 1 });
   });
 
-  test('that comes before any attempt of the reversal has left gives its DE38 to the first one, and nothing else changes', async () => {
+  test('that arrives before any attempt of the reversal was sent gives its DE38 to the first one, and changes nothing else', async () => {
     await scene.install();
-    // The line is lost, so the reversal waits until nothing of the original can be on its way.
+    // The connection is lost, so the reversal waits until nothing of the original can be in transit.
     scene.scripted.onRequest = (request) => {
       if (request.message.mti === '0200') request.line.socket.destroy();
       else request.answer();
@@ -71,7 +71,7 @@ describe('a late approval', () => {
     expect(await scene.afterwards(id)).toEqual(['late approved', ...VOIDED_ONCE]);
   });
 
-  test('that comes while an attempt is on its way: the acknowledgement of that attempt counts no more', async () => {
+  test('that arrives while an attempt is in transit: the acknowledgement of that attempt no longer counts', async () => {
     await scene.install({ profile: { deadlineMs: 4_000 } });
     scene.scripted.hold('0200', '0420', '0421');
     const { id, sale } = await scene.tapInVain();
@@ -79,7 +79,7 @@ describe('a late approval', () => {
     sale.answer();
     await untilTold(id, 'reversal owed 1');
     first.answer();
-    // The next one leaves once the deadline of the first is over, with a DE7 that tells the two apart.
+    // The next one is sent after the deadline of the first, with a DE7 that distinguishes the two.
     const second = await scene.scripted.next('0421');
     expect(second.message.transmissionDateTime).not.toBe(first.message.transmissionDateTime);
     expect(await scene.stored(id)).toMatchObject({
@@ -92,7 +92,7 @@ describe('a late approval', () => {
     expect(await scene.afterwards(id)).toEqual(['reversal sent 1', ...RE_ARMED]);
   });
 
-  test('that comes a thousand times re-arms once and is told once', async () => {
+  test('that arrives a thousand times re-arms once and is reported once', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     for (let copy = 0; copy < 1_000; copy++) sale.answer();
@@ -106,7 +106,7 @@ describe('a late approval', () => {
     expect(scene.scripted.of('0421')).toHaveLength(1);
   });
 
-  test('that differs in its amount may be one all the same: the reversal is sent again, without its DE38', async () => {
+  test('that differs in its amount may still be one: the reversal is sent again, without its DE38', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer({ amountMinor: 999 });
@@ -119,7 +119,7 @@ describe('a late approval', () => {
 });
 
 describe('a late decline', () => {
-  test.each(['51', '70'])('with %s is told and changes nothing: nothing was booked', async (responseCode) => {
+  test.each(['51', '70'])('with %s is reported and changes nothing: nothing was booked', async (responseCode) => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer({ responseCode, authorizationCode: undefined });
@@ -145,7 +145,7 @@ describe('a late response is recognised', () => {
     expect(await scene.afterwards(id)).toEqual(expect.arrayContaining(['late approved', 'reversal owed 1']));
   });
 
-  test('by another worker', async () => {
+  test('on another worker', async () => {
     await scene.install();
     const other = await scene.installation.startGateway();
     const { id, sale } = await voidedTap();
@@ -153,11 +153,11 @@ describe('a late response is recognised', () => {
     sale.answer({}, { on: newestLine() });
     await untilTold(id, 'late approved');
     expect((await scene.installation.switchStats(other.url)).unmatchedResponses).toMatchObject({ late: 1 });
-    // Its own line never carried the original, but the switch has answered it: nothing can be overtaken.
+    // Its own connection never carried the original, but the switch has answered it: nothing can be overtaken.
     await scene.untilReversal(id, 'acknowledged', 2);
   });
 
-  test('when it is in time, but came to another worker: once the transaction is decided', async () => {
+  test('if it is in time, but arrived at another worker: after the transaction is decided', async () => {
     await scene.install();
     await scene.installation.startGateway();
     scene.scripted.onRequest = (request) => {
@@ -172,7 +172,7 @@ describe('a late response is recognised', () => {
     });
   });
 
-  test('by DE7 alone where the switch puts a reference of its own into DE37', async () => {
+  test('from DE7 alone if the switch puts its own reference into DE37', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer({ responseCode: '51' }, { change: (response) => Object.assign(response, { rrn: 'BANK00000001' }) });
@@ -181,7 +181,7 @@ describe('a late response is recognised', () => {
     );
   });
 
-  test('but not when it names another terminal, another STAN, neither the time nor the reference, or no STAN at all', async () => {
+  test('but not if it names another terminal, another STAN, neither the time nor the reference, or no STAN at all', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     const strangers = [
@@ -200,7 +200,7 @@ describe('a late response is recognised', () => {
     expect(await scene.afterwards(id)).toEqual(VOIDED_ONCE);
   });
 
-  test('but not on a line of another acquirer', async () => {
+  test('but not on a connection of another acquirer', async () => {
     await scene.install({ hasBothAcquirers: true });
     const { id, sale } = await voidedTap();
     const [stranger] = scene.scripted.lines.filter((line) => line !== sale.line);

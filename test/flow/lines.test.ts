@@ -33,7 +33,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** In the folder of the first acquirer: its name there. */
+/** In the folder of the first acquirer: the file's name there. */
 function fileOf(name: string, text: string): string {
   writeFileSync(join(folder, '1', name), text);
   return name;
@@ -69,8 +69,8 @@ async function expectApproved(installation: Installation): Promise<void> {
   expect(outcomeOf(answer).type).toBe('Approved');
 }
 
-describe('a line is opened as its switch is configured', () => {
-  test('over TLS, to a switch that proves itself and wants the same of us', async () => {
+describe('a connection is opened as its switch is configured', () => {
+  test('over TLS, to a switch that authenticates and requires the same of the gateway', async () => {
     const server = tls.createServer({
       ...switchIdentity,
       ca: authority.cert,
@@ -95,7 +95,7 @@ describe('a line is opened as its switch is configured', () => {
     await eventually(() => expect(scripted.signOns).toHaveLength(3));
   });
 
-  test('by the switch, which connects to us', async () => {
+  test('by the switch, which connects to the gateway', async () => {
     const scripted = await scriptedSwitch();
     const port = await freePort();
     const accept = { host: '127.0.0.1', port, maxConnections: 2 };
@@ -106,7 +106,7 @@ describe('a line is opened as its switch is configured', () => {
     await expectApproved(installation);
   });
 
-  test('by the switch over TLS, each side proving itself', async () => {
+  test('by the switch over TLS, each side authenticated', async () => {
     const scripted = await scriptedSwitch();
     const port = await freePort();
     const secure = {
@@ -122,7 +122,7 @@ describe('a line is opened as its switch is configured', () => {
     await expectApproved(installation);
   });
 
-  test('anew when its port changes, also where we listen', async () => {
+  test('again when its port changes, also if the gateway listens', async () => {
     const scripted = await scriptedSwitch();
     const [first, second] = [await freePort(), await freePort()];
     const accept = { host: '127.0.0.1', port: first, maxConnections: 1 };
@@ -136,13 +136,13 @@ describe('a line is opened as its switch is configured', () => {
     await expectApproved(installation);
   });
 
-  test('anew where we listened before, when another port was wanted and could not be had', async () => {
+  test('again on the previous port, after another port was configured and not available', async () => {
     const scripted = await scriptedSwitch();
     const port = await freePort();
     const accept = { host: '127.0.0.1', port, maxConnections: 1 };
     const installation = await install({ role: 'none', config: { addresses: [], accept } });
     await installation.startGateway({}, { isSwitchDown: true });
-    await listenAt(installation, scripted.port); // which is the switch's own
+    await listenAt(installation, scripted.port); // which the switch itself uses
     await eventually(async () => expect(await isListening(port)).toBe(false));
     await listenAt(installation, port);
     await eventually(async () => {
@@ -169,7 +169,7 @@ async function isListening(port: number): Promise<boolean> {
   }
 }
 
-describe('a gateway goes on without a switch that it cannot serve, and says why', () => {
+describe('a gateway runs without a switch that it cannot serve, and reports why', () => {
   test('in its log, in its readiness and to the command line; the others work, and taps of its routes stay offline', async () => {
     const scripted = await scriptedSwitch();
     const installation = await install({ role: 'none', connectTo: async () => scripted.port });
@@ -223,7 +223,7 @@ describe('a gateway goes on without a switch that it cannot serve, and says why'
     expect(told()).toHaveLength(broken.length + 1);
   });
 
-  test('also while it runs: the line that there was stays, and what is mended is opened', async () => {
+  test('also while it runs: existing connections remain, and a corrected processor is opened', async () => {
     const scripted = await scriptedSwitch();
     const installation = await install({ connectTo: async () => scripted.port });
     const setAcquirer = (value: string) =>
@@ -243,7 +243,7 @@ describe('a gateway goes on without a switch that it cannot serve, and says why'
     });
   });
 
-  test('without an HSM, where it wants MACs', async () => {
+  test('without an HSM, if it requires MACs', async () => {
     const installation = await install({
       role: 'none',
       config: { macKeys: [{ number: 1, keyId: 'm' }], pinKey: undefined },
@@ -280,14 +280,14 @@ describe('MACs', () => {
     return { installation, scripted };
   }
 
-  test('are made and checked with the keys of the HSM', async () => {
+  test('are made and verified with the keys of the HSM', async () => {
     const { installation, scripted } = await installWithMacs();
     await expectApproved(installation);
     expect(scripted.requests[0]?.message.mac).toBeInstanceOf(Uint8Array);
     expect(await installation.switchStats()).toMatchObject({ badMacs: 0 });
   });
 
-  test('that are bad three times in a row have the line sign on anew; twice, and then a good one, do not', async () => {
+  test('that are bad three times in a row make the connection sign on again; twice, and then a good one, do not', async () => {
     const { installation, scripted } = await installWithMacs();
     const tap = async (isMacSpoilt: boolean) => {
       scripted.onRequest = ({ message, answer }) => answer({}, { isMacSpoilt: isMacSpoilt && message.mti === '0200' });
@@ -300,7 +300,7 @@ describe('MACs', () => {
     expect(await installation.switchStats()).toMatchObject({ badMacs: 2 });
   });
 
-  test('that do not agree keep the line signing on, and taps are Indeterminate and reversed, never approved', async () => {
+  test('that do not agree keep the connection signing on, and taps are Indeterminate and reversed, never approved', async () => {
     const { installation, scripted } = await installWithMacs();
     scripted.onRequest = ({ answer }) => answer({}, { isMacSpoilt: true });
     const ids = await Promise.all(
@@ -311,7 +311,7 @@ describe('MACs', () => {
       }),
     );
     await eventually(() => expect(scripted.signOns.length).toBeGreaterThan(1));
-    // A reversal's acknowledgement with a bad MAC is none: it is repeated.
+    // A reversal's acknowledgement with a bad MAC does not count: the reversal is repeated.
     await eventually(() => expect(scripted.of('0420')).toHaveLength(3));
     await eventually(async () => {
       for (const id of ids) await letTimePass(installation.database, id, 5);

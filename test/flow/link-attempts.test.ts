@@ -51,7 +51,7 @@ describe('a link whose sale the merchant voids', () => {
     return link;
   }
 
-  test('stays closed: no phone and no till pays it again, and its reference stays used', async () => {
+  test('remains closed: no phone and no till pays it again, and its reference remains used', async () => {
     const link = await createVoidedLink();
     const authorizations = installation.asked.authorizations;
     expect(problemOf(await pay(link))).toMatchObject({ status: 409, errorCode: 124 });
@@ -109,7 +109,7 @@ describe('the list of transactions', () => {
     return (body as { id: string }[]).map(({ id }) => id);
   }
 
-  test('finds every attempt on a link by the paymentReference, newest first, and each by its own reference', async () => {
+  test('finds every attempt on a link with the paymentReference, newest first, and each with its own reference', async () => {
     const [link, other] = [await create({ amount: '10.51' }), await create()];
     const ids: string[] = [];
     const references: string[] = [];
@@ -127,7 +127,7 @@ describe('the list of transactions', () => {
     expect(await listOf(`merchantReference=${references[2]}`)).toEqual([ids[2]]);
   });
 
-  test('shows them to no merchant but the one of the link, and keeps them apart from refunds', async () => {
+  test('shows them only to the merchant of the link, and separates them from refunds', async () => {
     const link = await create();
     const { serviceReference } = outcomeOf(await pay(link));
     await untilAnswered(installation.database, serviceReference);

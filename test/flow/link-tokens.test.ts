@@ -19,7 +19,7 @@ import { untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
 beforeAll(async () => {
-  // What is refused here is refused for its reference, not for its number.
+  // Requests here must be refused for their reference, not for their number.
   installation = await startInstallation({ role: 'none', settings: { TAPS_PER_LINK: '0' } });
   await installation.database.query(`update routes set currency = 'EUR' where acquirer_id = 2`);
   await installation.startGateway();
@@ -50,7 +50,7 @@ describe('the token of a link', () => {
   test.each([
     ['a link', '/consumer/applink', {}],
     ['an intent', '/consumer/intentTransaction', {}],
-  ])('pays no other order: %s of 10.00 is not taken under the reference of the SDK', async (_what, path, changes) => {
+  ])('pays no other order: %s of 10.00 is not accepted under the reference of the SDK', async (_what, path, changes) => {
     const link = await create(changes, path);
     const order = `sdk-order-${randomUUID()}`;
     const authorizations = installation.asked.authorizations;
@@ -71,7 +71,7 @@ describe('the token of a link', () => {
     expect(outcomeOf(await app(other).pay()).type).toBe('Approved');
   });
 
-  test('admits what the details offer after a decline, and a repeat of the tap before', async () => {
+  test('admits the reference in the details after a decline, and a repeat of the previous tap', async () => {
     const link = await create({ amount: '10.51' });
     const phone = app(link);
     const first = await phone.seal({ amount: '10.51', currency: 'ZAR', merchantReference: link.paymentReference });
@@ -82,7 +82,7 @@ describe('the token of a link', () => {
     const second = await phone.seal({ amount: '10.51', currency: 'ZAR', merchantReference });
     const again = outcomeOf(await phone.submit(second));
     expect(again.serviceReference).not.toBe(declined.serviceReference);
-    // The details now offer a third reference, and both answers can still be asked for.
+    // The details now contain a third reference, and both responses are still available.
     expect(await offered(link)).not.toBe(merchantReference);
     for (const [tap, { serviceReference }] of [
       [first, declined],
@@ -128,7 +128,7 @@ describe('the token of a link', () => {
     }
   });
 
-  test('leaves no row of what it spoils, a hundred times at once, and the next one pays', async () => {
+  test('leaves no row of a spoiled tap, a hundred times at once, and the next one pays', async () => {
     const link = await create();
     const spoiled = await Promise.all(Array.from({ length: 100 }, () => app(link).pay(SPOILED)));
     for (const answer of spoiled) expect(problemOf(answer)).toMatchObject({ status: 400, errorCode: 202 });
@@ -137,7 +137,7 @@ describe('the token of a link', () => {
     expect(outcomeOf(await installation.phone().tap(tap)).type).toBe('Approved');
   });
 
-  test('leaves no row where nothing is configured for its merchant', async () => {
+  test('leaves no row if nothing is configured for its merchant', async () => {
     // The tailor's acquirer has no route for rand.
     const headers = { 'x-api-key': await installation.apiKey({ acquirerId: 2, integratorId: 20 }) };
     const { paymentReference, ...body } = linkBody('tailor');
@@ -149,7 +149,7 @@ describe('the token of a link', () => {
 });
 
 describe('too many taps', () => {
-  test('by the token of a link are 429, and the tills of its merchant go on', async () => {
+  test('with the token of a link are 429, and the tills of its merchant are not affected', async () => {
     const limited = await installation.startGateway({ TAPS_PER_LINK: '1', TAPS_PER_MERCHANT: '1' });
     try {
       const link = await create();
@@ -173,11 +173,11 @@ describe('too many taps', () => {
   });
 });
 
-describe('a reference of which nothing reached a switch', () => {
+describe('a reference that has not reached a switch', () => {
   test.each([
     ['device', 'till-1'],
     ['user', 'till-2'],
-  ])('belongs to no %s: a blob that one phone spoils does not lock the next one out', async (_what, user) => {
+  ])('belongs to no %s: a blob that one phone spoils does not exclude the next one', async (_what, user) => {
     const merchantReference = randomUUID();
     const spoiled = problemOf(await installation.phone().tap({ ...TAP, ...SPOILED, merchantReference }));
     expect(spoiled).toMatchObject({ status: 400, errorCode: 202 });
@@ -192,7 +192,7 @@ describe('a reference of which nothing reached a switch', () => {
     expect(rows).toEqual([{ attempt: 2, device: next.deviceInstallationId }]);
   });
 
-  test('is the next phone’s after the card declined offline, and one of many that come at once has it', async () => {
+  test('is available to the next phone after the card declined offline, and to one of many that tap at once', async () => {
     const merchantReference = randomUUID();
     const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0));
     const refused = outcomeOf(await installation.phone().tap({ ...TAP, tamper, merchantReference }));
@@ -207,7 +207,7 @@ describe('a reference of which nothing reached a switch', () => {
     expect(installation.ledger).toHaveLength(before + 1);
   });
 
-  test('is that of the device and user that tapped once something may have reached a switch', async () => {
+  test('belongs to the device and user that tapped when something may have reached a switch', async () => {
     const merchantReference = randomUUID();
     expect(
       outcomeOf(await installation.phone().tap({ amount: '10.51', currency: 'ZAR', merchantReference })).type,
@@ -230,7 +230,7 @@ describe('a reference of which nothing reached a switch', () => {
 });
 
 describe('tap-on-own', () => {
-  test('tells amount and currency, so that an order can be compared with its payment', async () => {
+  test('reports amount and currency, so that an order can be compared with its payment', async () => {
     const merchantReference = randomUUID();
     outcomeOf(await installation.phone().tap({ ...TAP, merchantReference }));
     expect(await tapOnOwn(merchantReference)).toMatchObject({
@@ -239,7 +239,7 @@ describe('tap-on-own', () => {
     });
   });
 
-  test('tells no amount where none could be read', async () => {
+  test('reports no amount if none could be read', async () => {
     const merchantReference = randomUUID();
     await installation.phone().tap({ ...TAP, ...SPOILED, merchantReference });
     expect((await tapOnOwn(merchantReference)).body).toMatchObject({ disposition: null, amount: null, currency: null });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   [links, taps] = await Promise.all([startReceiver(), startReceiver()]);
   const backend = await Backend.open(installation);
   await backend.listenAt(links.url);
-  // What the operator sets for links stands beside what the integrator registers for taps.
+  // The operator's endpoint for links exists beside the integrator's endpoint for taps.
   await installation.database.query(`update webhook_endpoints set serves = 'links'`);
   await backend.listenAt(taps.url);
 });
@@ -57,7 +57,7 @@ const acknowledge = (link: HandedLink, state: string | number, transactionId?: s
   ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: state, transactionId });
 
 describe('a link', () => {
-  test('goes from its birth to the answer on the phone, and tells its creator step by step', async () => {
+  test('runs from its creation to the response on the phone, and reports each step to its creator', async () => {
     const link = await create();
     const born = await status(link);
     expect(born).toEqual({
@@ -134,7 +134,7 @@ describe('a link', () => {
     expect(taps.received).toEqual([]);
   });
 
-  test('cannot have been received before there is an answer, and not of another tap', async () => {
+  test('cannot be reported as received before there is a response, nor for another tap', async () => {
     const link = await create();
     expect(problemOf(await acknowledge(link, 'ResponseReceivedByPhone'))).toMatchObject({
       status: 409,
@@ -150,7 +150,7 @@ describe('a link', () => {
   test.each([
     ['its paymentReference', ({ paymentReference }: HandedLink) => paymentReference],
     ['its own reference', ({ id }: HandedLink) => id],
-  ])("is paid by a tap that a merchant's backend vouches for, under %s", async (_what, referenceOf) => {
+  ])("is paid with a tap that a merchant's backend authenticates, under %s", async (_what, referenceOf) => {
     const link = await create();
     const tap = { amount: '10.00', currency: 'ZAR', merchantReference: referenceOf(link) };
     const { serviceReference } = outcomeOf(await installation.phone().tap(tap));
@@ -162,7 +162,7 @@ describe('a link', () => {
     expect(await untilTold(links, link)).toMatchObject([{ merchantReference: link.paymentReference }]);
   });
 
-  test('is not paid again when a tap of the SDK took its reference in the same moment, and neither saw the other', async () => {
+  test('is not paid again if a tap of the SDK used its reference at the same moment, and neither saw the other', async () => {
     const link = await create();
     const tap = { amount: '10.00', currency: 'ZAR' };
     const merchantReference = randomUUID();
@@ -176,7 +176,7 @@ describe('a link', () => {
     expect(installation.asked.authorizations).toBe(authorizations);
   });
 
-  test("is not paid by another merchant's tap under the same reference", async () => {
+  test("is not paid with another merchant's tap under the same reference", async () => {
     const link = await create();
     const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
     expect(outcomeOf(await installation.phone('bakery').tap(tap)).type).toBe('Approved');
@@ -186,7 +186,7 @@ describe('a link', () => {
   test.each([
     ['another amount', { amount: '10.01' }],
     ['another currency', { currency: 'EUR' }],
-  ])('refuses a tap of %s, and takes the right one under the same reference', async (_what, wrong) => {
+  ])('refuses a tap of %s, and accepts the right one under the same reference', async (_what, wrong) => {
     for (const by of ['app', 'backend']) {
       const link = await create();
       const phone = by === 'app' ? app(link) : installation.phone();
@@ -195,7 +195,7 @@ describe('a link', () => {
       const errors = [{ pointer: '/generalCardData', detail: TAP_REFUSALS.AMOUNT_NOT_OF_LINK }];
       const detail = 'The amount or currency of the tap differs from the link.';
       expect(problem).toMatchObject({ status: 400, errorCode: 104, detail, errors });
-      // Customers hold the token of a link: what they spoil leaves no row.
+      // Customers hold the token of a link: their spoiled taps leave no row.
       const left = by === 'app' ? null : 'BadRequestReceived';
       expect(await status(link)).toMatchObject({ qrCodeState: 'QRCodeGenerated', status: left });
       expect(outcomeOf(await phone.tap(tap)).type).toBe('Approved');
@@ -203,7 +203,7 @@ describe('a link', () => {
     }
   });
 
-  test('takes one of many taps at once, and tells the others that they are too late', async () => {
+  test('accepts one of many simultaneous taps, and refuses the others as too late', async () => {
     const link = await create();
     const before = installation.ledger.length;
     const phones = Array.from({ length: 8 }, () => app(link));
@@ -218,7 +218,7 @@ describe('a link', () => {
     expect(rows.rowCount).toBe(1);
   });
 
-  test('gives a tap that is repeated its stored answer, also when its time is over', async () => {
+  test('returns the stored response to a repeated tap, also after it has expired', async () => {
     const link = await create();
     const phone = app(link);
     const tap = await phone.seal({ amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference });
@@ -237,7 +237,7 @@ describe('a link', () => {
     expect(await untilTold(links, link)).toHaveLength(1);
   });
 
-  test("'s refund is told where the link is, under the refund's own reference", async () => {
+  test("'s refund is reported to the link's endpoint, under the refund's own reference", async () => {
     const link = await create();
     const { serviceReference } = outcomeOf(await app(link).pay());
     await untilAnswered(installation.database, serviceReference);
@@ -249,7 +249,7 @@ describe('a link', () => {
   });
 });
 
-describe('a link that was tapped is free again', () => {
+describe('a tapped link is free again', () => {
   test.each([
     ['a decline', { amount: '10.51' }, {}, 'Declined', '51'],
     ['a decline of the card itself', { amount: '10.00' }, { tamper: declineOffline }, 'Declined', null],
@@ -270,7 +270,7 @@ describe('a link that was tapped is free again', () => {
     for (const event of told) expect(event.merchantReference).toBe(link.paymentReference);
   });
 
-  test('after no switch could be reached: the next attempt of the same tap, or another one', async () => {
+  test('if no switch could be reached: for the next attempt of the same tap, or another tap', async () => {
     const lone = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
     try {
       for (const who of ['the same phone', 'another phone']) {
@@ -304,9 +304,9 @@ describe('a link that was tapped is free again', () => {
     }
   });
 
-  test('not while its outcome is uncertain, whatever its time, but once that is Voided', async () => {
+  test('not while its outcome is uncertain, even after it has expired, but after that is Voided', async () => {
     const { database } = installation;
-    // The switch cannot locate what it is to reverse, so the outcome stays uncertain until it was asked again.
+    // The switch cannot locate the original of the reversal: the outcome stays uncertain until the next request.
     const link = await create({ amount: '10.77' });
     const { serviceReference, type } = outcomeOf(await app(link).pay({ amount: '10.77' }));
     expect(type).toBe('Indeterminate');
@@ -323,8 +323,8 @@ describe('a link that was tapped is free again', () => {
     expect(told.map(({ disposition }) => disposition).sort()).toEqual(['Indeterminate', 'Voided']);
   });
 
-  test('not while a tap on it is under way', async () => {
-    const link = await create({ amount: '10.10' }); // the switch takes its time
+  test('not while a tap on it is in progress', async () => {
+    const link = await create({ amount: '10.10' }); // the switch is slow
     const first = app(link).pay({ amount: '10.10' });
     await eventually(async () => expect(await status(link)).toMatchObject({ qrCodeState: 'TransactionCreated' }));
     const second = await app(link).pay({ amount: '10.10', merchantReference: await offered(link) });
@@ -333,8 +333,8 @@ describe('a link that was tapped is free again', () => {
   });
 });
 
-describe('a link whose time is over', () => {
-  test('is gone for the phone, and its reference is that of any tap again', async () => {
+describe('an expired link', () => {
+  test('is not available to the phone, and its reference is free for any tap', async () => {
     const { database } = installation;
     const link = await create();
     await details(link);
@@ -353,7 +353,7 @@ describe('a link whose time is over', () => {
     expect(rows).toEqual([{ consumer_id: null }]);
   });
 
-  test('is expired by its job, which was committed with it and is done then', async () => {
+  test('is expired by the job that was committed with it and then ends', async () => {
     const { database } = installation;
     const link = await create();
     expect([14, 15]).toContain((await minutesToExpiry(database, link.id))[0]);
@@ -381,7 +381,7 @@ describe('the token of a link', () => {
     expect(await status(other)).toMatchObject({ transactionId: serviceReference });
   });
 
-  test('tells a payment app how the reader of the terminal is configured that the link is paid at', async () => {
+  test('returns to a payment app the reader configuration of the terminal at which the link is paid', async () => {
     const link = await create();
     const config = { xTid: 'TERM-coffee', merchantName: 'Corner Coffee' };
     expect(await ask(installation, link, '/terminal/config')).toMatchObject({ status: 200, body: config });

@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const UNABLE_TO_GO_ONLINE = { type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '', authorizationCode: '' };
 
-test('while the switch refuses connections a tap is UnableToGoOnline at once, and owes no reversal', async () => {
+test('while the switch refuses connections a tap is UnableToGoOnline immediately, and requires no reversal', async () => {
   const { database } = installation;
   const phone = installation.phone();
   await installation.startOutage();
@@ -58,7 +58,7 @@ test('taps are approved again once the switch is back', async () => {
   });
 });
 
-test('a line lost in the middle of the answer is Indeterminate at once; its reversal waits on another line until the original cannot come any more', async () => {
+test('a connection lost within a response is Indeterminate immediately; the reversal waits on another connection until the original cannot arrive any longer', async () => {
   const { database } = installation;
   const { ms, ...answer } = await installation.phone().tap({ amount: '10.98', currency: 'ZAR' });
   expect(ms).toBeLessThan(LONG_DEADLINE_MS);
@@ -84,7 +84,7 @@ test('a line lost in the middle of the answer is Indeterminate at once; its reve
   expect(installation.ledger.filter(({ state }) => state === 'reversed')).toEqual([]);
 
   await letTimePass(database, id, LONG_DEADLINE_MS / 1_000 + GUARD_SECONDS + 5);
-  await letDoubtPass(database, id); // on another line the switch may have had the reversal first
+  await letDoubtPass(database, id); // on another connection the switch may have received the reversal first
   await eventually(async () =>
     expect(await storedTransaction(database, id)).toMatchObject({ disposition: Disposition.Voided }),
   );
@@ -92,7 +92,7 @@ test('a line lost in the middle of the answer is Indeterminate at once; its reve
   await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
 });
 
-test('a line cut while the switch works on the tap is Indeterminate, too', async () => {
+test('a connection closed while the switch processes the tap is Indeterminate, too', async () => {
   relay.onRequest = () => relay.cut();
   const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
   relay.onRequest = () => {};

@@ -47,10 +47,10 @@ async function install(
   await eventually(async () => expect((await installation.switchStats(installation.url, '1 2')).ready).toBe(1));
 }
 
-/** Runs `meanwhile` while a tap holds its place on the first switch's line, and its commit has not been taken yet. */
+/** Runs `meanwhile` while a tap holds its slot on the first switch's connection, and its commit is not done yet. */
 async function tapWhile(meanwhile: () => Promise<void>) {
   const { database } = installation;
-  // The first purge updates the table, too: a wait of its own is not the tap's.
+  // The first purge updates the table, too: its wait is not that of the tap.
   await eventually(async () => {
     expect((await database.query(`select from purge_marks where kind = 'links'`)).rowCount).toBe(1);
   });
@@ -70,13 +70,13 @@ async function tapWhile(meanwhile: () => Promise<void>) {
   return outcomeOf(await answer);
 }
 
-describe('when it is proven that nothing was written to a switch', () => {
+describe('if it is proven that nothing was written to a switch', () => {
   const lineIsLost = async () => {
     await first.stopListening();
     await eventually(async () => expect((await installation.switchStats()).ready).toBe(0));
   };
 
-  test('the next processor by priority has the tap, with a STAN of its own', async () => {
+  test('the next processor by priority gets the tap, with its own STAN', async () => {
     await install({ profile: { deadlineMs: 1_500 } });
     const { type, serviceReference: id } = await tapWhile(lineIsLost);
     expect(type).toBe('Approved');
@@ -100,7 +100,7 @@ describe('when it is proven that nothing was written to a switch', () => {
     await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
   });
 
-  test('but not when that would leave it less than its deadline: the tap is UnableToGoOnline', async () => {
+  test('but not if that would leave it less than its deadline: the tap is UnableToGoOnline', async () => {
     await install({ profile: { deadlineMs: 1_500 } }, { deadlineMs: 10_000 });
     const { type, serviceReference: id } = await tapWhile(lineIsLost);
     expect(type).toBe('UnableToGoOnline');
@@ -109,7 +109,7 @@ describe('when it is proven that nothing was written to a switch', () => {
     expect(await storedTransaction(installation.database, id)).toMatchObject({ reversalState: 0 });
   });
 
-  test('and no other has a place: the tap is UnableToGoOnline', async () => {
+  test('and no other has a slot: the tap is UnableToGoOnline', async () => {
     await install({ profile: { deadlineMs: 1_500 } });
     const { type } = await tapWhile(async () => {
       await second.stopListening();
@@ -119,7 +119,7 @@ describe('when it is proven that nothing was written to a switch', () => {
     expect(type).toBe('UnableToGoOnline');
   });
 
-  test('a reversal goes where its original went', async () => {
+  test('a reversal is sent to the processor of its original', async () => {
     await install({ profile: { deadlineMs: 1_500 } });
     second.onRequest = (request) => {
       if (request.message.mti !== '0200') request.answer();
@@ -133,7 +133,7 @@ describe('when it is proven that nothing was written to a switch', () => {
   });
 });
 
-describe('once a byte may have been written', () => {
+describe('if a byte may have been written', () => {
   test('no other processor is tried', async () => {
     await install({ profile: { deadlineMs: 1_000 } });
     first.onRequest = ({ message, line }) => {
@@ -145,7 +145,7 @@ describe('once a byte may have been written', () => {
   });
 });
 
-test('a tap does not wait for a line to come up while the next processor has one', async () => {
+test('a tap does not wait for a connection to open while the next processor has one', async () => {
   first.isDeaf = true;
   await install({ profile: { deadlineMs: 1_000 } });
   expect((await installation.switchStats()).availability).toBe('connecting');
@@ -156,8 +156,8 @@ test('a tap does not wait for a line to come up while the next processor has one
   expect(second.of('0200')).toHaveLength(1);
 });
 
-describe('a switch without a place', () => {
-  /** Fills the only place of the first switch. */
+describe('a switch without a free slot', () => {
+  /** Takes the only slot of the first switch. */
   async function fillFirst(): Promise<void> {
     first.onRequest = () => {};
     void installation
@@ -176,7 +176,7 @@ describe('a switch without a place', () => {
     first.of('0200')[0]?.answer();
   });
 
-  test('is overload when there is no other: 503 before anything is stored, and not UnableToGoOnline', async () => {
+  test('is overload if there is no other: 503 before anything is stored, and not UnableToGoOnline', async () => {
     await install({ profile: { deadlineMs: 10_000, maxInFlight: 1 } });
     await installation.database.query('delete from routes where id <> $1', [ROUTE_ID]);
     await eventually(async () => {

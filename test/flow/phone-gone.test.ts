@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(() => expectInvariants(installation));
 afterAll(() => installation.stop());
 
-test('a phone that hangs up before the answer is recorded as gone with the outcome, and as answered when it asks again', async () => {
+test('a phone that hangs up before the response is recorded as such with the outcome, and as answered when it repeats its request', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const sealed = await phone.seal({ amount: '10.10', currency: 'ZAR' });
@@ -24,7 +24,7 @@ test('a phone that hangs up before the answer is recorded as gone with the outco
   expect(await gone).toBe('AbortError');
 
   const [{ id } = { id: '' }] = await storedTransactions(database);
-  // While the `overdue` job, which would do it a minute after the tap, is not due.
+  // The `overdue` job, which would record it a minute after the tap, is not due yet.
   const failed = await untilStatus(database, id, 'FailedToRespondToPhone');
   expect(failed).toMatchObject({ responseCode: '00', disposition: 0 });
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterEach(() => expectInvariants(installation));
 afterAll(() => installation.stop());
 
-test('a PIN passes from the api to the worker, sealed like the tap, and is approved', async () => {
+test('a PIN passes from the api process to the worker, sealed like the tap, and is approved', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const asked = await tapForPin(phone);
@@ -52,7 +52,7 @@ test('a PIN passes from the api to the worker, sealed like the tap, and is appro
   expect(rows).toEqual([]);
 });
 
-test('a PIN block beside the blobs does as well', async () => {
+test('so does a PIN block beside the blobs', async () => {
   const phone = installation.phone();
   const asked = await tapForPin(phone);
   const { values } = phone.enterPin(asked.reading, RIGHT_PIN);
@@ -64,7 +64,7 @@ test('a PIN block beside the blobs does as well', async () => {
   expect(outcomeOf(await phone.submitPin(pin))).toEqual(approved);
 });
 
-test('a wrong PIN asks again, and a block that the worker cannot open costs a try, too', async () => {
+test('a wrong PIN leads to another request for one, and a block that the worker cannot open counts as an attempt, too', async () => {
   const phone = installation.phone();
   const asked = await tapForPin(phone, { card: 'mastercard' });
   const wrong = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
@@ -77,7 +77,7 @@ test('a wrong PIN asks again, and a block that the worker cannot open costs a tr
   expect(outcomeOf(await enterPin(phone, again)).type).toBe('Approved');
 });
 
-test('fifty PIN requests at once make one authorization', async () => {
+test('fifty simultaneous PIN requests make one authorization', async () => {
   const phone = installation.phone();
   const asked = await tapForPin(phone);
   const pins = await Promise.all(Array.from({ length: 50 }, () => sealPin(phone, asked)));
@@ -88,7 +88,7 @@ test('fifty PIN requests at once make one authorization', async () => {
   expect(installation.asked.authorizations).toBe(authorizations + 1);
 });
 
-test('when no switch can be reached for the PIN the step ends: UnableToGoOnline, and the reference stays used up', async () => {
+test('if no switch can be reached for the PIN the step ends: UnableToGoOnline, and the reference remains used', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const asked = await tapForPin(phone);

@@ -27,7 +27,7 @@ describe('with a second to enter the PIN', () => {
   afterEach(() => expectInvariants(installation));
   afterAll(() => installation.stop());
 
-  test('a PIN that never comes leaves the decline that asked for it, with its codes, and no job', async () => {
+  test('a PIN that never comes leaves the decline that required it, with its codes, and no job', async () => {
     const { database } = installation;
     const phone = installation.phone();
     const reading = phone.read({ amount: '50.05', currency: 'ZAR' });
@@ -53,7 +53,7 @@ describe('with a second to enter the PIN', () => {
     expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 2, responseCode: '55' });
   });
 
-  test('the integrator is told when the step ends, and not before', async () => {
+  test('the integrator is notified when the step ends, and not before', async () => {
     const receiver = await startReceiver();
     try {
       const secret = await (await Backend.open(installation)).listenAt(receiver.url);
@@ -86,7 +86,7 @@ describe('with a second to enter the PIN', () => {
   });
 });
 
-describe('with as long as usual', () => {
+describe('with the usual time', () => {
   let installation: Installation;
   beforeAll(async () => {
     installation = await startInstallation({ role: 'none' });
@@ -94,7 +94,7 @@ describe('with as long as usual', () => {
   afterEach(() => expectInvariants(installation));
   afterAll(() => installation.stop());
 
-  test('a gateway killed while a PIN is awaited: the next one takes the PIN', async () => {
+  test('a gateway killed while a PIN is awaited: the next one accepts the PIN', async () => {
     const killed = await GatewayProcess.start(installation, 'all');
     const phone = new Phone(installation.profile('coffee', killed.url));
     const asked = await tapForPin(phone);
@@ -124,7 +124,7 @@ describe('with as long as usual', () => {
     await next.stop();
   });
 
-  test('a job that comes before its time leaves the wait as it is, and comes again', async () => {
+  test('a job that runs too early does not end the wait, and runs again', async () => {
     const { database } = installation;
     const gateway = await installation.startGateway();
     const phone = installation.phone();
@@ -139,14 +139,14 @@ describe('with as long as usual', () => {
     await gateway.stop();
   });
 
-  test('a wait that is over takes no PIN, however late its job is', async () => {
+  test('an expired wait accepts no PIN, even if its job is late', async () => {
     const { database } = installation;
     const gateway = await installation.startGateway();
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const pin = await sealPin(phone, asked);
     await untilAnswered(database, asked.id);
-    // The row's time is over by the database's clock; the token's, and the job's, are not.
+    // The row has expired according to the database's clock; the token and the job have not.
     await database.query("update transactions set pin_expires_at = pin_expires_at - interval '91 s' where id = $1", [
       asked.id,
     ]);

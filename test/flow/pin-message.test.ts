@@ -39,7 +39,7 @@ async function requestsDuring(work: () => Promise<unknown>): Promise<IsoMessage[
   return relay.requests.slice(before);
 }
 
-test('the PIN goes in a new message of the same tap: another STAN, the same card, amount and cryptogram, DE26 and DE52 besides', async () => {
+test('the PIN is sent in a new message of the same tap: another STAN, the same card, amount and cryptogram, and also DE26 and DE52', async () => {
   const phone = installation.phone();
   const [first, second, ...others] = await requestsDuring(async () => {
     expect(outcomeOf(await enterPin(phone, await tapForPin(phone))).type).toBe('Approved');
@@ -61,12 +61,12 @@ test('the PIN goes in a new message of the same tap: another STAN, the same card
   });
   expect(same(second!)).toEqual(same(first!));
   const [tapped, entered] = [first!, second!].map(({ switchData }) => (switchData as { icc: object }).icc);
-  // What differs is what the reader says of the PIN (9F34).
+  // The difference is what the reader reports of the PIN (9F34).
   expect({ ...entered, cvmResults: '' }).toEqual({ ...tapped, cvmResults: '' });
   expect(entered).toMatchObject({ cvmResults: '420300' });
 });
 
-test('the PIN goes the way that its tap went, whatever has a better place meanwhile', async () => {
+test('the PIN uses the route of its tap, even if another has a better priority meanwhile', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const asked = await tapForPin(phone);
@@ -84,11 +84,11 @@ test('the PIN goes the way that its tap went, whatever has a better place meanwh
     expect(await routeOf(asked.id)).toBe(ROUTE_ID);
   } finally {
     await database.query('delete from routes where id = $1', [ROUTE_ID - 1]);
-    await untilTapsGo(ROUTE_ID); // gateways look every two seconds: the next test's tap must not go by what is gone
+    await untilTapsGo(ROUTE_ID); // gateways poll every two seconds: the next test's tap must not use the removed route
   }
 });
 
-test('a line that is lost under the PIN leaves the outcome open: Indeterminate, reversed and Voided, and no PIN is awaited', async () => {
+test('a connection lost during the PIN leaves the outcome open: Indeterminate, reversed and Voided, and no PIN is awaited', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const asked = await tapForPin(phone);
@@ -96,13 +96,13 @@ test('a line that is lost under the PIN leaves the outcome open: Indeterminate, 
   relay.onRequest = ({ mti }) => {
     if (mti !== '0200' || isCut) return;
     isCut = true;
-    // The switch gets the request, and its approval finds nobody.
+    // The switch gets the request, and its approval reaches no connection.
     setImmediate(() => relay.cut());
   };
   const answer = outcomeOf(await enterPin(phone, asked));
   relay.onRequest = () => {};
   expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
-  // On another line the reversal waits until nothing of the PIN's message can be on its way, and is confirmed.
+  // On another connection the reversal waits until nothing of the PIN's message can be in transit, and is confirmed.
   await untilAnswered(database, asked.id);
   await eventually(async () => {
     const jobs = await jobsOf(database, asked.id);
@@ -116,7 +116,7 @@ test('a line that is lost under the PIN leaves the outcome open: Indeterminate, 
   });
 });
 
-test('a phone that hung up before it was asked for the PIN may ask again, or enter the PIN if it knows', async () => {
+test('a phone that hung up before the PIN was required may repeat its request, or enter the PIN if it knows', async () => {
   const { database } = installation;
   const phone = installation.phone();
   const reading = phone.read({ amount: '50.05', currency: 'ZAR' });

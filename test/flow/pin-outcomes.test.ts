@@ -14,7 +14,7 @@ const SUBMITTED = ['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'Submit
 const ANSWERED = ['ResponseReceivedFromPaymentProcessor'];
 const WRONG = { type: 'Declined', errorCode: 211, isoResponseCode: '55' };
 
-/** How each scheme asks: the simulated issuer keeps wrong PINs per card, so every test has a card of its own. */
+/** How each scheme requests a PIN: the simulated issuer counts wrong PINs per card, so every test has its own card. */
 describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
   let installation: Installation;
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
   afterEach(() => expectInvariants(installation));
   afterAll(() => installation.stop());
 
-  test('a tap whose issuer wants a PIN is Declined with a pinToken, waits under a job, and its outcome is open', async () => {
+  test('a tap whose issuer requires a PIN is Declined with a pinToken, waits with a job, and its outcome is open', async () => {
     const { database } = installation;
     const { id, answer } = await tapForPin(installation.phone());
     expect(answer).toMatchObject({
@@ -93,7 +93,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     expect((body as { details: object[] }).details).toHaveLength(2);
   });
 
-  test('what was approved with a PIN can be given back in part', async () => {
+  test('a sale approved with a PIN can be refunded in part', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
@@ -101,7 +101,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     expect(refunded).toMatchObject({ status: 200, body: { type: 'Approved' } });
   });
 
-  test('what was approved with a PIN can be voided', async () => {
+  test('a sale approved with a PIN can be voided', async () => {
     const { database } = installation;
     const phone = installation.phone();
     const asked = await tapForPin(phone);
@@ -112,7 +112,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     });
   });
 
-  test('a wrong PIN asks again with another token, and the right one is approved then', async () => {
+  test('a wrong PIN leads to another request with another token, and then the right one is approved', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
@@ -122,7 +122,7 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 3 });
   });
 
-  test('the issuer that takes no more PINs (75) ends it', async () => {
+  test('an issuer that accepts no further PINs (75) ends it', async () => {
     const { database } = installation;
     const phone = installation.phone();
     let asked = await tapForPin(phone, { card: 'mastercard' });
@@ -135,9 +135,9 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
   });
 
-  test('the third wrong PIN ends it, whatever the issuer would still take', async () => {
+  test('the third wrong PIN ends it, regardless of the issuer', async () => {
     const phone = installation.phone();
-    // 55 whatever the PIN is.
+    // 55 for every PIN.
     let asked = await tapForPin(phone, { card: 'maestro', amount: '10.55' });
     expect(asked.answer).toMatchObject({ errorCode: 65, isoResponseCode: '55' });
     for (const _try of [1, 2]) {

@@ -27,7 +27,7 @@ async function authorizationsDuring(work: () => Promise<unknown>): Promise<numbe
   return installation.asked.authorizations - before;
 }
 
-/** The wait goes on as it was: no refused request costs a try. */
+/** The wait continues unchanged: no refused request counts as an attempt. */
 async function expectStillAwaited(id: string): Promise<void> {
   const { rows } = await installation.database.query(
     'select pin_state, pin_tries, attempt from transactions where id = $1',
@@ -37,18 +37,18 @@ async function expectStillAwaited(id: string): Promise<void> {
 }
 
 describe('who may submit the PIN', () => {
-  test('of another device: 403, and the wait goes on', async () => {
+  test('not another device: 403, and the wait continues', async () => {
     const asked = await tapForPin(installation.phone());
     const answer = problemOf(await enterPin(installation.phone(), asked));
     expect(answer).toMatchObject({ status: 403, errorCode: 101 });
     await expectStillAwaited(asked.id);
   });
 
-  test('another user on the same device: 403', async () => {
+  test('not another user on the same device: 403', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const profile = installation.profile();
-    const merchant = { ...profile.merchant, user: 'somebody else' };
+    const merchant = { ...profile.merchant, user: 'another user' };
     const other = new Phone({ ...profile, merchant }, phone.deviceInstallationId);
     expect(problemOf(await enterPin(other, asked))).toMatchObject({ status: 403, errorCode: 101 });
     await expectStillAwaited(asked.id);
@@ -58,7 +58,7 @@ describe('who may submit the PIN', () => {
     'bakery',
     'flowers',
     'tailor',
-  ] as const)('the %s, for a transaction of the coffee shop: 404, as for an unknown one', async (merchant) => {
+  ] as const)('not the %s, for a transaction of the coffee shop: 404, as for an unknown one', async (merchant) => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const other = installation.phone(merchant, phone.deviceInstallationId);
@@ -71,11 +71,11 @@ describe('who may submit the PIN', () => {
   });
 });
 
-describe('a PIN request that does not fit', () => {
+describe('an invalid PIN request', () => {
   test.each<[what: string, pointer: string, change: (pin: PinSubmission) => PinSubmission | Promise<PinSubmission>]>([
     ['the reference of another transaction', '/merchantReference', (pin) => ({ ...pin, merchantReference: 'another' })],
     ['no pinToken', '/pinToken', ({ pinToken: _none, ...pin }) => pin as PinSubmission],
-    ['a pinToken that is no token', '/pinToken', (pin) => ({ ...pin, pinToken: 'let me in' })],
+    ['a pinToken that is not a token', '/pinToken', (pin) => ({ ...pin, pinToken: 'let me in' })],
     [
       'a pinToken with a changed claim',
       '/pinToken',
@@ -87,13 +87,13 @@ describe('a PIN request that does not fit', () => {
       async (pin) => ({ ...pin, pinToken: await installation.phone().token() }),
     ],
     [
-      'a PIN block that is no hex',
+      'a PIN block that is not hex',
       '/pinBlock',
       (pin) => ({ ...pin, pinBlock: 'no hex at all!!!', ksn: '0'.repeat(20) }),
     ],
     ['a PIN block of 7 bytes', '/pinBlock', (pin) => ({ ...pin, pinBlock: '0'.repeat(14), ksn: '0'.repeat(20) })],
     ['a PIN block without its key serial number', '/ksn', (pin) => ({ ...pin, pinBlock: '0'.repeat(16) })],
-  ])('%s is 400 and points there', async (_what, pointer, change) => {
+  ])('%s is 400 and points to it', async (_what, pointer, change) => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const asks = await authorizationsDuring(async () => {
@@ -133,7 +133,7 @@ describe('a PIN request that does not fit', () => {
     ['transaction counter', 0x9f36, 'FFFF'],
     ['unpredictable number', 0x9f37, '00000000'],
     ['decision of the card', 0x9f27, '00'],
-  ])('another %s than the tap had is 400: a PIN block is tried on the tap that it was entered for', async (_what, tag, hex) => {
+  ])('another %s than the tap had is 400: a PIN block is only valid for the tap for which it was entered', async (_what, tag, hex) => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const { merchantReference, values } = phone.enterPin(asked.reading, RIGHT_PIN);
@@ -152,7 +152,7 @@ describe('a PIN request that does not fit', () => {
     await expectStillAwaited(asked.id);
   });
 
-  test('a transaction id that is none is 400, and no token at all 401', async () => {
+  test('an invalid transaction id is 400, and no token at all 401', async () => {
     const phone = installation.phone();
     const pin = await sealPin(phone, await tapForPin(phone));
     expect(problemOf(await phone.submitPin({ ...pin, transactionId: 'nonsense' }))).toMatchObject({ status: 400 });
@@ -163,7 +163,7 @@ describe('a PIN request that does not fit', () => {
   });
 });
 
-describe('a PIN that nobody waits for is 409', () => {
+describe('a PIN that is not awaited is 409', () => {
   test.each(['10.00', '10.51', '10.69'])('after a tap of %s', async (amount) => {
     const phone = installation.phone();
     const reading = phone.read({ amount, currency: 'ZAR' });
@@ -172,14 +172,14 @@ describe('a PIN that nobody waits for is 409', () => {
     expect(problemOf(await enterPin(phone, { id, pinToken, reading }))).toMatchObject({ status: 409, errorCode: 104 });
   });
 
-  test('once it was approved', async () => {
+  test('after it was approved', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
     expect(problemOf(await enterPin(phone, asked))).toMatchObject({ status: 409, errorCode: 104 });
   });
 
-  test('with a token that a wrong PIN has spent; the new one is good', async () => {
+  test('with a token that a wrong PIN has invalidated; the new one is valid', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));
@@ -188,8 +188,8 @@ describe('a PIN that nobody waits for is 409', () => {
   });
 });
 
-describe('two at once', () => {
-  test('a hundred different PIN requests make one authorization: one is taken, the others are 409', async () => {
+describe('simultaneous requests', () => {
+  test('a hundred different PIN requests make one authorization: one is accepted, the others are 409', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const pins = await Promise.all(Array.from({ length: 100 }, () => sealPin(phone, asked)));
@@ -204,7 +204,7 @@ describe('two at once', () => {
     expect(await storedTransaction(installation.database, asked.id)).toMatchObject({ attempt: 2 });
   });
 
-  test('the same PIN request a hundred times makes one authorization and one answer', async () => {
+  test('the same PIN request a hundred times makes one authorization and one response', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const pin = await sealPin(phone, asked);
@@ -218,8 +218,8 @@ describe('two at once', () => {
   });
 });
 
-describe('a request that is repeated', () => {
-  test('4.4 while the PIN is awaited gets the stored answer, with a token that is good', async () => {
+describe('a repeated request', () => {
+  test('4.4 while the PIN is awaited gets the stored response, with a valid token', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const sealed = await phone.sealReading(asked.reading);
@@ -246,7 +246,7 @@ describe('a request that is repeated', () => {
     expect(outcomeOf(await phone.submit(request))).toEqual(approved);
   });
 
-  test('4.5 after a wrong PIN gets the stored answer, and costs no try', async () => {
+  test('4.5 after a wrong PIN gets the stored response, and does not count as an attempt', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const pin = await sealPin(phone, asked, WRONG_PIN);
@@ -261,8 +261,8 @@ describe('a request that is repeated', () => {
   });
 });
 
-describe('the record that the phone has its answer', () => {
-  /** A row whose answer is not recorded yet, as it is for a tenth of a second, and the job that guards it meanwhile. */
+describe('the record that the phone has its response', () => {
+  /** A row whose response is not recorded yet, as for a tenth of a second, and the job that guards it meanwhile. */
   async function unrecorded(id: string): Promise<void> {
     await untilAnswered(installation.database, id);
     await installation.database.query('update transactions set status = $1 where id = $2', [
@@ -271,7 +271,7 @@ describe('the record that the phone has its answer', () => {
     ]);
   }
 
-  test('may land between the look at the row and the commit of the PIN', async () => {
+  test('may be committed between the read of the row and the commit of the PIN', async () => {
     const { database } = installation;
     const phone = installation.phone();
     const asked = await tapForPin(phone);
@@ -292,7 +292,7 @@ describe('the record that the phone has its answer', () => {
     }
   });
 
-  test('is made by the PIN itself where nobody has made it', async () => {
+  test('is made by the PIN itself if it does not exist', async () => {
     const { database } = installation;
     const phone = installation.phone();
     // The trail of a phone that was faster than the record.
@@ -327,13 +327,13 @@ test('a device that was blocked meanwhile may not submit the PIN', async () => {
   await expectStillAwaited(asked.id);
 });
 
-test('a PIN block that the HSM cannot open is a wrong PIN: it costs a try, and nothing is sent', async () => {
+test('a PIN block that the HSM cannot open is a wrong PIN: it counts as an attempt, and nothing is sent', async () => {
   const { database } = installation;
   const phone = installation.phone();
   let asked = await tapForPin(phone);
   const { authorizations } = installation.asked;
   for (const left of [2, 1, 0]) {
-    // Of another reader's key: it deciphers to no PIN.
+    // With another reader's key: it does not decipher to a PIN.
     const withoutPin = await phone.sealReading(asked.reading);
     const ksn = `FFFF54415000000000${left === 2 ? '01' : left === 1 ? '02' : '04'}`;
     const pin = { ...withoutPin, transactionId: asked.id, pinToken: asked.pinToken, pinBlock: '0123456789ABCDEF', ksn };

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-/** The keys of the installation's readers and switch, to know what a block becomes. */
+/** The keys of the installation's readers and switch, to compute what a block becomes. */
 const hsm = new SoftHsm({
   environment: 'dev',
   keys: [demoKey(DEMO_READER_KEY, 'dukptBase'), demoKey('zone-pin', 'pin')],
@@ -38,7 +38,7 @@ async function marksOf(pin: string, block: Uint8Array, ksn: Uint8Array): Promise
   ];
 }
 
-test('PIN blocks, taken through every way of the PIN step, stand in no log line, no column, no job and no answer', async () => {
+test('PIN blocks, taken through every path of the PIN step, are in no log line, column, job or response', async () => {
   const { database } = installation;
   const gateway = await GatewayProcess.start(installation, 'all', { LOG_LEVEL: 'trace' });
   const phone = new Phone(installation.profile('coffee', gateway.url));
@@ -64,7 +64,7 @@ test('PIN blocks, taken through every way of the PIN step, stand in no log line,
   marks.push(...(await marksOf(RIGHT_PIN, first.values.get(PIN_BLOCK)!, first.values.get(KSN)!)));
   const firstAnswer = phone.submit(await phone.sealReading(first));
 
-  // While the switch is asked, and after everything has come to rest.
+  // While the switch has the request, and after everything has come to rest.
   const stored = await everythingStored(database);
   answers.push(await firstAnswer);
   await eventually(async () => {

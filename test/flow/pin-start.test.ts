@@ -31,7 +31,7 @@ test('in prod without an HSM a gateway does not start while terminals take PINs,
   expect(await refusalOf(PROD)).toMatch(/^There is no HSM, and 4 terminals take PINs \(.*TERM-coffee of acquirer 1/);
 });
 
-/** Why the gateway that starts with these settings leaves the switch alone. */
+/** Why the gateway that starts with these settings does not open the switch. */
 async function faultWith(settings: NodeJS.ProcessEnv): Promise<unknown> {
   installation.logLines.length = 0;
   const gateway = await installation.startGateway(settings, { isSwitchDown: true });
@@ -39,13 +39,13 @@ async function faultWith(settings: NodeJS.ProcessEnv): Promise<unknown> {
   return installation.logLines.find(({ msg }) => msg === 'processor cannot be opened')?.reason;
 }
 
-test('a switch that takes PINs is left alone without an HSM, in whatever environment', async () => {
+test('a switch that takes PINs is not opened without an HSM, in any environment', async () => {
   await installation.database.query('update terminals set can_take_pin = false');
   const noHsm = /processor 1 of acquirer 1 \(type-1\): it takes PINs, and there is no HSM that has the keys/;
   expect(await faultWith(PROD)).toMatch(noHsm);
   expect(await faultWith({ HSM_KEYS_FILE: undefined })).toMatch(noHsm);
 });
 
-test('and when the HSM lacks the key of the readers', async () => {
+test('nor if the HSM lacks the key of the readers', async () => {
   expect(await faultWith({ READER_PIN_KEY: 'another' })).toMatch(/the HSM refuses READER_PIN_KEY \(another\)/);
 });

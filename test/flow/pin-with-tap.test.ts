@@ -12,7 +12,7 @@ import { storedTransaction, trailOf, untilAnswered } from '../support/transactio
 const CVM_RESULTS = 0x9f34;
 const KSN = 0xdf8a12;
 
-/** The reader takes the PIN before anyone asks: 9F34 says so, and the block lies in the first tap. */
+/** The reader takes the PIN in advance: 9F34 says so, and the block is in the first tap. */
 describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a switch of %s', (type) => {
   let installation: Installation;
   beforeAll(async () => {
@@ -33,7 +33,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     return phone.submit(await phone.sealReading({ merchantReference, values: tampered }));
   }
 
-  test('goes out in the first message and is approved', async () => {
+  test('is sent in the first message and approved', async () => {
     const answer = outcomeOf(await tapWithPin(RIGHT_PIN));
     expect(answer).toMatchObject({ type: 'Approved', isSingleTapAndPin: false });
     expect(await untilAnswered(installation.database, answer.serviceReference)).toMatchObject({ attempt: 1 });
@@ -48,7 +48,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     ]);
   });
 
-  test('that is wrong asks for another one', async () => {
+  test('that is wrong leads to a request for another one', async () => {
     const phone = installation.phone();
     const reading = phone.read({ amount: '50.05', currency: 'ZAR', card: 'mastercard' });
     const wrong = await phone.sealReading(phone.enterPin(reading, WRONG_PIN));
@@ -57,7 +57,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
   });
 
-  test('whose approval never comes is reversed like any other', async () => {
+  test('whose approval never arrives is reversed like any other', async () => {
     const answer = outcomeOf(await tapWithPin(RIGHT_PIN, { amount: '10.69', card: 'amex' }));
     expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
     await eventually(async () => {
@@ -99,7 +99,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
   });
 });
 
-/** Until the directory has read the change, taps go through. */
+/** Taps are approved until the directory has read the change. */
 const RETRIED = 1_000;
 
 async function setCanTakePin({ database }: Installation, canTakePin: boolean): Promise<void> {

@@ -16,7 +16,7 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const refundOf = (amount: string) => ({ amount, refundReference: randomUUID() });
 
-describe('an integrator is told', () => {
+describe('an integrator is notified', () => {
   let installation: Installation;
   let receiver: Receiver;
   let secret: string;
@@ -44,7 +44,7 @@ describe('an integrator is told', () => {
     await expectInvariants(installation);
   });
 
-  test('of a sale that is Voided, when it is, and not of the void', async () => {
+  test('of a sale when it is Voided, and not of the void', async () => {
     const sale = await sellApproved(installation, '100.00');
     const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
     expect(await untilTold(receiver, secret, sale, 2)).toMatchObject([
@@ -70,7 +70,7 @@ describe('of a sale that was approved in part', () => {
   });
   afterAll(() => installation.stop());
 
-  test('no more than that part is given back', async () => {
+  test('no more than that part can be refunded', async () => {
     const sale = await sellApproved(installation, '200.85'); // the switch approves half of it
     const over = await refundSale(installation, sale, refundOf('101.00'));
     expect(over).toMatchObject({ status: 409, body: { errorCode: 213 } });
@@ -84,7 +84,7 @@ describe('of a sale that was approved in part', () => {
     await expectInvariants(installation);
   });
 
-  test('a void takes back that part', async () => {
+  test('a void reverses that part', async () => {
     const sale = await sellApproved(installation, '200.85');
     expect((await voidSale(installation, sale)).body).toMatchObject({ amount: 10_042 });
     await eventually(async () =>
@@ -94,7 +94,7 @@ describe('of a sale that was approved in part', () => {
   });
 });
 
-test('while the switch cannot be reached a refund is UnableToGoOnline and reserves nothing, and a void waits for a line', async () => {
+test('while the switch cannot be reached a refund is UnableToGoOnline and reserves nothing, and a void waits for a connection', async () => {
   const installation = await startInstallation();
   const { database } = installation;
   const phone = installation.phone();
@@ -120,7 +120,7 @@ test('while the switch cannot be reached a refund is UnableToGoOnline and reserv
     'ReadyToSubmitToPaymentProcessor',
     'RespondedToPhone',
   ]);
-  // Nothing of it reached a switch; what is taken up again under its reference is no tap all the same.
+  // Nothing of it reached a switch; a tap still cannot use its reference.
   const tapped = problemOf(
     await phone.tap({ amount: '40.00', currency: 'ZAR', merchantReference: asked.refundReference }),
   );
@@ -129,7 +129,7 @@ test('while the switch cannot be reached a refund is UnableToGoOnline and reserv
   await expectSoundStates(database);
   await installation.simulator.endOutages();
   await eventually(async () => {
-    await letTimePass(database, other, 10); // the job's patience, which it needs again while the line is not back
+    await letTimePass(database, other, 10); // the delay of the job, which it needs again while the connection is not back
     expect(await storedSale(database, other)).toMatchObject({
       disposition: Disposition.Voided,
       voidState: VoidState.done,

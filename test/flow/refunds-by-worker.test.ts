@@ -55,7 +55,7 @@ test('a void that an api process accepts is sent by a worker', async () => {
   await expectInvariants(installation);
 });
 
-test('without a worker a refund keeps its reservation as long as it waits, and is UnableToGoOnline in the end', async () => {
+test('without a worker a refund keeps its reservation as long as it waits, and is finally UnableToGoOnline', async () => {
   const { database } = installation;
   await worker.stop();
   const { authorizations } = installation.asked;
@@ -76,7 +76,7 @@ test('without a worker a refund keeps its reservation as long as it waits, and i
   await other.stop();
 });
 
-test('a refund whose worker is killed at the switch is Indeterminate, and keeps its reservation until it is reversed', async () => {
+test('a refund whose worker is killed during its request is Indeterminate, and keeps its reservation until it is reversed', async () => {
   const { database } = installation;
   const killed = await GatewayProcess.start(installation, 'worker');
   const answer = refundSale(installation, sale, { amount: '20.69', refundReference: randomUUID() });
@@ -91,7 +91,7 @@ test('a refund whose worker is killed at the switch is Indeterminate, and keeps 
   const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
   expect(await answer).toMatchObject({ status: 200, body: { type: 'Indeterminate', serviceReference: id } });
   expect(await storedSale(database, sale)).toMatchObject({ refundedMinor: 1_000 + 2_069 });
-  await letTimePass(database, id, 90); // until its reversal may go on another line
+  await letTimePass(database, id, 90); // until its reversal may use another connection
   await eventually(async () => {
     await letTimePass(database, id, 90); // and is confirmed
     expect(await storedSale(database, id)).toMatchObject({ disposition: 5 });

@@ -20,7 +20,7 @@ async function bookedFor(id: string) {
   return installation.ledger.find((entry) => entry.rrn === rrn);
 }
 
-test('a switch of type 2 books a refund, with a STAN of its own', async () => {
+test('a switch of type 2 books a refund, with its own STAN', async () => {
   const sale = await sellApproved(installation, '100.00');
   const { status, body } = await refundSale(installation, sale, { amount: '40.00', refundReference: randomUUID() });
   expect({ status, body }).toMatchObject({ status: 200, body: { type: 'Approved', amount: 4_000 } });
@@ -30,7 +30,7 @@ test('a switch of type 2 books a refund, with a STAN of its own', async () => {
   await untilAnswered(installation.database, serviceReference);
 });
 
-test('a refund that a switch of type 2 does not answer is reversed, and the sale stands', async () => {
+test('a refund that a switch of type 2 does not answer is reversed, and the sale is unchanged', async () => {
   const sale = await sellApproved(installation, '100.00');
   const { body } = await refundSale(installation, sale, { amount: '10.69', refundReference: randomUUID() });
   const { serviceReference, type } = body as RefundAnswer;
@@ -43,7 +43,7 @@ test('a refund that a switch of type 2 does not answer is reversed, and the sale
   await untilAnswered(installation.database, serviceReference);
 });
 
-test('a switch of type 2 takes a void as a reversal, and the sale is Voided', async () => {
+test('a switch of type 2 accepts a void as a reversal, and the sale is Voided', async () => {
   const sale = await sellApproved(installation, '100.00');
   expect((await voidSale(installation, sale)).status).toBe(202);
   await eventually(async () =>

@@ -106,7 +106,7 @@ describe('a refund', () => {
     });
   });
 
-  test('can be followed by others until nothing is left, and not beyond', async () => {
+  test('can be followed by others until nothing is left, and no further', async () => {
     const sale = await sell();
     for (const amount of ['60.00', '30.00']) {
       expect((await refund(sale, { amount, refundReference: randomUUID() })).status).toBe(200);
@@ -119,7 +119,7 @@ describe('a refund', () => {
     expect(await stored(sale)).toMatchObject({ refundedMinor: 10_000 });
   });
 
-  test('one of many at once gets what is left, and the others get nothing', async () => {
+  test('one of many at once gets the remaining amount, and the others get nothing', async () => {
     const sale = await sell();
     const before = installation.ledger.filter(({ kind }) => kind === 'refund').length;
     const asked = Array.from({ length: 8 }, () => refund(sale, { amount: '60.00', refundReference: randomUUID() }));
@@ -135,7 +135,7 @@ describe('a refund', () => {
   test.each([
     ['declined by the switch', '10.51', 'Declined', '51'],
     ['declined for another cause', '10.05', 'Declined', '05'],
-  ])('%s gives its reservation back in the same commit', async (_what, amount, type, isoResponseCode) => {
+  ])('%s releases its reservation in the same commit', async (_what, amount, type, isoResponseCode) => {
     const sale = await sell();
     const { status, body } = await refund(sale, { amount, refundReference: randomUUID() });
     expect({ status, body }).toMatchObject({ status: 200, body: { type, isoResponseCode, errorCode: 209 } });
@@ -159,7 +159,7 @@ describe('a refund', () => {
     await untilAnswered(installation.database, serviceReference);
   });
 
-  test('is refused for what is left while another one is uncertain', async () => {
+  test('is refused for the remaining amount while another one is uncertain', async () => {
     const sale = await sell();
     const uncertain = refund(sale, { amount: '90.69', refundReference: randomUUID() });
     await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 9_069 }));
@@ -171,8 +171,8 @@ describe('a refund', () => {
   });
 });
 
-describe('a refund under a reference that was used', () => {
-  test('gets the stored answer for the same sale and amount, and the switch hears of it once', async () => {
+describe('a refund under a used reference', () => {
+  test('gets the stored response for the same sale and amount, and the switch receives it once', async () => {
     const sale = await sell();
     const body = { amount: '20.00', refundReference: randomUUID() };
     const first = await refund(sale, body);
@@ -250,7 +250,7 @@ describe('a refund is refused', () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/[A-Z]{3,}_[A-Z]/);
   });
 
-  test("with 404 for another tenant's sale, and one that is not there", async () => {
+  test("with 404 for another tenant's sale, and an unknown one", async () => {
     const sale = await sell('10.00');
     const others = { 'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 11 }) };
     const asked = { amount: '1.00', refundReference: randomUUID() };

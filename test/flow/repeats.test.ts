@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterEach(() => expectInvariants(installation));
 afterAll(() => installation.stop());
 
-/** How many more authorizations the switch was asked while `during` ran. */
+/** How many more authorizations the switch received while `during` ran. */
 async function authorizationsDuring(during: () => Promise<unknown>): Promise<number> {
   const before = installation.asked.authorizations;
   await during();
@@ -25,7 +25,7 @@ async function authorizationsDuring(during: () => Promise<unknown>): Promise<num
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 
 describe('identical blobs from the same device', () => {
-  test('get the stored answer, and the switch hears nothing of it', async () => {
+  test('get the stored response, and the switch receives nothing', async () => {
     const phone = installation.phone();
     const sealed = await phone.seal(TAP);
     const first = outcomeOf(await phone.submit(sealed));
@@ -47,7 +47,7 @@ describe('identical blobs from the same device', () => {
     );
   });
 
-  test('wait for the answer while the first request still runs', async () => {
+  test('wait for the response while the first request still runs', async () => {
     const phone = installation.phone();
     const sealed = await phone.seal({ ...TAP, amount: '20.20' });
     const asked = await authorizationsDuring(async () => {
@@ -61,7 +61,7 @@ describe('identical blobs from the same device', () => {
     expect(asked).toBe(1);
   });
 
-  test('submitted a hundred times at once make one authorization and one answer', async () => {
+  test('submitted a hundred times at once make one authorization and one response', async () => {
     const phone = installation.phone();
     const sealed = await phone.seal(TAP);
     const asked = await authorizationsDuring(async () => {
@@ -73,7 +73,7 @@ describe('identical blobs from the same device', () => {
     expect(asked).toBe(1);
   });
 
-  test('after a refusal are refused again, and stand as one row', async () => {
+  test('after a refusal are refused again, and have one row', async () => {
     const phone = installation.phone();
     const sealed = await phone.seal({ ...TAP, tamper: (values) => values.delete(0x9f02) });
     expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 400, errorCode: 104 });
@@ -86,7 +86,7 @@ describe('identical blobs from the same device', () => {
   });
 });
 
-describe('a reference that was used', () => {
+describe('a used reference', () => {
   test('is refused to another device with 403', async () => {
     const phone = installation.phone();
     const sealed = await phone.seal(TAP);
@@ -101,7 +101,7 @@ describe('a reference that was used', () => {
     outcomeOf(await phone.submit(sealed));
     const profile = installation.profile();
     const other = new Phone(
-      { ...profile, merchant: { ...profile.merchant, user: 'somebody else' } },
+      { ...profile, merchant: { ...profile.merchant, user: 'another user' } },
       phone.deviceInstallationId,
     );
     expect(problemOf(await other.submit(sealed))).toMatchObject({ status: 403, errorCode: 101 });
@@ -122,7 +122,7 @@ describe('a reference that was used', () => {
     expect(asked).toBe(0);
   });
 
-  test("is refused to the app of another link, also where nothing of the link's own tap reached a switch", async () => {
+  test("is refused to the app of another link, even if nothing of the link's own tap reached a switch", async () => {
     const [link, other] = [await createLink(installation), await createLink(installation)];
     const stranger = new AppPhone(installation, other);
     const phone = new AppPhone(installation, link, stranger.deviceInstallationId);
@@ -155,7 +155,7 @@ describe('a reference that was used', () => {
   });
 });
 
-describe('a reference of which nothing reached a switch is taken up again as a new attempt of the same transaction', () => {
+describe('a reference that has not reached a switch is used again as a new attempt of the same transaction', () => {
   test('after the card data was refused', async () => {
     const phone = installation.phone();
     const merchantReference = randomUUID();

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 
 describe('code 21, no action taken,', () => {
-  test('leaves a doubt: the reversal is confirmed by one more', async () => {
+  test('is doubtful: the reversal is confirmed with one more', async () => {
     const { id } = await scene.tapInVain();
     await scene.answer('0420', '21');
     expect(await scene.untilReversal(id, 'confirming', 1)).toMatchObject({ disposition: Disposition.Indeterminate });
@@ -37,7 +37,7 @@ describe('code 94, duplicate transmission,', () => {
     await scene.untilReversal(id, 'acknowledged', 2);
   });
 
-  test('acknowledges a repeat of an attempt that had no answer', async () => {
+  test('acknowledges a repeat of an attempt without a response', async () => {
     const { id } = await scene.tapInVain();
     await scene.scripted.next('0420');
     await eventually(async () => expect((await scene.installation.switchStats()).timedOut).toBe(2));

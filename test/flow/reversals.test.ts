@@ -20,7 +20,7 @@ function jobsStartNow(id: string): Promise<unknown> {
 }
 
 describe('a reversal does not overtake its original', () => {
-  test('of many taps on several connections, each one is followed at once by its reversal on its own', async () => {
+  test('of many taps on several connections, on each of them the reversal follows immediately', async () => {
     await scene.install({ config: { connectionsPerAddress: 3, balance: 'least-in-flight' } });
     scene.scripted.hold('0200');
     const taps = await Promise.all(Array.from({ length: 6 }, () => scene.tapInVain()));
@@ -32,8 +32,8 @@ describe('a reversal does not overtake its original', () => {
     }
   });
 
-  test('the gateway whose connection carried the original sends the reversal, however many others look for work', async () => {
-    // So many taps at once are on the wire within ten seconds on any machine; within three they are not on all.
+  test('the gateway whose connection carried the original sends the reversal, even if many others look for work', async () => {
+    // On any machine these taps are all on the wire within ten seconds, but not always within three.
     await scene.install({ profile: { deadlineMs: 10_000 } });
     await scene.installation.startGateway();
     scene.scripted.hold('0200');
@@ -45,7 +45,7 @@ describe('a reversal does not overtake its original', () => {
     }
   });
 
-  test('once the switch has answered the original, however strangely, any line will do at once', async () => {
+  test('after any response of the switch to the original, every connection can be used immediately', async () => {
     await scene.install();
     scene.scripted.onRequest = ({ message, answer }) => {
       if (message.mti === '0200') answer({ responseCode: '09', authorizationCode: undefined });
@@ -60,7 +60,7 @@ describe('a reversal does not overtake its original', () => {
     await scene.untilReversal(id, 'acknowledged', 2);
   });
 
-  test('an acknowledgement on another line is asked for once more a minute later, and only then the sale is Voided', async () => {
+  test('an acknowledgement on another connection is requested once more a minute later, and only then the sale is Voided', async () => {
     await scene.install();
     scene.scripted.onRequest = ({ message, line, answer }) => {
       if (message.mti === '0200') line.socket.destroy();
@@ -78,7 +78,7 @@ describe('a reversal does not overtake its original', () => {
     expect(scene.scripted.of('0421')).toHaveLength(1);
   });
 
-  test('"unable to locate" is asked for once more a minute later, too', async () => {
+  test('"unable to locate" is requested once more a minute later, too', async () => {
     await scene.install();
     scene.scripted.onRequest = ({ message, answer }) => {
       if (message.mti !== '0200') answer({ responseCode: '25', authorizationCode: undefined });
@@ -86,7 +86,7 @@ describe('a reversal does not overtake its original', () => {
     const { id } = await scene.tapInVain();
     expect(await scene.untilReversal(id, 'confirming', 1)).toMatchObject({ disposition: Disposition.Indeterminate });
     expect(await scene.secondsToAttempt(2, id)).toBeGreaterThan(REVERSAL_CONFIRMED_AFTER_SECONDS - 5);
-    // The job of a repeat may have been taken just before the answer came: it must wait out the minute, too.
+    // The job of a repeat may have started just before the response arrived: it must also wait the minute.
     await jobsStartNow(id);
     await eventually(async () =>
       expect(await scene.secondsToAttempt(2, id)).toBeGreaterThan(REVERSAL_CONFIRMED_AFTER_SECONDS / 2),
@@ -103,8 +103,8 @@ describe('a reversal does not overtake its original', () => {
   });
 });
 
-describe('a reversal is repeated until the switch takes it', () => {
-  test('after no answer and after a refusal by the schedule, as 0421 with the original data, until the third is acknowledged', async () => {
+describe('a reversal is repeated until the switch accepts it', () => {
+  test('after no response and after a refusal on the schedule, as 0421 with the original data, until the third is acknowledged', async () => {
     await scene.install();
     scene.scripted.hold('0200', '0420', '0421');
     const { id, sale } = await scene.tapInVain();
@@ -136,7 +136,7 @@ describe('a reversal is repeated until the switch takes it', () => {
     expect(scene.scripted.of('0421')).toHaveLength(2);
   });
 
-  test('an acknowledgement that comes after its own deadline counts, and nothing more is sent', async () => {
+  test('an acknowledgement that arrives after its own deadline counts, and nothing further is sent', async () => {
     await scene.install();
     scene.scripted.hold('0200', '0420');
     const { id } = await scene.tapInVain();
@@ -149,7 +149,7 @@ describe('a reversal is repeated until the switch takes it', () => {
     expect(scene.scripted.of('0421')).toEqual([]);
   });
 
-  test('an acknowledgement of an earlier attempt counts after the next one has left', async () => {
+  test('an acknowledgement of an earlier attempt counts after the next one was sent', async () => {
     await scene.install();
     scene.scripted.hold('0200', '0420', '0421');
     const { id } = await scene.tapInVain();
@@ -162,7 +162,7 @@ describe('a reversal is repeated until the switch takes it', () => {
     expect((await scene.afterwards(id)).at(-1)).toBe('reversal acknowledged 1');
   });
 
-  test('DE38 of an approval that cannot be used goes with its reversal', async () => {
+  test('DE38 of an approval that cannot be used is in its reversal', async () => {
     await scene.install();
     scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? { amountMinor: 999 } : {});
     const { id } = await scene.tapInVain();
@@ -171,7 +171,7 @@ describe('a reversal is repeated until the switch takes it', () => {
     await scene.untilReversal(id, 'acknowledged', 1);
   });
 
-  test('an attempt of which no byte left is taken back and does not count', async () => {
+  test('an attempt of which no byte was sent is undone and does not count', async () => {
     await scene.install();
     scene.scripted.hold('0200', '0420');
     const { id, sale } = await scene.tapInVain();
@@ -179,7 +179,7 @@ describe('a reversal is repeated until the switch takes it', () => {
     await scene.untilReversal(id, 'sent', 1);
     await untilAnswered(scene.installation.database, id);
 
-    // The attempt's commit waits for this lock; the line is lost meanwhile.
+    // The attempt's commit waits for this lock; the connection is lost meanwhile.
     const locking = await scene.installation.database.connect();
     await locking.query('begin');
     await locking.query('select from transactions where id = $1 for update', [id]);
@@ -194,7 +194,7 @@ describe('a reversal is repeated until the switch takes it', () => {
       expect(rowCount).toBeGreaterThan(0);
     });
     scene.scripted.cut(sale.line);
-    await eventually(() => expect(scene.scripted.lines.length).toBeGreaterThan(1)); // it has dialled again
+    await eventually(() => expect(scene.scripted.lines.length).toBeGreaterThan(1)); // it has connected again
     await locking.query('commit');
     locking.release();
 
@@ -211,7 +211,7 @@ describe('a reversal is repeated until the switch takes it', () => {
 });
 
 describe('when the time for a reversal is over', () => {
-  test('the last attempt was in vain: a person is called, and nothing more is sent', async () => {
+  test('the last attempt failed: it needs review, and nothing further is sent', async () => {
     await scene.install();
     scene.scripted.hold('0200', '0420', '0421');
     const { id } = await scene.tapInVain();
@@ -233,7 +233,7 @@ describe('when the time for a reversal is over', () => {
     await scene.untilAtRest(id);
   });
 
-  test('no line was there: a person is called, and the reversal is still sent when one returns', async () => {
+  test('no connection was available: it needs review, and the reversal is still sent when one returns', async () => {
     await scene.install();
     scene.scripted.hold('0200', '0420');
     const { id } = await scene.tapInVain();
@@ -258,10 +258,10 @@ describe('when the time for a reversal is over', () => {
 });
 
 describe('a reversal that cannot be built', () => {
-  /** A seal begins with its version, the length of its key's id and that id. Done twice, it is as before. */
+  /** A seal begins with its version, the length of its key's id and that id. Doing this twice restores the seal. */
   const OTHER_KEY = 'sealed_card = set_byte(sealed_card, 2, get_byte(sealed_card, 2) # 1)';
 
-  /** The reversal's first attempt is out and its repeat is due; `change` happens to the row before that. */
+  /** The reversal's first attempt was sent and its repeat is due; `change` is applied to the row before that. */
   async function repeatAfter(change: string, seconds: number): Promise<string> {
     await scene.install();
     scene.scripted.hold('0200', '0420');
@@ -276,7 +276,7 @@ describe('a reversal that cannot be built', () => {
 
   const alarms = () => faultsIn(scene.installation.logLines).filter(({ msg }) => msg.includes('needs review'));
 
-  test('because its card data is not kept any more calls a person at once, and its job ends', async () => {
+  test('because its card data was purged needs review immediately, and its job ends', async () => {
     const id = await repeatAfter('sealed_card = null', 10);
     expect(await scene.untilReversal(id, 'needsReview', 1)).toMatchObject({
       needsReview: true,
@@ -287,7 +287,7 @@ describe('a reversal that cannot be built', () => {
     expect(scene.scripted.of('0421')).toEqual([]);
   });
 
-  test('because the key of its card data is gone calls a person at once, and is sent when the key is back', async () => {
+  test('because the key of its card data is missing needs review immediately, and is sent when the key is back', async () => {
     const id = await repeatAfter(OTHER_KEY, 10);
     await scene.untilReversal(id, 'needsReview', 1);
     expect(alarms()).toMatchObject([{ id, reason: 'KEY_GONE' }]);

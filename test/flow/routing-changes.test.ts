@@ -50,7 +50,7 @@ const settingsFor = (simulator: Simulator) => ({
 
 const booked = (simulator: Simulator) => simulator.ledger.totals().approved;
 
-/** Taps until the switch has booked one more. No tap on the way there may be anything but approved. */
+/** Taps until the switch has booked one more. Every tap meanwhile must be approved. */
 async function untilBookedBy(simulator: Simulator, card: 'visa' | 'mastercard'): Promise<void> {
   const before = booked(simulator);
   await eventually(async () => {
@@ -63,7 +63,7 @@ async function untilBookedBy(simulator: Simulator, card: 'visa' | 'mastercard'):
 let processorId: number;
 let routeId: number;
 
-test('a processor and a route that are added are taken by taps that fit, without a restart and without a tap lost', async () => {
+test('a processor and a route that are added are used for matching taps, without a restart and without a lost tap', async () => {
   const added = await admin<StoredProcessor>('POST', 'processors', settingsFor(others[0]!));
   processorId = added.body.id;
   const route = { processorId, priority: 0, scheme: 'Mastercard' };
@@ -73,12 +73,12 @@ test('a processor and a route that are added are taken by taps that fit, without
   expect(others[0]!.ledger.totals().approved).toBe(1);
 });
 
-test('a processor that gets another address is followed there', async () => {
+test('a processor with a changed address is reached there', async () => {
   expect((await admin('PUT', `processors/${processorId}`, settingsFor(others[1]!))).status).toBe(200);
   await untilBookedBy(others[1]!, 'mastercard');
 });
 
-test('a processor is not removed while a tap is under way there, though its route is gone; the tap gets its answer', async () => {
+test('a processor is not removed while it has a tap in progress, even without its route; the tap gets its response', async () => {
   const slow = installation.phone().tap({ amount: '20.20', currency: 'ZAR', card: 'mastercard' });
   await eventually(async () => {
     const { rowCount } = await installation.database.query(
@@ -96,7 +96,7 @@ test('a processor is not removed while a tap is under way there, though its rout
   await eventually(async () => expect((await admin('DELETE', `processors/${processorId}`)).status).toBe(204));
 });
 
-test('taps then go by what is left, and the lines to the removed processor are closed', async () => {
+test('taps then use the remaining routes, and the connections to the removed processor are closed', async () => {
   await untilBookedBy(installation.simulator, 'mastercard');
   await eventually(() => expect(others[1]!.counters()[0]).toMatchObject({ lines: 0 }));
   const { body } = await request(installation.url, '/readyz');

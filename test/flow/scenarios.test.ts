@@ -10,15 +10,15 @@ import { request } from '../support/requests.ts';
 import { jobsOf, letDoubtPass, letTimePass, storedTransaction, trailOf } from '../support/transactions.ts';
 
 /**
- * The table of scenarios in processors/README.md, row by row, as a phone meets it over HTTP, for both types. The rows about
+ * The table of scenarios in processors/README.md, row by row, over HTTP from a phone, for both types. The rows about
  * PINs are in pin-*.test.ts.
  */
 
 /** Ten seconds of the table are half a second. */
 const TIME_SCALE = 0.05;
-/** Longer than the slowest answer of the table. */
+/** Longer than the slowest response of the table. */
 const DEADLINE_MS = 2_000;
-/** Partial approvals are a matter of configuration: here they are allowed. */
+/** Partial approvals are configurable: here they are allowed. */
 const PROFILE = { deadlineMs: DEADLINE_MS, partialApproval: true };
 
 describe.each(['type-1', 'type-2'])('%s', (type) => {
@@ -60,7 +60,7 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
     expect(await bookedFor(answer.serviceReference)).toBeUndefined();
   });
 
-  test('x.96 is declined by type 1, and uncertain for type 2, whose switch may say it after posting', async () => {
+  test('x.96 is declined by type 1, and uncertain for type 2, whose switch may send it after posting', async () => {
     const answer = await tap('10.96');
     if (type === 'type-1') return expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: '96' });
     expect(answer.type).toBe('Indeterminate');
@@ -68,7 +68,7 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
     await untilVoided(answer.serviceReference);
   });
 
-  describe.concurrent('is approved by the switch, and reversed since the answer cannot be used:', () => {
+  describe.concurrent('is approved by the switch, and reversed because the response cannot be used:', () => {
     test.each([
       ['x.69, no response', '10.69', 'NoResponseFromPaymentProcessor'],
       ['x.97, a garbage frame', '10.97', 'NoResponseFromPaymentProcessor'],
@@ -84,7 +84,7 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
     });
   });
 
-  test('x.68, an approval after the deadline, is Indeterminate; it is recorded, and reversed for certain', async () => {
+  test('x.68, an approval after the deadline, is Indeterminate; it is recorded, and certainly reversed', async () => {
     const { serviceReference: id, ms, ...answer } = await tap('10.68');
     expect(answer.type).toBe('Indeterminate');
     expect(ms).toBeGreaterThanOrEqual(DEADLINE_MS - 1);
@@ -94,7 +94,7 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
     await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
   });
 
-  describe.concurrent('is answered after its time, and approved:', () => {
+  describe.concurrent('is answered after its delay, and approved:', () => {
     test.each([
       ['10.10', 10_000],
       ['20.20', 20_000],
@@ -106,16 +106,16 @@ describe.each(['type-1', 'type-2'])('%s', (type) => {
     });
   });
 
-  test('x.98, the connection dropped inside the answer: reversed on another connection once nothing can overtake', async () => {
+  test('x.98, the connection dropped within the response: reversed on another connection when nothing can be overtaken', async () => {
     const { serviceReference: id, ...answer } = await tap('10.98');
     expect(answer.type).toBe('Indeterminate');
     await letTimePass(installation.database, id, 70);
-    await letDoubtPass(installation.database, id); // acknowledged on another connection: asked once more
+    await letDoubtPass(installation.database, id); // acknowledged on another connection: requested once more
     await untilVoided(id);
     expect(await bookedFor(id)).toMatchObject({ state: 'reversed' });
   });
 
-  test('x.99, an answer that comes twice, counts once', async () => {
+  test('x.99, a response that arrives twice, counts once', async () => {
     const answer = await tap('10.99');
     expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
     expect(await bookedFor(answer.serviceReference)).toMatchObject({ state: 'approved', reversals: 0 });

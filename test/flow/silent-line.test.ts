@@ -6,10 +6,10 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { expectSoundStates } from '../support/invariants.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
 
-/** A till's pace, not a wait for anything. */
+/** The pace of a till, not a wait for anything. */
 const TAPS_EVERY_MS = 250;
 const TAPS = 24;
-/** Of the taps that are lost: long after the silence is noticed. */
+/** Deadline of the lost taps: long after the silence is noticed. */
 const DEADLINE_MS = 8_000;
 
 let primary: ScriptedSwitch;
@@ -40,7 +40,7 @@ async function tap(): Promise<string> {
   return outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).type;
 }
 
-/** Taps on until the first one has gone to the backup. */
+/** Taps until the first one is sent to the backup. */
 async function tapUntilDetour(): Promise<Promise<string>[]> {
   const first = tap();
   const outcomes = [first];
@@ -56,7 +56,9 @@ async function tapUntilDetour(): Promise<Promise<string>[]> {
   return outcomes;
 }
 
-/** The silent one loses no more than a handful, the other one has all the others; and it comes back when it speaks. */
+/**
+ * The silent one loses only a few, the other one has all the others, and the silent one is used again when it responds.
+ */
 async function expectDetour(): Promise<void> {
   expect(await tap()).toBe('Approved');
   expect(primary.of('0200')).toHaveLength(1);
@@ -76,14 +78,14 @@ async function expectDetour(): Promise<void> {
   });
 }
 
-test('a line that falls silent keeps a handful of taps from its backup, and is used again when it speaks', async () => {
+test('a silent connection keeps only a few taps from its backup, and is used again when it responds', async () => {
   const addresses = [primary, backup].map(({ port }) => ({ host: '127.0.0.1', port }));
   installation = await startInstallation({ config: { addresses }, profile: { deadlineMs: DEADLINE_MS } });
   await eventually(() => expect(backup.signOns.length).toBeGreaterThan(0));
   await expectDetour();
 });
 
-test('so does a processor all of whose lines fall silent, with the next one of the route', async () => {
+test('so does a processor whose connections are all silent, with the next one of the route', async () => {
   installation = await startInstallation({
     role: 'none',
     config: { addresses: [{ host: '127.0.0.1', port: primary.port }] },

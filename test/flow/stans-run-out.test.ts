@@ -41,7 +41,7 @@ async function tapInVain(meanwhile: () => Promise<void>): Promise<string> {
   return serviceReference;
 }
 
-test('a tap without a STAN is UnableToGoOnline, and everybody who should can see why', async () => {
+test('a tap without a STAN is UnableToGoOnline, and operators can see why', async () => {
   await leaveStans(15_000);
   const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
   expect(answer).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210 });
@@ -60,14 +60,14 @@ test('a tap without a STAN is UnableToGoOnline, and everybody who should can see
   );
 });
 
-test('a reversal still has a STAN from the reserve when taps have none', async () => {
+test('a reversal still gets a STAN from the reserve when taps get none', async () => {
   const id = await tapInVain(() => leaveStans(15_000));
   await eventually(async () => {
     expect(await storedTransaction(installation.database, id)).toMatchObject({ disposition: Disposition.Voided });
   });
 });
 
-test('a reversal for which there is no STAN at all needs review when its time is over', async () => {
+test('a reversal without any STAN needs review when its time is over', async () => {
   const id = await tapInVain(() => leaveStans(0));
   await letTimePass(installation.database, id, 73 * HOURS);
   await eventually(async () => {

@@ -15,7 +15,7 @@ afterAll(() => installation.stop());
 
 const SLOW = { amount: '20.20', currency: 'ZAR' } as const;
 
-test('a gateway that is stopped answers the tap in flight, records that, and takes no more', async () => {
+test('a gateway that is stopped answers the tap in flight, records that, and accepts no further taps', async () => {
   const gateway = await installation.startGateway();
   const phone = installation.phone();
   const { url } = gateway;

@@ -33,7 +33,7 @@ afterAll(async () => {
   await relay?.close();
 });
 
-/** Where nobody listens. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => probe.once('listening', resolve));
@@ -45,7 +45,7 @@ async function freePort(): Promise<number> {
 const phone = () => installation.phone('coffee', 'the same device');
 const merchantReference = randomUUID();
 
-test('with the switch down since the start a tap is UnableToGoOnline at once, on record, and owes nothing', async () => {
+test('with the switch down since the start a tap is UnableToGoOnline immediately, recorded, and requires no reversal', async () => {
   const { database } = installation;
   const { ms, ...answer } = await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference });
   expect(outcomeOf({ ms, ...answer })).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, isoResponseCode: '' });
@@ -60,13 +60,13 @@ test('with the switch down since the start a tap is UnableToGoOnline at once, on
   expect(await jobsOf(database, id)).toEqual([]);
 });
 
-test('the gateway calls itself ready all the same: taps are answered', async () => {
+test('the gateway is still ready: taps are answered', async () => {
   const { status, body } = await request(installation.url, '/readyz');
   expect(status).toBe(200);
   expect(Object.values((body as { switches: Record<string, string> }).switches)).not.toContain('ready');
 });
 
-test('the reference may be tried again, as the second attempt of the same transaction', async () => {
+test('the reference may be used again, as the second attempt of the same transaction', async () => {
   const answer = outcomeOf(await phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
   expect(answer.type).toBe('UnableToGoOnline');
   const { id } = await untilAnswered(installation.database, answer.serviceReference);
@@ -102,7 +102,7 @@ test('with the switch back the third attempt is approved, and the transaction sh
   ]);
 });
 
-test('once it was approved the reference is used up', async () => {
+test('after the approval the reference is used up', async () => {
   const answer = await phone().tap({ amount: '12.00', currency: 'ZAR', merchantReference });
   expect(problemOf(answer)).toMatchObject({ status: 409, errorCode: 124 });
 });

@@ -73,13 +73,13 @@ function withValue(tag: number, hex: string): NonNullable<PhoneTap['tamper']> {
   return (values) => values.set(tag, fromHex(hex));
 }
 
-/** A reader that tells neither its country nor the currency. */
+/** A reader that sends neither its country nor the currency. */
 const withoutCodes: NonNullable<PhoneTap['tamper']> = (values) => {
   values.delete(COUNTRY);
   values.delete(CURRENCY);
 };
 
-/** What the switch was sent of the chip, in the names of type 1. */
+/** The chip data that the switch received, with the names of type 1. */
 async function chipSentDuring(work: () => Promise<unknown>): Promise<Record<string, unknown>[]> {
   const before = relay.requests.length;
   await work();
@@ -88,7 +88,7 @@ async function chipSentDuring(work: () => Promise<unknown>): Promise<Record<stri
     .map(({ switchData }: IsoMessage) => (switchData as { icc: object }).icc) as Record<string, unknown>[];
 }
 
-describe('a tap outside of its profile is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
+describe('a tap outside its profile is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
   test.each<[string, string, Partial<PhoneTap>]>([
     ['another application', 'retail', { card: 'mastercard' }],
     ['another kernel', 'retail', { tamper: withValue(KERNEL_IDENTIFIER, '01') }],
@@ -96,7 +96,7 @@ describe('a tap outside of its profile is 500, 208, recorded as ErrorFindingConf
     ['another currency', 'retail', { currency: 'EUR' }],
     ['another country', 'retail', { tamper: withValue(COUNTRY, '0276') }],
     ['another currency than that of the whole profile', 'abroad', {}],
-    ['a profile that nobody knows', 'no such profile', {}],
+    ['an unknown profile', 'no such profile', {}],
     ['another acquirer’s profile', 'theirs', {}],
   ])('%s', async (_what, profile, tap) => {
     const { database, asked } = installation;
@@ -109,7 +109,7 @@ describe('a tap outside of its profile is 500, 208, recorded as ErrorFindingConf
     expect(installation.asked).toEqual(asked);
   });
 
-  test('and its reference may be used again inside of it', async () => {
+  test('and its reference may be used again inside the profile', async () => {
     const phone = new ProfiledPhone('retail');
     const merchantReference = crypto.randomUUID();
     expect(problemOf(await phone.tap({ ...TAP, card: 'maestro', merchantReference }))).toMatchObject({
@@ -119,21 +119,21 @@ describe('a tap outside of its profile is 500, 208, recorded as ErrorFindingConf
   });
 });
 
-describe('a tap inside of its profile goes to the switch', () => {
-  test.each(['retail', 'open', undefined])('by the profile %s', async (profile) => {
+describe('a tap inside its profile is sent to the switch', () => {
+  test.each(['retail', 'open', undefined])('with the profile %s', async (profile) => {
     const [icc] = await chipSentDuring(async () => {
       expect(outcomeOf(await new ProfiledPhone(profile).tap(TAP)).type).toBe('Approved');
     });
     expect(icc).toMatchObject({ terminalCountryCode: '710', transactionCurrencyCode: '710' });
   });
 
-  test('without a profile or in an open one, whatever its application', async () => {
+  test('without a profile or with an open one, for any application', async () => {
     for (const profile of [undefined, 'open']) {
       expect(outcomeOf(await new ProfiledPhone(profile).tap({ ...TAP, card: 'mastercard' })).type).toBe('Approved');
     }
   });
 
-  test('with the profile’s currency and country where the reader left them out, in its PIN step, too', async () => {
+  test('with the profile’s currency and country if the reader omitted them, in its PIN step, too', async () => {
     const phone = new ProfiledPhone('retail');
     const sent = await chipSentDuring(async () => {
       const { amount: _, ...tap } = TAP;
@@ -147,7 +147,7 @@ describe('a tap inside of its profile goes to the switch', () => {
     expect(problemOf(unrestricted)).toMatchObject({ status: 400, errors: [{ detail: TAP_REFUSALS.CURRENCY_MISSING }] });
   });
 
-  test('and so does one that an api process hands over to a worker', async () => {
+  test('and so is one that an api process hands over to a worker', async () => {
     const [api, worker] = await Promise.all([
       installation.startGateway({ TAPWIRE_ROLE: 'api' }),
       installation.startGateway({ TAPWIRE_ROLE: 'worker' }),
@@ -162,7 +162,7 @@ describe('a tap inside of its profile goes to the switch', () => {
   });
 });
 
-test('a PIN for a tap that its profile has ceased to take goes nowhere', async () => {
+test('a PIN for a tap that its profile no longer accepts is not sent', async () => {
   await createProfile(1, { name: 'shrinking' });
   const phone = new ProfiledPhone('shrinking');
   const asked = await tapForPin(phone);
@@ -177,12 +177,12 @@ test('a PIN for a tap that its profile has ceased to take goes nowhere', async (
   expect(installation.asked.authorizations).toBe(authorizations);
 });
 
-test('a terminal’s own profile holds where the token names none', async () => {
+test('a terminal’s own profile applies if the token names none', async () => {
   await installation.database.query(
     `update terminals set profile_name = 'abroad' where acquirer_id = 1 and x_tid = $1`,
     [xTidOf('bakery')],
   );
-  await createProfile(1, { name: 'another' }); // a change: this gateway then knows of everything
+  await createProfile(1, { name: 'another' }); // a change: then this gateway knows everything before it
   const tapBy = (profile: string | undefined) => new ProfiledPhone(profile, { merchant: 'bakery' }).tap(TAP);
   expect(problemOf(await tapBy(undefined))).toMatchObject({ status: 500, errorCode: 208 });
   expect(outcomeOf(await tapBy('retail')).type).toBe('Approved');

@@ -9,7 +9,10 @@ import { request } from '../support/requests.ts';
 import { everythingStored } from '../support/secrets.ts';
 import { untilAnswered } from '../support/transactions.ts';
 
-/** One installation whose api process hands taps to a worker, one that does both: each at the switch of another type. */
+/**
+ * One installation whose api process hands taps to a worker, and one process with both roles; each at a switch of
+ * another type.
+ */
 let apart: Installation;
 let together: Installation;
 beforeAll(async () => {
@@ -40,7 +43,9 @@ const wheres = [
   ['from the process that took it, type 1', () => together],
 ] as const;
 
-test.each(wheres)('a mandate is authenticated by the card without taking money: %s', async (_where, installationOf) => {
+test.each(
+  wheres,
+)('a mandate is authenticated with the card without taking money: %s', async (_where, installationOf) => {
   const installation = installationOf();
   const { database } = installation;
   for (const path of ['/consumer/tt3Applink', '/consumer/tt3IntentTransaction']) {
@@ -80,7 +85,7 @@ test.each(wheres)('a mandate is authenticated by the card without taking money: 
   }
 });
 
-test('whom a mandate names is in no column, log line or error in clear', async () => {
+test('the names in a mandate are in no column, log line or error in clear', async () => {
   const link = await createLink(together, MANDATE, '/consumer/tt3Applink');
   await ask(together, link, `/consumer/qrCodeDetails/${link.id}`);
   const texts = [await everythingStored(together.database), JSON.stringify(together.logLines)].join('\n');

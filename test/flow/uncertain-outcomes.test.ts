@@ -54,7 +54,7 @@ describe.concurrent('an approval that the gateway cannot accept is reversed once
   });
 });
 
-/** What a person finds in the log of an uncertain tap, by whichever name is known of it. */
+/** A person finds the entries of an uncertain tap in the log with each of its identifiers. */
 async function expectJourney(id: string): Promise<void> {
   const { stan, rrn } = await storedTransaction(installation.database, id);
   const correlationId = expect.stringMatching(/^[0-9a-f]{8}-/);
@@ -67,7 +67,7 @@ async function expectJourney(id: string): Promise<void> {
   for (const line of lines) expect(line).toMatchObject({ acquirerId: 1, correlationId, stan, rrn, tid: 'TW101001' });
 }
 
-test('an approval that comes after the deadline is told, and reversed again if a reversal had left before it', async () => {
+test('an approval after the deadline is reported, and reversed again if a reversal was sent before it', async () => {
   const { database } = installation;
   const answer = outcomeOf(await installation.phone().tap({ amount: '10.68', currency: 'ZAR' }));
   expect(answer).toMatchObject(INDETERMINATE);
@@ -79,7 +79,7 @@ test('an approval that comes after the deadline is told, and reversed again if a
   expect(await bookedFor(id)).toMatchObject({ state: 'reversed', reversals: hadLeft ? 2 : 1 });
 });
 
-describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal makes sure', () => {
+describe.concurrent('a code of unknown meaning is Indeterminate and reversed', () => {
   test.each([
     ['09, request in progress', '10.09', '09'],
     ['32, completed partially', '10.32', '32'],
@@ -91,7 +91,8 @@ describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal 
     const answer = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR', card }));
     expect(answer).toMatchObject(INDETERMINATE);
     const id = answer.serviceReference;
-    // The switch had approved nothing: it cannot locate what it is to reverse, and says so; once more, to be sure.
+    // The switch had approved nothing: it cannot locate the original, and responds so. The gateway asks once more to be
+    // certain.
     await letDoubtPass(database, id);
     await untilVoided(id);
     expect(await bookedFor(id)).toBeUndefined();
@@ -100,13 +101,13 @@ describe.concurrent('a code of unknown meaning is Indeterminate, and a reversal 
   });
 });
 
-test('the phone is told Indeterminate, and not before the deadline', async () => {
+test('the phone gets Indeterminate, and not before the deadline', async () => {
   const { ms, ...answer } = await installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
   expect(ms).toBeGreaterThanOrEqual(DEADLINE_MS - 1);
   expect(outcomeOf({ ms, ...answer }).type).toBe('Indeterminate');
 });
 
-test('a response that comes twice counts once', async () => {
+test('a response that arrives twice counts once', async () => {
   const answer = outcomeOf(await installation.phone().tap({ amount: '10.99', currency: 'ZAR' }));
   expect(answer).toMatchObject({ type: 'Approved', isoResponseCode: '00' });
   const { id } = await untilAnswered(installation.database, answer.serviceReference);

@@ -31,11 +31,11 @@ const storedSaleOf = (id: string) => storedSale(scene.installation.database, id)
 interface VoidUnderWay {
   readonly sale: string;
   readonly voided: string;
-  /** The 0420, which no one has answered. */
+  /** The 0420, without a response. */
   readonly first: ReceivedRequest;
 }
 
-/** A sale of 100.00 whose void has left for the switch. */
+/** A sale of 100.00 whose void was sent to the switch. */
 async function startVoid(): Promise<VoidUnderWay> {
   const sale = await sellApproved(scene.installation, '100.00');
   scene.scripted.hold('0420', '0421');
@@ -51,7 +51,7 @@ async function expectVoided({ sale, voided }: VoidUnderWay): Promise<void> {
   expect(await storedSaleOf(voided)).toMatchObject({ disposition: Disposition.Approved });
 }
 
-/** The sale stands in the books, and nothing of it can be given back; a person and the integrator know. */
+/** The sale is still booked, and nothing of it can be refunded; a person and the integrator are informed. */
 async function expectInDoubt({ sale, voided }: VoidUnderWay): Promise<void> {
   await eventually(async () =>
     expect(await storedSaleOf(voided)).toMatchObject({ disposition: null, needsReview: true }),
@@ -70,8 +70,8 @@ async function expectInDoubt({ sale, voided }: VoidUnderWay): Promise<void> {
   ]);
 }
 
-describe('a void that took effect stays one', () => {
-  test('when its acknowledgement comes after the deadline', async () => {
+describe('a void that took effect remains one', () => {
+  test('if its acknowledgement arrives after the deadline', async () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -82,7 +82,7 @@ describe('a void that took effect stays one', () => {
     expect((await scene.installation.switchStats()).unmatchedResponses).toMatchObject({ late: 1 });
   });
 
-  test('when its acknowledgement is overtaken by two refusals of repeats', async () => {
+  test('if two refusals of repeats overtake its acknowledgement', async () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -93,7 +93,7 @@ describe('a void that took effect stays one', () => {
     await expectVoided(under);
   });
 
-  test('when its acknowledgement comes to another worker, after a restart', async () => {
+  test('if its acknowledgement arrives at another worker, after a restart', async () => {
     await scene.install({ role: 'none' });
     const before = await scene.installation.startGateway();
     const under = await startVoid();
@@ -105,8 +105,8 @@ describe('a void that took effect stays one', () => {
   });
 });
 
-describe('a void is in doubt, and nothing can be given back,', () => {
-  test.each(['57', '25', '21'])('when an attempt is unanswered and two repeats are answered %s', async (code) => {
+describe('a void is in doubt, and nothing can be refunded,', () => {
+  test.each(['57', '25', '21'])('if an attempt is unanswered and two repeats are answered %s', async (code) => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -116,7 +116,7 @@ describe('a void is in doubt, and nothing can be given back,', () => {
     await scene.untilAtRest(under.sale);
   });
 
-  test('when the time for its attempts is over: it is told, and a late acknowledgement still counts', async () => {
+  test('if the time for its attempts is over: it is reported, and a late acknowledgement still counts', async () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -127,7 +127,7 @@ describe('a void is in doubt, and nothing can be given back,', () => {
     await expectVoided(under);
   });
 
-  test('when the switch was in trouble before it refused', async () => {
+  test('if the switch reported a fault before it refused', async () => {
     await installWithReceiver();
     const under = await startVoid();
     under.first.answer(withCode('96'));
@@ -137,8 +137,8 @@ describe('a void is in doubt, and nothing can be given back,', () => {
   });
 });
 
-describe('a switch in trouble refuses nothing:', () => {
-  test.each(['06', '91', '96', 'ZZ'])('after %s twice the void goes on until it is acknowledged', async (code) => {
+describe('a switch that reports a fault refuses nothing:', () => {
+  test.each(['06', '91', '96', 'ZZ'])('after %s twice the void continues until it is acknowledged', async (code) => {
     await installWithReceiver();
     const under = await startVoid();
     under.first.answer(withCode(code));
@@ -151,7 +151,7 @@ describe('a switch in trouble refuses nothing:', () => {
   });
 });
 
-test('no repeat is due before the deadline of the attempt before it', async () => {
+test('no repeat is due before the deadline of the previous attempt', async () => {
   await installWithReceiver({ profile: { deadlineMs: 20_000 } });
   const under = await startVoid();
   const jobs = await jobsOf(scene.installation.database, under.sale);
@@ -165,8 +165,8 @@ test('no repeat is due before the deadline of the attempt before it', async () =
   await expectVoided(under);
 });
 
-describe('a void that is refused for good', () => {
-  test('is told: void.failed, Declined', async () => {
+describe('a void that is permanently refused', () => {
+  test('is reported: void.failed, Declined', async () => {
     await installWithReceiver();
     const under = await startVoid();
     under.first.answer(withCode('57'));
@@ -180,7 +180,7 @@ describe('a void that is refused for good', () => {
     ]);
   });
 
-  test('and acknowledged afterwards is disputed: nothing can be given back until a person has looked', async () => {
+  test('and acknowledged afterwards is disputed: nothing can be refunded until a person has reviewed it', async () => {
     await installWithReceiver();
     const under = await startVoid();
     under.first.answer(withCode('57'));

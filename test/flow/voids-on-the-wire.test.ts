@@ -48,7 +48,7 @@ test("a void is the sale's reversal with reason 4000 and its DE38, repeated as 0
   await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
 });
 
-test('a refund says what it gives back, and of which sale', async () => {
+test('a refund contains its amount and its sale', async () => {
   const sale = await sellApproved(scene.installation, '10.00');
   const { message: sold } = await scene.scripted.next('0200');
   const { body } = await refundSale(scene.installation, sale, { amount: '4.00', refundReference: randomUUID() });
@@ -63,7 +63,7 @@ test('a refund says what it gives back, and of which sale', async () => {
 });
 
 describe('a void that the switch refuses', () => {
-  test('once is repeated, and is done when that is acknowledged', async () => {
+  test('once is repeated, and is completed when that is acknowledged', async () => {
     const sale = await sellApproved(scene.installation, '10.00');
     scene.scripted.hold('0420', '0421');
     const voided = await startVoid(sale);
@@ -73,7 +73,7 @@ describe('a void that the switch refuses', () => {
     expect(await stored(voided)).toMatchObject({ disposition: Disposition.Approved, needsReview: false });
   });
 
-  test('twice is Declined, and the sale can be voided anew', async () => {
+  test('twice is Declined, and the sale can be voided again', async () => {
     const { database } = scene.installation;
     const sale = await sellApproved(scene.installation, '10.00');
     scene.scripted.hold('0420', '0421');
@@ -102,7 +102,7 @@ describe('a void that the switch refuses', () => {
   });
 });
 
-test('refusals whose MAC is wrong refuse no void', async () => {
+test('refusals with a wrong MAC refuse no void', async () => {
   const sale = await sellApproved(scene.installation, '10.00');
   scene.scripted.hold('0420', '0421');
   const voided = await startVoid(sale);

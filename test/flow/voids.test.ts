@@ -34,7 +34,7 @@ function untilVoided(sale: string) {
 const asVoid = { type: TransactionType.Void, needsReview: false };
 
 describe('a void', () => {
-  test('is answered with 202, goes to the switch as a reversal, and makes the sale Voided when it is acknowledged', async () => {
+  test('is answered with 202, is sent to the switch as a reversal, and makes the sale Voided when it is acknowledged', async () => {
     const { database } = installation;
     const sale = await sell();
     const { status, body, headers } = await voidSale(installation, sale);
@@ -61,7 +61,7 @@ describe('a void', () => {
     await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
   });
 
-  test('is repeated until the switch acknowledges it, and cannot be called back meanwhile', async () => {
+  test('is repeated until the switch acknowledges it, and cannot be cancelled meanwhile', async () => {
     const { database } = installation;
     const sale = await sell('100.89'); // approved; two reversals stay unanswered
     const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
@@ -106,7 +106,7 @@ describe('a void', () => {
 });
 
 describe('a void is refused', () => {
-  test('for a sale of which something was refunded', async () => {
+  test('for a partly refunded sale', async () => {
     const sale = await sell();
     await refundSale(installation, sale, { amount: '1.00', refundReference: randomUUID() });
     expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
@@ -123,14 +123,14 @@ describe('a void is refused', () => {
     await untilVoided(sale);
   });
 
-  test("for another tenant's sale as for one that is not there", async () => {
+  test("for another tenant's sale as for an unknown one", async () => {
     const sale = await sell();
     const others = { 'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 11 }) };
     expect(await voidSale(installation, sale, others)).toMatchObject({ status: 404, body: { errorCode: 122 } });
     expect(await voidSale(installation, randomUUID())).toMatchObject({ status: 404, body: { errorCode: 122 } });
   });
 
-  test('when the switch has cut over since the sale', async () => {
+  test('if the switch has cut over since the sale', async () => {
     const sale = await sell();
     await letTimePass(installation.database, sale, 60); // its deadline is over: the next date is not its own
     await cutOver();
@@ -143,14 +143,14 @@ describe('a void is refused', () => {
   test.each([
     ['has closed the settlement date that its response named, though a later one was announced before', -1, 409],
     ['is still at the settlement date that its response named, though it announced it after the sale', 0, 202],
-  ])('or not, when the switch %s', async (_what, days, status) => {
+  ])('or not, if the switch %s', async (_what, days, status) => {
     const sale = await sell();
     await installation.database.query(
       `update transactions set settlement_date = (
          select (max(business_date) + $2::integer)::text from business_dates where acquirer_id = 1) where id = $1`,
       [sale, days],
     );
-    // By the announcements alone it would be the other way round.
+    // According to the announcements alone it would be the opposite.
     const since = days < 0 ? `- interval '1 h'` : `+ interval '1 h'`;
     await installation.database.query(
       `update business_dates set since = clock_timestamp() ${since} where acquirer_id = 1`,
@@ -159,7 +159,7 @@ describe('a void is refused', () => {
     if (status === 202) await untilVoided(sale);
   });
 
-  test('on the day after, when the switch announces no business dates', async () => {
+  test('on the day after, if the switch announces no business dates', async () => {
     const { database } = installation;
     const sale = await sell();
     await database.query('delete from business_dates');
@@ -169,7 +169,7 @@ describe('a void is refused', () => {
   });
 });
 
-test('a void of a sale that the switch cannot locate, twice, is Declined, a person looks at it, and the sale is as it was', async () => {
+test('a void of a sale that the switch cannot locate, twice, is Declined, needs review, and the sale is unchanged', async () => {
   const { database } = installation;
   const sale = await sell();
   const before = await storedTransaction(database, sale);
@@ -198,7 +198,7 @@ async function cutOver(): Promise<void> {
   );
 }
 
-/** As if the switch's books had lost it: reversals are answered with 25. */
+/** Simulates a switch without the sale in its books: reversals are answered with 25. */
 async function withoutTheSale(work: () => Promise<void>): Promise<void> {
   const { ledger } = installation.simulator;
   ledger.reverse = () => 'notFound';

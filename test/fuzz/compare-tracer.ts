@@ -1,14 +1,14 @@
-/** Tokens kept: those of the comparisons just made, as most concern what the input has there. */
+/** Tokens kept: those of the latest comparisons, because most concern the current content of the input. */
 const MAX_TOKENS = 64;
 
 type Operator = '==' | '===' | '!=' | '!==' | '<' | '<=' | '>' | '>=';
 
 /**
- * What instrumented code calls in place of a comparison with a constant (Jazzer.js's `Fuzzer.tracer`): it compares, and notes
- * what an input would have to hold for the comparison to come out otherwise.
+ * Instrumented code calls this instead of a comparison with a constant (Jazzer.js's `Fuzzer.tracer`). It compares, and
+ * records what an input would have to contain for the opposite result.
  */
 export class CompareTracer {
-  /** Big-endian numbers and texts that something was unequal to, newest last. */
+  /** Big-endian numbers and texts that a value was unequal to, newest last. */
   readonly tokens: Uint8Array[] = [];
   readonly #known = new Map<number | string, Uint8Array>();
 

@@ -1,6 +1,6 @@
-/** What `tlv.ts` and `iso8583.ts` beside this file export. */
+/** The exports of `tlv.ts` and `iso8583.ts` in this folder. */
 export interface FuzzTarget {
-  /** Gives the bytes to a parser and throws when a promise about it is broken; a typed refusal is no finding. */
+  /** Passes the bytes to a parser and throws if it violates an invariant; a typed refusal is not a finding. */
   fuzz(data: Buffer): void;
 }
 
@@ -11,13 +11,15 @@ export interface FuzzJob {
   readonly seconds: number;
   /** The same seed and corpus give the same inputs. */
   readonly seed: number;
-  /** A folder of inputs to start from, to which those are added that reach something new. */
+  /** A folder of inputs to start from; inputs that reach something new are added. */
   readonly corpus: string;
-  /** What the path of a finding begins with. */
+  /** Prefix of the path of a finding. */
   readonly findings: string;
 }
 
-/** Blobs have limits of their own to be hit (256 objects, DE lengths of 999), all of which fit; longer inputs only cost time. */
+/**
+ * The limits of blobs (256 objects, DE lengths of 999) can all be reached within this; longer inputs only cost time.
+ */
 export const MAX_INPUT_BYTES = 4_096;
-/** No parser may take this long for `MAX_INPUT_BYTES`: it hangs. */
+/** A parser that takes this long for `MAX_INPUT_BYTES` hangs. */
 export const HANG_MS = 5_000;

@@ -4,7 +4,7 @@ import { MAX_INPUT_BYTES } from './fuzz-target.ts';
 import { type GuidedProgram, GuidedSearch } from './guided-search.ts';
 import { mutate, seededRandom } from './mutate.ts';
 
-/** A program with an edge for each character of a secret that the input begins with; the whole secret breaks it. */
+/** A program with an edge for each matching leading character of a secret; the whole secret makes it fail. */
 function locked(secret: string): GuidedProgram {
   const counters = [new Uint8Array(secret.length + 1)];
   const run = (input: Uint8Array) => {
@@ -17,7 +17,7 @@ function locked(secret: string): GuidedProgram {
   return { run, counters, tokens: [] };
 }
 
-/** How many runs it takes to open the lock. */
+/** How many runs it takes to find the secret. */
 function runsToOpen(program: GuidedProgram, atMost: number): number {
   const search = new GuidedSearch(program, 1);
   search.try(new Uint8Array());
@@ -39,7 +39,7 @@ test('the same seed makes the same search', () => {
   expect(runsToOpen(locked('SEED'), 500_000)).toBe(runsToOpen(locked('SEED'), 500_000));
 });
 
-test('an edge taken once more of another magnitude is new, of the same is not', () => {
+test('an edge taken with another magnitude of count is new, with the same it is not', () => {
   const counters = [new Uint8Array(1)];
   const search = new GuidedSearch({ run: (input) => counters[0]!.fill(input.length), counters, tokens: [] }, 1);
   const isNew = (bytes: number) => search.try(new Uint8Array(bytes));
@@ -64,7 +64,7 @@ test('mutations stay within the size of an input, and work on empty ones', () =>
   }
 });
 
-test('a traced comparison compares, and notes what was missing', () => {
+test('a traced comparison compares, and records what was missing', () => {
   const tracer = new CompareTracer();
   expect(tracer.traceNumberCmp(5, 0x9f26, '===')).toBe(false);
   expect(tracer.traceNumberCmp(5, 5, '>=')).toBe(true);

@@ -1,19 +1,19 @@
 import { MAX_INPUT_BYTES } from './fuzz-target.ts';
 import { mutate, type Random, seededRandom } from './mutate.ts';
 
-/** What the search needs of the program under test. */
+/** The interface of the program under test. */
 export interface GuidedProgram {
   run(input: Uint8Array): void;
-  /** How often each edge was taken, a block for each module: zeroed before a run, counted up by it. */
+  /** How often each edge was taken, a block for each module: zeroed before a run, incremented during it. */
   readonly counters: readonly Uint8Array[];
-  /** Bytes that inputs were compared with of late. */
+  /** Bytes that inputs were recently compared with. */
   readonly tokens: readonly Uint8Array[];
 }
 
 /** How many of the newest inputs count as the frontier. */
 const FRONTIER = 32;
 
-/** Searches for inputs that take new edges, or known ones another number of times. */
+/** Searches for inputs that take new edges, or known ones with another count. */
 export class GuidedSearch {
   /** Inputs that reached something new, in the order they were found. */
   readonly corpus: Uint8Array[] = [];
@@ -30,7 +30,7 @@ export class GuidedSearch {
     this.#random = seededRandom(seed);
   }
 
-  /** Runs an input; true when it reached something new and joined the corpus. Throws what the program throws. */
+  /** Runs an input; true if it reached something new and joined the corpus. Throws what the program throws. */
   try(input: Uint8Array): boolean {
     for (const block of this.#program.counters) block.fill(0);
     this.runs++;
@@ -40,7 +40,7 @@ export class GuidedSearch {
     return isNew;
   }
 
-  /** A changed copy of an input of the corpus, half of the time of the frontier. */
+  /** A changed copy of an input of the corpus, half of the time from the frontier. */
   next(): Uint8Array {
     return mutate(this.#pick(), {
       random: this.#random,

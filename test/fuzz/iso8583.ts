@@ -12,7 +12,7 @@ const TARGETS: readonly { readonly spec: Spec; readonly codec: Codec<{ mti: stri
   ...[packed, ebcdic, datasetSpec].map((spec) => ({ spec, codec: compileSpec(spec as Spec) })),
 ];
 
-/** Reads bytes as a message of each of four specs, which have every encoding and composite between them. */
+/** Reads bytes as a message of each of four specs, which together have every encoding and composite. */
 export function fuzz(data: Buffer): void {
   for (const { spec, codec } of TARGETS) {
     const message = decodeOrRefusal(spec, codec, data);
@@ -31,7 +31,7 @@ function decodeOrRefusal(spec: Spec, codec: Codec<{ mti: string }>, data: Buffer
   }
 }
 
-/** What was read can be described, goes through JSON, and is the same when it is written and read again. */
+/** A message that was read can be described, survives JSON, and is the same after it is written and read again. */
 function checkMessage(spec: Spec, codec: Codec<{ mti: string }>, message: { mti: string }, data: Buffer): void {
   describeMessage(spec, message);
   describeMessage(spec, message, { unmasked: true });

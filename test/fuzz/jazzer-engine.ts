@@ -1,7 +1,7 @@
 import { OptionSource, OptionsManager, startFuzzing } from '@jazzer.js/core';
 import { type FuzzJob, HANG_MS, MAX_INPUT_BYTES } from './fuzz-target.ts';
 
-/** Fuzzes with Jazzer.js. True when there was a finding; libFuzzer has then printed it and written its input. */
+/** Fuzzes with Jazzer.js. True if there was a finding; libFuzzer has then printed it and written its input. */
 export async function fuzzWithJazzer({ targetUrl, seconds, seed, corpus, findings }: FuzzJob): Promise<boolean> {
   const options = new OptionsManager(OptionSource.DefaultCLIOptions).merge(
     {
@@ -10,7 +10,7 @@ export async function fuzzWithJazzer({ targetUrl, seconds, seed, corpus, finding
       excludes: ['node_modules'],
       sync: true,
       timeout: HANG_MS,
-      // They watch for injections into shells, paths and prototypes; the parsers touch none of these.
+      // These watch for injections into shells, paths and prototypes, which the parsers do not use.
       disableBugDetectors: ['.*'],
       fuzzerOptions: [
         corpus,

@@ -1,6 +1,6 @@
 /**
- * A module loader that hands over TypeScript with its types already stripped. Jazzer.js instruments JavaScript only, and would
- * let modules that Node strips by itself pass without counting their branches.
+ * A module loader that returns TypeScript with its types stripped. Jazzer.js instruments only JavaScript, and would not
+ * count the branches of modules whose types Node strips.
  */
 import { readFile } from 'node:fs/promises';
 import { type LoadHook, stripTypeScriptTypes } from 'node:module';

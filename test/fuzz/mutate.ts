@@ -1,9 +1,9 @@
-/** Small changes to an input, picked by a seeded generator so that a run can be repeated. */
+/** Small changes to an input, selected by a seeded generator so that a run can be repeated. */
 
 /** A number from 0 to below `limit`. */
 export type Random = (limit: number) => number;
 
-/** Mulberry32: 32 bits of state are plenty for choosing mutations. */
+/** Mulberry32: 32 bits of state are enough to select mutations. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return (limit) => {
@@ -14,10 +14,10 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** What a mutation may draw on. */
+/** Sources for the bytes of a mutation. */
 export interface MutationSources {
   readonly random: Random;
-  /** Bytes that the parser was seen to compare its input with. */
+  /** Bytes with which the parser compared its input. */
   readonly tokens: readonly Uint8Array[];
   /** Another input that reached something. */
   readonly other: Uint8Array;

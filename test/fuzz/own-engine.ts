@@ -1,6 +1,6 @@
 /**
- * Where libFuzzer does not load: Jazzer.js's instrumentation (edge counters, and the constants that inputs are compared with)
- * under a search of our own.
+ * For systems on which libFuzzer does not load: Jazzer.js's instrumentation (edge counters, and the constants of
+ * comparisons) with this project's own search.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,10 @@ import { Watchdog } from './watchdog.ts';
 
 const PROGRESS_MS = 5_000;
 
-/** Fuzzes until the time is over or a promise is broken. True when there was a finding; it is printed, its input written. */
+/**
+ * Fuzzes until the time is over or an invariant is violated. True if there was a finding; it is printed and its input
+ * written.
+ */
 export async function fuzzWithOwnEngine({ targetUrl, seconds, seed, corpus, findings }: FuzzJob): Promise<boolean> {
   const watchdog = new Watchdog(findings);
   const search = new GuidedSearch(await instrumented(targetUrl, watchdog, seed), seed);
@@ -47,7 +50,7 @@ export async function fuzzWithOwnEngine({ targetUrl, seconds, seed, corpus, find
   return false;
 }
 
-/** The target with edge counters and traced comparisons in everything under `src/`. */
+/** The target with edge counters and traced comparisons in all code below `src/`. */
 async function instrumented(targetUrl: string, watchdog: Watchdog, seed: number): Promise<GuidedProgram> {
   const tracer = new CompareTracer();
   const counters: Uint8Array[] = [];
@@ -72,7 +75,7 @@ async function instrumented(targetUrl: string, watchdog: Watchdog, seed: number)
   return { run, counters, tokens: tracer.tokens };
 }
 
-/** Its instrumentor stands beside @jazzer.js/core, and its main file would load libFuzzer. */
+/** Its instrumentor is next to @jazzer.js/core, whose main file would load libFuzzer. */
 function jazzerLoader(): string {
   const core = createRequire(import.meta.url).resolve('@jazzer.js/core/package.json');
   const instrumentor = createRequire(core).resolve('@jazzer.js/instrumentor/package.json');

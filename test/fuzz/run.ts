@@ -1,9 +1,8 @@
 /**
- * `npm run fuzz -- http [--seconds N] [--seed N]`: requests with one strange thing in them, to every route of a gateway.
- *
- * `npm run fuzz -- tlv|iso8583 [--seconds N] [--seed N] [--engine jazzer|own] [--input FILE]`: coverage-guided fuzzing of one
- * parser. It starts from the vectors, keeps in `.tapwire/fuzz` what it learns, and exits with 77 and a file when an input
- * breaks a promise; `--input` runs such a file again.
+ * `npm run fuzz -- http [--seconds N] [--seed N]`: requests with one strange element, to every route of a gateway.
+ * `npm run fuzz -- tlv|iso8583 [--seconds N] [--seed N] [--engine jazzer|own] [--input FILE]`: coverage-guided fuzzing
+ * of one parser. It starts from the vectors, keeps its corpus in `.tapwire/fuzz`, and exits with 77 and a file if an
+ * input violates an invariant; `--input` runs such a file again.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -49,7 +48,7 @@ if (name === 'http') {
   process.exitCode = found ? 77 : 0;
 }
 
-/** The gateway, its database and its switch are those of a test. */
+/** Uses the gateway, the database and the switch of a test. */
 function requestRoutes(): number {
   const environment = { ...process.env, HTTP_FUZZ_SECONDS: String(seconds), HTTP_FUZZ_SEED: values.seed };
   const vitest = resolve(import.meta.dirname, '../../node_modules/vitest/vitest.mjs');
@@ -59,7 +58,7 @@ function requestRoutes(): number {
   return status === 0 ? 0 : 77;
 }
 
-/** Jazzer.js with libFuzzer inside, or nothing where its native part does not load. */
+/** Jazzer.js with libFuzzer, or undefined if its native part does not load. */
 async function jazzer() {
   try {
     return (await import('./jazzer-engine.ts')).fuzzWithJazzer;
@@ -69,13 +68,13 @@ async function jazzer() {
       `Jazzer.js's libFuzzer does not load on this machine: ${error instanceof Error ? error.message.split('\n')[0] : error}`,
     );
     console.log(
-      'Going on with its instrumentation and an engine of our own: coverage-guided as well, with simpler mutations.',
+      'Continuing with its instrumentation and the engine of this project: also coverage-guided, with simpler mutations.',
     );
     return undefined;
   }
 }
 
-/** `.tapwire/fuzz/<name>`: a corpus that begins with the vectors, and a place for findings. */
+/** `.tapwire/fuzz/<name>`: a corpus that begins with the vectors, and a folder for findings. */
 function folders(): { corpus: string; findings: string } {
   const folder = resolve(import.meta.dirname, '../../.tapwire/fuzz', name);
   const corpus = join(folder, 'corpus');

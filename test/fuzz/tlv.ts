@@ -14,7 +14,7 @@ import {
 } from '../../src/emv/tlv.ts';
 import { TapwireError, TlvError } from '../../src/errors.ts';
 
-/** Everything that reads a blob from a stranger, by the promises of `test/emv`. */
+/** Everything that reads a blob from an untrusted sender, with the invariants of `test/emv`. */
 export function fuzz(data: Buffer): void {
   const strict = indexOrRefusal(data);
   const lenient = indexOrRefusal(data, { onBadChild: 'opaque' });
@@ -38,7 +38,7 @@ function indexOrRefusal(data: Buffer, options?: TlvOptions): TlvIndex | undefine
   }
 }
 
-/** What is read is inside the input and the limits, and comes back when it is encoded. */
+/** The objects that were read are within the input and the limits, and round-trip when encoded. */
 function checkIndex(index: TlvIndex, data: Buffer): void {
   assert.ok(index.count <= MAX_TLV_OBJECTS);
   for (const { value, depth } of index) assert.ok(value.length <= data.length && depth <= MAX_TLV_DEPTH);

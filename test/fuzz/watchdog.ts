@@ -7,13 +7,13 @@ import { HANG_MS, MAX_INPUT_BYTES } from './fuzz-target.ts';
 const HEAD_WORDS = 3;
 const [BEGUN, ENDED, LENGTH] = [0, 1, 2];
 
-/** A parser that hangs cannot say so; a thread beside it does, writes the input down and ends the process. */
+/** A parser that hangs cannot report it. A separate thread does: it writes the input to a file and ends the process. */
 export class Watchdog {
   readonly #head: Int32Array;
   readonly #input: Uint8Array;
   readonly #worker: Worker;
 
-  /** @param findings what the path of a hanging input begins with */
+  /** @param findings prefix of the path of a hanging input */
   constructor(findings: string) {
     const shared = new SharedArrayBuffer(HEAD_WORDS * 4 + MAX_INPUT_BYTES);
     this.#head = new Int32Array(shared, 0, HEAD_WORDS);

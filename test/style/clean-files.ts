@@ -16,7 +16,10 @@ export const CLEAN_FILES: readonly CleanFiles[] = [
   { glob: '{src,processors,schemas}/**/*.{ts,js}', parts: ['comments', 'texts'] },
   { glob: '{*,.*,{src,processors,schemas}/**/*}.{md,html}', parts: ['prose'] },
   { glob: 'test/style/clean-files.ts', parts: ['comments'] },
-  { glob: 'test/{auth,bytes,card,cli,connection,support}/**/*.ts', parts: ['comments', 'texts'] },
+  {
+    glob: 'test/{auth,bytes,card,cli,connection,contract,crypto,docs,emv,flow,fuzz,support}/**/*.ts',
+    parts: ['comments', 'texts'],
+  },
 ];
 
 /** @returns the parts of the file that are held to the list of banned phrases */

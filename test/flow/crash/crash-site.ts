@@ -15,13 +15,13 @@ import { letAllDoubtsPass } from '../../support/transactions.ts';
 import { Backend } from '../../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../../webhooks/receiver.ts';
 
-/** Long enough for answers on a busy machine; silence is waited for as long. */
+/** Long enough for responses on a busy machine; also the time that tests wait for a silent switch. */
 const DEADLINE_MS = 2_500;
-/** Longer than any policy lets a job be held (150 s), and than a reversal waits on another line (60 s). */
+/** Longer than any policy allows a job to be held (150 s), and than a reversal waits on another connection (60 s). */
 const LONG_SECONDS = 200;
-/** Everything that is due, once time was let pass. */
+/** For all due work after the test has let time pass. */
 const QUIET_WITHIN_MS = 60_000;
-/** For a test that waits for that, on a machine with other work. */
+/** For a test that waits for all due work on a busy machine. */
 export const PATIENT_MS = 120_000;
 
 export interface CrashSiteOptions {
@@ -29,27 +29,29 @@ export interface CrashSiteOptions {
   readonly type?: string;
 }
 
-/** Longer than any answer may take: a tap waits for its switch, and each of its commits for a database at its limits. */
+/**
+ * Longer than any response may take: a tap waits for its switch, and each of its commits for a database at its limits.
+ */
 const ANSWERED_WITHIN_MS = 75_000;
 
-/** A tap that some gateway was given, and what the phone was told, if anything. */
+/** A tap that was sent to a gateway, and the response to the phone, if any. */
 interface Submitted {
   readonly merchantReference: string;
   readonly sealed: TapRequest;
   readonly phone: Phone;
-  /** The answer's type; undefined when there was none, or only a problem. */
+  /** The type in the response; undefined without a response, or after a problem. */
   told: string | undefined;
 }
 
 /**
- * Where gateways are killed: an installation with a switch, an integrator's receiver and phones that remember what they were
- * told, so that in the end all of their books can be compared.
+ * A place where gateways are killed: an installation with a switch, an integrator's receiver, and phones that keep
+ * their responses, so that all books can be compared at the end.
  */
 export class CrashSite {
   readonly installation: Installation;
   readonly #receiver: Receiver;
   readonly #submitted: Submitted[] = [];
-  /** Every answer that was no outcome. */
+  /** Every response that was not an outcome. */
   readonly #problems: PhoneAnswer[] = [];
   #slowestMs = 0;
 
@@ -69,14 +71,17 @@ export class CrashSite {
     return new CrashSite(installation, receiver);
   }
 
-  /** Submits one tap for each amount at once, by phones of their own; gives what they were told, undefined for no answer. */
+  /**
+   * Submits one tap for each amount at once, each with its own phone. Returns the reported types, undefined for no
+   * response.
+   */
   async tap(url: string, amounts: readonly string[]): Promise<(string | undefined)[]> {
     const profile = this.installation.profile('coffee', url);
     return Promise.all(
       amounts.map(async (amount) => {
         const phone = new Phone(profile);
         const sealed = await phone.seal({ amount, currency: 'ZAR' }).catch(() => undefined);
-        if (!sealed) return undefined; // it was gone before it gave its keys
+        if (!sealed) return undefined; // it ended before it returned its keys
         const submitted: Submitted = { merchantReference: sealed.merchantReference, sealed, phone, told: undefined };
         this.#submitted.push(submitted);
         const startedAtMs = performance.now();
@@ -89,7 +94,7 @@ export class CrashSite {
     );
   }
 
-  /** Taps one after another, by so many phones, until `fault` is over. */
+  /** Taps one after another, with that number of phones, until `fault` is over. */
   async tapDuring(url: string, phones: number, fault: () => Promise<unknown>): Promise<void> {
     let isOver = false;
     const tapping = Array.from({ length: phones }, async () => {
@@ -103,7 +108,10 @@ export class CrashSite {
     }
   }
 
-  /** Every tap had an answer, or its connection was closed, by its deadline; what was refused says why, and none was a bug. */
+  /**
+   * Every tap had a response, or its connection was closed, before its deadline. Every refusal has a reason, and none
+   * was a bug.
+   */
   expectTimelyAnswers(): void {
     expect(this.#slowestMs).toBeLessThan(ANSWERED_WITHIN_MS);
     const told = this.#problems.map(({ status, body }) => ({ status, errorCode: (body as Problem).errorCode }));
@@ -111,12 +119,12 @@ export class CrashSite {
     expect(told.filter((problem) => !isSound(problem))).toEqual([]);
   }
 
-  /** A tap goes all the way: the processes have found one another. */
+  /** A tap is approved: the processes have found each other. */
   async untilApproved(url: string): Promise<void> {
     await eventually(async () => expect(await this.tap(url, ['10.00'])).toEqual(['Approved']), QUIET_WITHIN_MS);
   }
 
-  /** What a process held when it was killed is held no more: the time of every claim has passed. */
+  /** Releases the work of killed processes: lets the time of every claim pass. */
   async letClaimsLapse(): Promise<void> {
     await this.installation.database.query(
       `update pgboss.job set started_on = started_on - $1 * interval '1 s' where state = 'active'`,
@@ -124,7 +132,7 @@ export class CrashSite {
     );
   }
 
-  /** Waits until nothing is under way; what waits for a later time need not wait. A gateway must run. */
+  /** Waits until no work is due; work scheduled for later may remain. A gateway must run. */
   async untilQuiet(): Promise<void> {
     const { database } = this.installation;
     await eventually(async () => {
@@ -145,7 +153,7 @@ export class CrashSite {
     }, QUIET_WITHIN_MS);
   }
 
-  /** No money is lost and none taken twice; phones and the integrator were told what the database says. */
+  /** No money is lost or taken twice; phones and the integrator know the state of the database. */
   async expectNothingLost(url: string): Promise<void> {
     const { database, ledger } = this.installation;
     const findings = await verifyLedger({ database, ledger, types: await loadProcessors() });
@@ -155,7 +163,7 @@ export class CrashSite {
     await this.#expectReceiverToAgree();
   }
 
-  /** What a phone was told stands; one that was told nothing asks again, and is told what stands. */
+  /** The outcome reported to a phone is still valid. A phone without an outcome repeats its request and gets it. */
   async #expectPhonesToAgree(url: string): Promise<void> {
     const { database, tenants } = this.installation;
     for (const { merchantReference, sealed, phone, told } of this.#submitted) {
@@ -168,8 +176,8 @@ export class CrashSite {
         continue;
       }
       const stored = dispositionName(rows[0]!.disposition);
-      // Of an uncertain tap a phone is told Indeterminate, before and after the reversal. What was voided on request was
-      // Approved, and is Voided to whoever asks again.
+      // An uncertain tap is reported as Indeterminate, before and after the reversal. A tap that was voided on request
+      // was Approved, and is Voided for later requests.
       const isOnRequest = rows[0]!.isVoided;
       const due =
         stored !== 'Voided' ? stored : !isOnRequest ? 'Indeterminate' : told === undefined ? 'Voided' : 'Approved';
@@ -181,7 +189,7 @@ export class CrashSite {
     }
   }
 
-  /** Every outcome came to the integrator at least once, and the last one is the row's. */
+  /** The integrator received every outcome at least once, and the last one is that of the row. */
   async #expectReceiverToAgree(): Promise<void> {
     const latest = new Map<string, Webhook>();
     for (const { body } of this.#receiver.received) {

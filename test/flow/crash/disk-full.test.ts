@@ -9,7 +9,7 @@ import { SmallVolume } from './small-volume.ts';
 /** Long enough for reversals to be due while nothing can be written. */
 const FULL_MS = 15_000;
 const PHONES = 6;
-/** Silence, late approvals: what is owed a reversal. */
+/** Silence and late approvals: taps that require a reversal. */
 const UNCERTAIN = ['10.51', '10.69', '10.68', '10.51', '10.69'];
 
 const volume = SmallVolume.open();
@@ -27,7 +27,7 @@ afterAll(async () => {
   volume?.close();
 });
 
-test('a full disk: taps are refused, and once it is freed they are approved again, and everything comes to rest', async (context) => {
+test('a full disk: taps are refused, they are approved again after it is freed, and everything comes to rest', async (context) => {
   if (!volume) return context.skip('no volume can be mounted here: that needs root');
   await site.tapDuring(gateway.url, PHONES, async () => {
     const uncertain = site.tap(gateway.url, UNCERTAIN);
@@ -35,7 +35,7 @@ test('a full disk: taps are refused, and once it is freed they are approved agai
     volume.fill();
     await sleep(FULL_MS);
     volume.free();
-    await postgres.startAgain(); // where the write-ahead log could not be written, the server has stopped
+    await postgres.startAgain(); // the server stops if the write-ahead log cannot be written
     await uncertain;
   });
   await site.untilApproved(gateway.url);

@@ -2,17 +2,17 @@ import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, untilSignedOn } from '../../support/installation.ts';
 
-/** A process of its own needs seconds, and on a machine with other work many of them. */
+/** A process of its own needs seconds, and many seconds on a busy machine. */
 const UP_WITHIN_MS = 60_000;
 
-/** A gateway that may end at any moment, even before it is up. */
+/** A gateway that may end at any moment, even before it is ready. */
 export interface Doomed {
   readonly process: GatewayProcess;
-  /** False when it ended before. */
+  /** False if it ended earlier. */
   readonly isUp: boolean;
 }
 
-/** Starts one, up to where it is signed on to its switch. */
+/** Starts a gateway and waits until it is signed on to its switch. */
 export async function startDoomed(
   installation: Installation,
   failpoints?: string,

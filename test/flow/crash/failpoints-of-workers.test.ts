@@ -3,7 +3,9 @@ import type { StartedGateway } from '../../support/installation.ts';
 import { CrashSite } from './crash-site.ts';
 import { testMoments } from './moments.ts';
 
-/** The other kind of switch, and phones whose process lives on while the workers behind it are killed. */
+/**
+ * The other type of switch, and phones connected to a process that stays alive while the workers behind it are killed.
+ */
 let site: CrashSite;
 let api: StartedGateway;
 beforeAll(async () => {

@@ -4,14 +4,14 @@ import { execFileSync, spawnSync } from 'node:child_process';
 const OURS = '198.18.77.1';
 const THEIRS = '198.18.77.2';
 
-/** A host beside this one, in a network namespace: its packets can vanish as those of a host without power do. */
+/** A host next to this one, in a network namespace: its packets can vanish like those of a host without power. */
 export class FarHost {
   readonly address = THEIRS;
-  /** Of this host, as the other one sees it. */
+  /** The address of this host, seen from the other one. */
   readonly ourAddress = OURS;
   readonly #name = `tapwire-${process.pid}`;
 
-  /** Undefined where a namespace cannot be made: that needs root and iproute2. */
+  /** Undefined if a namespace cannot be created, which requires root and iproute2. */
   static open(): FarHost | undefined {
     const host = new FarHost();
     if (spawnSync('ip', ['netns', 'add', host.#name]).status !== 0) return undefined;
@@ -38,7 +38,7 @@ export class FarHost {
     return ['ip', ['netns', 'exec', this.#name, program, ...args]];
   }
 
-  /** From now on no packet comes from there or arrives there. */
+  /** From now on no packet is sent from there or arrives there. */
   losePower(): void {
     ip('-n', this.#name, 'link', 'set', 'eth0', 'down');
   }

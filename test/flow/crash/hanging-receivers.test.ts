@@ -3,14 +3,14 @@ import { type Installation, startInstallation } from '../../support/installation
 import { ManyDeliveries, WITHIN_MS } from '../../webhooks/many-deliveries.ts';
 import { type Answer, ok, type Receiver, startReceiver } from '../../webhooks/receiver.ts';
 
-/** As many as a busy machine delivers to in seconds; `RECEIVERS=10000` tries more. */
+/** As many as a busy machine can deliver to in seconds; `RECEIVERS=10000` tests more. */
 const EACH = Number(process.env.RECEIVERS ?? 2_000) / 2;
-/** To an endpoint that has taken nothing yet. */
+/** To an endpoint that has accepted nothing yet. */
 const MOST_AT_ONCE = 2;
 
 let installation: Installation;
 let receiver: Receiver;
-/** Requests that hang now, by path, and how many did at most. */
+/** Currently hanging requests, by path, and their highest number. */
 const hanging = new Map<string, number>();
 let mostAtOnce = 0;
 
@@ -32,7 +32,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-test('receivers that hang, one for each that answers, do not keep the others from their events', {
+test('receivers that hang, one for each that responds, do not delay the events of the others', {
   timeout: 2 * WITHIN_MS,
 }, async () => {
   const many = new ManyDeliveries(installation);

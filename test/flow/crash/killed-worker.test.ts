@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-describe('a worker killed', () => {
-  test('before it took the tap: another worker that joined later cannot open it, and the phone learns that nothing was sent', async () => {
+describe('a killed worker', () => {
+  test('before it took the tap: a worker that joined later cannot open it, and the phone learns that nothing was sent', async () => {
     const { database } = installation;
     const killed = await GatewayProcess.start(installation, 'worker');
     await untilApproved();
@@ -28,14 +28,14 @@ describe('a worker killed', () => {
     await expectSoundStates(database);
     expect((await jobsOf(database, id)).map(({ queue }) => queue)).toEqual(['authorize', 'overdue']);
     const other = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
-    // Long before the `overdue` job, which this test has no time for.
+    // Long before the `overdue` job, for which this test does not wait.
     expect(outcomeOf(await answer)).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210, serviceReference: id });
     await untilAnswered(database, id);
     expect(installation.asked.authorizations).toBe(authorizations);
     await other.stop();
   });
 
-  test('after the submission: another worker decides when the deadline is over, and the phone learns it', async () => {
+  test('after the submission: another worker decides after the deadline, and the phone gets the outcome', async () => {
     const { database } = installation;
     const killed = await GatewayProcess.start(installation, 'worker');
     await untilApproved();

@@ -15,7 +15,9 @@ import { letAllDoubtsPass } from '../../support/transactions.ts';
 const TAPS = 800;
 const AT_ONCE = 40;
 const DEADLINE_MS = 1_000;
-/** Each switch that never acknowledges is given up within this, and a tap and its PIN have ended before. */
+/**
+ * Reversals at a switch that never acknowledges are given up within this time, and a tap and its PIN have ended before.
+ */
 const AT_REST_WITHIN_MS = 150_000;
 
 const PROFILE = {
@@ -28,7 +30,10 @@ const PROFILE = {
 let installation: Installation;
 afterEach(() => installation.stop());
 
-/** A confirmation is due a minute after the acknowledgement, and a PIN within 90 s: nothing depends on how long they are. */
+/**
+ * A confirmation is due a minute after the acknowledgement, and a PIN within 90 s. The test does not depend on these
+ * times.
+ */
 const CONFIRM_NOW = `update pgboss.job set start_after = now() from transactions t
   where name = 'reverse' and state = 'created' and t.id::text = data ->> 'id' and t.reversal_state = ${ReversalState.confirming}`;
 const EXPIRE_NOW = `update transactions set pin_expires_at = now() where pin_state = ${PinState.awaiting}`;
@@ -55,7 +60,7 @@ test.each<[Manners, string]>([
   ['none', 'type-1'],
   ['none', 'type-2'],
 ])(
-  'with %s manners of a %s switch nothing is lost, doubled or silently stuck',
+  'with %s manners of a %s switch nothing is lost, duplicated or silently stuck',
   { timeout: 300_000 },
   async (manners, type) => {
     installation = await startInstallation({ type, manners, seed: 7, profile: PROFILE, timeScale: 1 });

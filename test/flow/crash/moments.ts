@@ -6,20 +6,20 @@ import { expectSoundStates } from '../../support/invariants.ts';
 import { type CrashSite, PATIENT_MS } from './crash-site.ts';
 import { startDoomed } from './doomed-gateway.ts';
 
-/** A little of everything: an approval, a decline, silence, a late approval, an answer that takes half a second. */
+/** A mix: an approval, a decline, silence, a late approval, a response that takes half a second. */
 const TRAFFIC = ['10.00', '11.00', '10.51', '10.69', '10.68', '10.10'];
-/** Between two helpings of it, while a gateway has not come to its moment yet. */
+/** The interval between two mixes, while a gateway has not reached its moment yet. */
 const AGAIN_MS = 500;
 
 /**
- * Each gateway ends itself where it says, under traffic, and the next one finds what it left behind: some come to their
- * moment by that alone.
+ * Each gateway ends itself at the named moment, under traffic, and the next one finds what it left. Some reach their
+ * moment through that work alone.
  */
 const MOMENTS: readonly (readonly [FailpointName, string])[] = [
   ['before-submit-commit', 'before the commit that the bytes wait for'],
   ['after-submit-commit', 'after that commit, before the bytes'],
   ['after-write', 'when the bytes have left'],
-  ['after-response', 'when the answer is there, before it is committed'],
+  ['after-response', 'when the response has arrived, before it is committed'],
   ['after-outcome-commit', 'when the outcome is committed, before the phone has its answer'],
   ['after-reversal-commit', 'when a reversal is committed as sent, before its bytes'],
   ['after-reversal-write', 'when the bytes of a reversal have left'],
@@ -27,20 +27,20 @@ const MOMENTS: readonly (readonly [FailpointName, string])[] = [
   ['after-reversal-outcome', 'when that is committed, before anything follows from it'],
   ['before-webhook', 'before a webhook is sent'],
   ['after-webhook', 'when the receiver has answered, before that is committed'],
-  ['after-overdue-commit', 'when a deadline was decided by its job'],
+  ['after-overdue-commit', 'when a deadline was decided in its job'],
 ];
 
 /** How the processes of a site share the work. */
 export interface Roles {
-  /** The one that is killed. */
+  /** The gateway that is killed. */
   readonly doomed: 'all' | 'worker';
-  /** Where phones go while it lives; undefined: to itself. */
+  /** The gateway that phones use while it runs; undefined: the doomed one. */
   readonly front: () => StartedGateway | undefined;
 }
 
-/** Declares the tests: a kill at each moment, and the books of all when it is over. */
+/** Declares the tests: a kill at each moment, and a comparison of all books at the end. */
 export function testMoments(site: () => CrashSite, { doomed, front }: Roles): void {
-  /** Answers that phones still wait for: of an api process, whoever works next decides them. */
+  /** Responses that phones still wait for: with an api process, the next worker decides them. */
   const underWay: Promise<unknown>[] = [];
 
   async function killAt(moment: FailpointName): Promise<void> {
@@ -54,13 +54,13 @@ export function testMoments(site: () => CrashSite, { doomed, front }: Roles): vo
       underWay.push(site().tap(front()?.url ?? gateway.process.url, TRAFFIC));
       await Promise.race([ended, sleep(AGAIN_MS)]);
     }
-    expect((await ended).exitCode, gateway.process.output).toBeNull(); // by its own signal
+    expect((await ended).exitCode, gateway.process.output).toBeNull(); // ended through its own signal
   }
 
   test.each(
     MOMENTS,
   )('%s: a gateway killed %s leaves every transaction with a job that will move it on', async (moment) => {
-    // Only of an orphan does the job decide: a gateway that lives decides its own taps first.
+    // The job decides only for an orphan: a running gateway decides its own taps first.
     if (moment === 'after-overdue-commit') await killAt('after-write');
     await killAt(moment);
     await expectSoundStates(site().installation.database);
@@ -68,7 +68,7 @@ export function testMoments(site: () => CrashSite, { doomed, front }: Roles): vo
   });
 
   test(
-    'after the last one the books of all agree: nothing is lost, nothing taken twice, everyone was told',
+    'after the last kill all books agree: nothing is lost, nothing taken twice, and every outcome was reported',
     async () => {
       const gateway = await site().installation.startGateway({ TAPWIRE_ROLE: doomed });
       await Promise.all(underWay);

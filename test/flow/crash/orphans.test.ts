@@ -8,12 +8,12 @@ import { letDoubtPass } from '../../support/transactions.ts';
 import { PATIENT_MS } from './crash-site.ts';
 import { startDoomed } from './doomed-gateway.ts';
 
-/** Longer than it takes to get all of them to the switch. */
+/** Longer than it takes to send all of them to the switch. */
 const DEADLINE_MS = 4_000;
 const TAPS = 10;
-/** What the processor's profile says: this installation leaves it as it is. */
+/** The value in the processor's profile, which this installation does not change. */
 const OVERTAKING_GUARD_SECONDS = 5;
-/** To the wire, from the deadline, or from when somebody was there to see it pass. */
+/** The promised time to the wire, from the deadline, or from when a worker was available. */
 const PROMISED_SECONDS = 10;
 
 let installation: Installation;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => installation.stop());
 
 test(
-  'taps of a worker killed in their midst are reversed on the wire by another within ten seconds of their deadline',
+  'taps of a worker killed while it processes them are reversed on the wire by another within ten seconds of their deadline',
   async () => {
     const { database } = installation;
     const killed = (await startDoomed(installation, undefined, 'worker')).process;
@@ -60,7 +60,7 @@ test(
     );
     expect(Math.max(...seconds)).toBeLessThan(PROMISED_SECONDS);
 
-    // On another line the switch may have had the reversal first: it is asked for once more.
+    // On another connection the switch may have received the reversal first, so it is requested once more.
     await Promise.all(orphans.map(({ id }) => letDoubtPass(database, id)));
     await eventually(async () => {
       const { rowCount } = await database.query('select from transactions where disposition = $1', [

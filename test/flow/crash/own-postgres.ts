@@ -8,10 +8,10 @@ import { openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 
-/** How Postgres is asked to stop (its manual, "Shutting Down the Server"). */
+/** Signals that stop Postgres (its manual, "Shutting Down the Server"). */
 const STOPS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
-/** A Postgres that nobody else uses: it can be stopped, started again, and stand still. It flushes what it commits. */
+/** A Postgres for one test: it can be stopped, started again, and frozen. It flushes its commits. */
 export class OwnPostgres {
   readonly database: TestDatabase;
   readonly #directory: string;
@@ -23,10 +23,10 @@ export class OwnPostgres {
     this.database = { url: started.url, database, drop: () => this.#drop() };
   }
 
-  /** @param parent where its folder is made */
+  /** @param parent in which its folder is created */
   static async start(parent = tmpdir()): Promise<OwnPostgres> {
     const folder = mkdtempSync(join(parent, 'tapwire-postgres-'));
-    chmodSync(folder, 0o755); // the cluster's account must pass through
+    chmodSync(folder, 0o755); // the cluster's account must be able to pass through
     const directory = join(folder, 'postgres');
     const started = await startEmbeddedPostgres({ directory });
     const database = await openDatabase(started.url, { maxConnections: 4 });
@@ -46,12 +46,12 @@ export class OwnPostgres {
     this.#started.push(await startEmbeddedPostgres({ directory: this.#directory }));
   }
 
-  /** Every process of the server stands still, with all of its connections open. */
+  /** Freezes every process of the server, with all of its connections open. */
   freeze(): void {
     this.#signal('SIGSTOP');
   }
 
-  /** Its host has lost its power: it ends as it stands, frozen or not. */
+  /** Simulates a power loss of its host: every process ends at once, frozen or not. */
   async kill(): Promise<void> {
     const pid = this.#pid;
     this.#signal('SIGKILL');

@@ -16,14 +16,16 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** One is answered after half a second, one never, one late: they are with the switch when the database goes. */
+/**
+ * One is answered after half a second, one never, one late: the switch has them when the database becomes unavailable.
+ */
 const UNDER_WAY = ['10.00', '10.10', '10.10', '10.69', '10.68'];
 const FROZEN_MS = 5_000;
 
 test.each([
   'fast',
   'immediate',
-] as const)('Postgres stopped %s: taps are 503 before anything is sent, service resumes by itself, and nothing is lost', async (how) => {
+] as const)('Postgres stopped %s: taps are 503 before anything is sent, service resumes automatically, and nothing is lost', async (how) => {
   const { installation } = site;
   const sealed = await installation.phone().seal({ amount: '12.00', currency: 'ZAR' });
   const underWay = site.tap(gateway.url, UNDER_WAY);
@@ -43,7 +45,7 @@ test.each([
 });
 
 test(
-  'Postgres frozen for five seconds: what waits goes on or is refused, and nothing is lost',
+  'Postgres frozen for five seconds: waiting work continues or is refused, and nothing is lost',
   async () => {
     const { installation } = site;
     const underWay = site.tap(gateway.url, UNDER_WAY);
@@ -51,7 +53,7 @@ test(
     await eventually(() => expect(installation.asked.authorizations).toBeGreaterThan(authorizations));
     postgres.freeze();
     const whileFrozen = site.tap(gateway.url, ['10.00', '11.00']);
-    await sleep(FROZEN_MS); // the fault itself: how long it lasts
+    await sleep(FROZEN_MS); // the duration of the fault itself
     postgres.thaw();
     await Promise.all([underWay, whileFrozen]);
     await site.untilApproved(gateway.url);

@@ -5,7 +5,7 @@ import { expectSoundStates } from '../../support/invariants.ts';
 import { CrashSite } from './crash-site.ts';
 import { startDoomed } from './doomed-gateway.ts';
 
-/** `npm run crash -- --rounds 50` sets it; one is enough for every commit. */
+/** `npm run crash -- --rounds 50` sets it; one round is enough for every commit. */
 const ROUNDS = Number(process.env.CRASH_ROUNDS ?? 1);
 const SEED = Number(process.env.CRASH_SEED ?? 1);
 const LONGEST_LIFE_MS = 2_500;
@@ -30,7 +30,7 @@ test(
       const phones = Array.from({ length: PHONES }, async () => {
         while (!isOver) await site.tap(process.url, [AMOUNTS[Math.floor(random.next() * AMOUNTS.length)]!]);
       });
-      await sleep(random.next() * LONGEST_LIFE_MS); // the fault itself: when it strikes
+      await sleep(random.next() * LONGEST_LIFE_MS); // the time of the fault itself
       isOver = true;
       await process.kill('SIGKILL');
       await Promise.all(phones);

@@ -21,7 +21,7 @@ const MOMENTS: readonly (readonly [FailpointName, string])[] = [
   ['after-void-outcome', 'when that is committed'],
 ];
 
-/** What an integrator wants back of a sale, and asks for until somebody answers. */
+/** What an integrator wants to refund or void of a sale, and requests until it gets a response. */
 interface Wanted {
   readonly sale: string;
   readonly path: 'refund' | 'void';
@@ -66,7 +66,7 @@ test.each(
   const refund = { sale: first, path: 'refund', body: { amount: '5.00', refundReference: `back-${moment}` } } as const;
   const takesBack = { sale: second, path: 'void', body: undefined } as const;
   wanted.push(refund, takesBack);
-  // One after the other: a refund's moments come with the refund, and a void's when that is over.
+  // One after the other: the moments of a refund occur with the refund, and those of a void after it.
   if (gateway.isUp) {
     await ask(gateway.process.url, refund);
     await ask(gateway.process.url, takesBack);
@@ -77,7 +77,7 @@ test.each(
 });
 
 test(
-  'whoever asks again is served once: every refund is taken once, every void ends, and the books of all agree',
+  'a repeated request has one effect: every refund is made once, every void ends, and all books agree',
   async () => {
     const { installation } = site;
     const { url } = await installation.startGateway();
@@ -91,7 +91,7 @@ test(
       [wanted.map(({ sale }) => sale)],
     );
     for (const { refunded, void: isVoid, disposition, refunds } of rows) {
-      // A refund that a crash made uncertain was reversed, and reserves nothing any more.
+      // A refund that a crash made uncertain was reversed, and no longer reserves anything.
       if (isVoid === null)
         expect([[0, 500].includes(refunded), disposition, refunds]).toEqual([true, Disposition.Approved, 1]);
       else expect([refunded, isVoid, disposition]).toEqual([0, VoidState.done, Disposition.Voided]);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-/** In front of api processes, as a load balancer is: asks who is ready, and goes to the next where one refuses. */
+/** A load balancer in front of api processes: checks which are ready, and tries the next if one refuses. */
 class Balancer {
   readonly #nodes: StartedGateway[] = [];
 
@@ -27,7 +27,10 @@ class Balancer {
     this.#nodes.splice(this.#nodes.indexOf(node), 1);
   }
 
-  /** The answer of the first node that takes the tap: one that is closing says 503, or nothing, before it stores anything. */
+  /**
+   * The response of the first node that accepts the tap: one that is closing sends 503, or nothing, before it stores
+   * anything.
+   */
   async tap(phone: Phone, amount: string): Promise<RawAnswer> {
     const sealed = await phone.seal({ amount, currency: 'ZAR' });
     for (let turn = 0; turn < 20; turn++) {
@@ -37,14 +40,14 @@ class Balancer {
       }
       await sleep(50);
     }
-    throw new Error('Nobody takes the tap');
+    throw new Error('No node accepts the tap');
   }
 }
 
-/** All ten tills may have their taps in the hands of a worker that is killed: they hear of it when the time of those is over. */
+/** All ten tills may have taps at a worker that is killed: they get a response when the time of those is over. */
 const ANSWERED_WITHIN_MS = 60_000;
 
-/** Ten tills, each with its next tap as soon as it has an answer, until told to stop. */
+/** Ten tills, each with its next tap as soon as it has a response, until they are stopped. */
 function startTills(balancer: Balancer) {
   let isOn = true;
   const answers: RawAnswer[] = [];
@@ -54,7 +57,7 @@ function startTills(balancer: Balancer) {
   });
   return {
     answers,
-    /** Resolves when so many more were answered. */
+    /** Resolves when that many more were answered. */
     more: (count: number) => {
       const wanted = answers.length + count;
       return eventually(() => expect(answers.length).toBeGreaterThanOrEqual(wanted), ANSWERED_WITHIN_MS);
@@ -71,7 +74,7 @@ const typeOf = ({ status, body }: RawAnswer) =>
     ? (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse.type
     : `${status}`;
 
-describe('api and worker apart', { timeout: 120_000 }, () => {
+describe('api and worker in separate processes', { timeout: 120_000 }, () => {
   test('every process is replaced under load, and no tap fails', async () => {
     const balancer = new Balancer();
     let worker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });
@@ -99,7 +102,7 @@ describe('api and worker apart', { timeout: 120_000 }, () => {
     await expectInvariants(installation);
   });
 
-  test('two of each share the work; with one worker killed the other goes on, and what was uncertain is reversed', async () => {
+  test('two of each share the work; with one worker killed the other continues, and uncertain taps are reversed', async () => {
     const balancer = new Balancer();
     const apis = [
       await installation.startGateway({ TAPWIRE_ROLE: 'api' }),
@@ -119,7 +122,7 @@ describe('api and worker apart', { timeout: 120_000 }, () => {
     await tills.more(60);
     await tills.stop();
     const types = tills.answers.map(typeOf);
-    // Those that the killed one had in hand are decided by the other one, and told as uncertain or unsent; nothing else is lost.
+    // The other worker decides the taps of the killed one, as uncertain or unsent; nothing else is lost.
     const unlucky = types.filter((type) => type !== 'Approved');
     expect(unlucky.length).toBeLessThanOrEqual(10);
     expect(unlucky.filter((type) => type !== 'Indeterminate' && type !== 'UnableToGoOnline')).toEqual([]);

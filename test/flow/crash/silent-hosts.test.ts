@@ -8,12 +8,12 @@ import { expectSoundStates } from '../../support/invariants.ts';
 import { CrashSite, PATIENT_MS } from './crash-site.ts';
 import { OwnPostgres } from './own-postgres.ts';
 
-/** How long traffic goes on beside a fault and after it. */
+/** How long traffic continues during a fault and after it. */
 const FAULT_MS = 3_000;
 const AFTERWARDS_MS = 12_000;
 const PHONES = 6;
 
-/** Hosts that vanish end no connection: nobody hears of it, and packets are dropped. */
+/** Hosts that vanish close no connection: no peer is notified, and packets are dropped. */
 describe('with all roles in one process', () => {
   let postgres: OwnPostgres;
   let site: CrashSite;
@@ -50,7 +50,7 @@ describe('with all roles in one process', () => {
       await site.tapDuring(gateway.url, PHONES, async () => {
         await sleep(FAULT_MS); // traffic
         expect(relay.silence(isChosen)).toBeGreaterThan(0);
-        await sleep(AFTERWARDS_MS); // longer than any limit on the path of a tap
+        await sleep(AFTERWARDS_MS); // longer than any limit in the processing of a tap
       });
       await comesToRest();
     },
@@ -77,7 +77,7 @@ describe('with all roles in one process', () => {
   );
 
   test(
-    'Postgres freezes for good and is started anew: nothing is lost',
+    'Postgres freezes permanently and is restarted: nothing is lost',
     async () => {
       await site.tapDuring(gateway.url, PHONES, async () => {
         postgres.freeze();
@@ -107,7 +107,7 @@ describe('two gateways', () => {
   });
 
   test(
-    'the host of one loses its power within a commit: the other waits for its locks for seconds, and nothing is lost',
+    'the host of one loses power within a commit: the other waits seconds for its locks, and nothing is lost',
     async () => {
       const { installation } = site;
       const doomed = await GatewayProcess.start(installation, 'all', { DATABASE_URL: relay.url });
@@ -122,7 +122,7 @@ describe('two gateways', () => {
       await cut;
       await doomed.kill('SIGKILL');
       await unanswered;
-      // Its transaction is open in Postgres: nobody has told the server of its end.
+      // Its transaction is open in Postgres: the server does not know of its end.
       await site.tapDuring(survivor.url, PHONES, async () => {
         await eventually(async () => expect(await lockedRows()).toBe(0), 30_000);
       });
@@ -135,7 +135,7 @@ describe('two gateways', () => {
     PATIENT_MS,
   );
 
-  /** Sessions that are in a transaction and say nothing. */
+  /** Idle sessions in a transaction. */
   async function lockedRows(): Promise<number> {
     const { rows } = await site.installation.database.query<{ count: number }>(
       `select count(*)::int as count from pg_stat_activity
@@ -164,7 +164,7 @@ describe('an api process and a worker', () => {
     ['the connections that listen go silent', LISTENING],
     ['all connections go silent', () => true],
   ])(
-    '%s: outcomes are found by looking, and the connections are replaced',
+    '%s: outcomes are found by polling, and the connections are replaced',
     async (_what, isChosen) => {
       await site.untilApproved(api.url);
       await site.tapDuring(api.url, PHONES, async () => {

@@ -15,7 +15,7 @@ export class SmallVolume {
     this.path = path;
   }
 
-  /** Undefined where nothing can be mounted: that needs root. */
+  /** Undefined if nothing can be mounted, which requires root. */
   static open(): SmallVolume | undefined {
     const path = mkdtempSync(join(tmpdir(), 'tapwire-volume-'));
     chmodSync(path, 0o755);
@@ -25,7 +25,7 @@ export class SmallVolume {
     return undefined;
   }
 
-  /** Not a byte is left. */
+  /** Fills it to the last byte. */
   fill(): void {
     const file = openSync(this.#filler, 'a');
     try {

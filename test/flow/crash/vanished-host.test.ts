@@ -10,7 +10,7 @@ import { type Database, openDatabase } from '../../../src/store/postgres/open-da
 import { eventually } from '../../support/eventually.ts';
 import { FarHost } from './far-host.ts';
 
-/** Far longer than the limits of a session, far shorter than what TCP does by itself (two hours). */
+/** Far longer than the limits of a session, far shorter than the default of TCP (two hours). */
 const GONE_WITHIN_MS = 45_000;
 
 const host = FarHost.open();
@@ -21,7 +21,7 @@ let holder: ChildProcess;
 beforeAll(async () => {
   if (!host) return;
   folder = mkdtempSync(join(tmpdir(), 'tapwire-vanished-'));
-  chmodSync(folder, 0o755); // the cluster's account must pass through
+  chmodSync(folder, 0o755); // the cluster's account must be able to pass through
   const directory = join(folder, 'postgres');
   postgres = await startEmbeddedPostgres({ directory, durable: false, listenOn: host.ourAddress });
   database = await openDatabase(postgres.url);
@@ -45,7 +45,7 @@ async function sessions(): Promise<{ state: string }[]> {
   return rows;
 }
 
-test('the server ends the sessions of a gateway whose host has lost its power, and frees what they locked', async (context) => {
+test('the server ends the sessions of a gateway whose host has lost power, and frees their locks', async (context) => {
   if (!host) return context.skip('a network namespace cannot be made here: that needs root and iproute2');
   const url = `postgres://tapwire@${host.ourAddress}/tapwire`;
   const script = fileURLToPath(new URL('./hold-sessions.ts', import.meta.url));
@@ -56,7 +56,7 @@ test('the server ends the sessions of a gateway whose host has lost its power, a
 
   host.losePower();
   await database.query('notify held'); // bytes for a session that does not acknowledge them
-  // Nobody sends them anything and they wait for nothing: only keep-alives tell that their client is gone.
+  // Nothing is sent to them and they wait for nothing: only keep-alives show that their client has ended.
   await eventually(async () => expect(await sessions()).toEqual([]), GONE_WITHIN_MS);
   await database.query('update held set row = 2');
 }, 120_000);
