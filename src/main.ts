@@ -13,6 +13,7 @@ import { openSwitches } from './gateway/open-switches.ts';
 import { openTraces } from './gateway/open-traces.ts';
 import { openWakeups } from './gateway/open-wakeups.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
+import type { ExamplesOf } from './gateway/register-reference.ts';
 import { type JobParts, startJobs } from './gateway/start-jobs.ts';
 import { tellMinutes, tellStart } from './gateway/tell-log.ts';
 import type { RouteTable } from './http/route-table.ts';
@@ -51,19 +52,30 @@ export interface Gateway {
  * The composition root. This file and gateway/ construct everything in the order of its dependencies; a stop closes
  * it in the reverse order.
  *
+ * @param examplesOf fills in the API reference of a demo; used only with DOCS_PROFILE
  * @throws StartError when a requirement is missing or invalid, ProcessorError naming an invalid plug-in
  */
-export async function startGateway(config: Config, prepared: PreparedDatabase, log: Log): Promise<Gateway> {
+export async function startGateway(
+  config: Config,
+  prepared: PreparedDatabase,
+  log: Log,
+  examplesOf?: ExamplesOf,
+): Promise<Gateway> {
   const closers: Closers = [];
   try {
-    return await compose(config, prepared, log, closers);
+    return await compose(config, prepared, { log, examplesOf }, closers);
   } catch (error) {
     await closeAll(closers);
     throw error;
   }
 }
 
-async function compose(config: Config, { url }: PreparedDatabase, log: Log, closers: Closers): Promise<Gateway> {
+async function compose(
+  config: Config,
+  { url }: PreparedDatabase,
+  { log, examplesOf }: { readonly log: Log; readonly examplesOf: ExamplesOf | undefined },
+  closers: Closers,
+): Promise<Gateway> {
   const report: Report = (what) => (error) => log.error({ error }, what);
   const types = await loadProcessors({ external: config.PROCESSORS });
   const base = { config, url, types, log, report, closers };
@@ -82,7 +94,7 @@ async function compose(config: Config, { url }: PreparedDatabase, log: Log, clos
   const counted = { metrics, databases, health, switches, messages };
   reportFigures(counted, config, closers);
   tellMinutes(log, counted, config, closers);
-  const server = openFront({ ...common, pushes }, { log, health, metrics, tracing });
+  const server = openFront({ ...common, pushes }, { log, health, metrics, tracing, examplesOf });
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());

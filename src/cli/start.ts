@@ -3,6 +3,7 @@ import { readConfig } from '../config.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
 import { startGateway } from '../main.ts';
 import { createLog } from '../ops/log.ts';
+import { createDemoExamples } from './demo/demo-examples.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 import { text } from './words.ts';
 
@@ -13,7 +14,7 @@ export async function run(args: string[]): Promise<number> {
   const log = createLog(config.LOG_LEVEL);
   const prepared = await prepareDatabase(config);
   try {
-    const gateway = await startGateway(config, prepared, log);
+    const gateway = await startGateway(config, prepared, log, createDemoExamples);
     const signal = await untilAskedToStop();
     log.info({ signal }, 'stopping, taps in flight are answered first');
     const askedAtMs = performance.now();

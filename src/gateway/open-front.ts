@@ -12,7 +12,7 @@ import { createRequestLog } from '../ops/request-log.ts';
 import type { Tracing } from '../ops/tracing/tracing.ts';
 import type { Closers } from './closers.ts';
 import { registerConsole } from './open-console.ts';
-import { registerReference } from './register-reference.ts';
+import { type ExamplesOf, registerReference } from './register-reference.ts';
 import { registerRoutes } from './register-routes.ts';
 import type { RouteParts } from './route-parts.ts';
 import { longestSwitchWaitMs } from './switch-wait.ts';
@@ -22,10 +22,11 @@ interface FrontParts {
   readonly health: Health;
   readonly metrics: Metrics;
   readonly tracing: Tracing | undefined;
+  readonly examplesOf: ExamplesOf | undefined;
 }
 
 /** The HTTP server with the routes of the process's role. */
-export function openFront(parts: RouteParts, { log, health, metrics, tracing }: FrontParts): Server {
+export function openFront(parts: RouteParts, { log, health, metrics, tracing, examplesOf }: FrontParts): Server {
   const { config, types, stores } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
   const answerTimes = { switchWaitMs: () => longestSwitchWaitMs(types, stores.directory) };
@@ -38,7 +39,7 @@ export function openFront(parts: RouteParts, { log, health, metrics, tracing }: 
   if (config.TAPWIRE_ROLE !== 'worker') {
     registerRoutes(server, parts);
     registerConsole(server, parts);
-    registerReference(server, config);
+    registerReference(server, config, examplesOf);
   }
   return server;
 }

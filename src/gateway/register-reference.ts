@@ -1,18 +1,22 @@
 import type { Config } from '../config.ts';
 import { type ApiDocument, apiDocument, type PublicUrls } from '../http/openapi/document.ts';
+import type { LiveExamples } from '../http/openapi/live-examples.ts';
 import { registerDocsRoutes } from '../http/routes/docs.ts';
 import { registerEnumsRoute } from '../http/routes/enums.ts';
 import { registerOpenApiRoute } from '../http/routes/openapi.ts';
 import type { Server } from '../http/server.ts';
-import { createDemoExamples } from './demo-examples.ts';
+
+/** Creates the examples of the API reference from a demo's profile, for each request. */
+export type ExamplesOf = (profilePath: string) => () => Promise<LiveExamples>;
 
 /** The documentation for integrators: the API document, as data and as a page, and the closed lists. */
-export function registerReference(server: Server, config: Config): void {
+export function registerReference(server: Server, config: Config, examplesOf: ExamplesOf | undefined): void {
   const { DOCS_PROFILE: profile } = config;
   const document = describeOnce(server, config);
   registerEnumsRoute(server);
   registerOpenApiRoute(server, document);
-  registerDocsRoutes(server, { document, ...(profile !== undefined && { examples: createDemoExamples(profile) }) });
+  const examples = profile === undefined ? undefined : examplesOf?.(profile);
+  registerDocsRoutes(server, { document, ...(examples && { examples }) });
 }
 
 /** Builds the document at the first request, because routes are registered until the server listens. */

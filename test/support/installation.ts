@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createDemoExamples } from '../../src/cli/demo/demo-examples.ts';
 import type { Config } from '../../src/config.ts';
 import { readConfig } from '../../src/config.ts';
 import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
@@ -185,12 +186,15 @@ export class Installation {
   async startGateway(settings: NodeJS.ProcessEnv = {}, { isSwitchDown = false } = {}): Promise<StartedGateway> {
     const config = readConfig(this.environment(settings));
     const prepared = await prepareDatabase(config);
-    const gateway = await startGateway(config, prepared, logTo(this.logLines, config.LOG_LEVEL)).catch(
-      async (error) => {
-        await prepared.stop();
-        throw error;
-      },
-    );
+    const gateway = await startGateway(
+      config,
+      prepared,
+      logTo(this.logLines, config.LOG_LEVEL),
+      createDemoExamples,
+    ).catch(async (error) => {
+      await prepared.stop();
+      throw error;
+    });
     const started: StartedGateway = {
       role: config.TAPWIRE_ROLE,
       url: gateway.url,

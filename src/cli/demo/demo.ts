@@ -14,6 +14,7 @@ import { type Simulator, startSimulator } from '../../simulator/start-simulator.
 import { createPayLink } from '../link.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { flag, text } from '../words.ts';
+import { createDemoExamples } from './demo-examples.ts';
 import { ACQUIRER, type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
@@ -79,7 +80,7 @@ async function demonstrate(
       books: { ledgerUrl, databaseUrl: prepared.url, since },
       processes: { 'gateway and switches': process.pid, ...embeddedPostgresPid(config) },
     });
-    const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL));
+    const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL), createDemoExamples);
     try {
       introduce(profile, switches, simulator);
       const isAsExpected = await showTaps(profile, receiver, behaviour);
