@@ -1,3 +1,4 @@
+import type { Scope } from '#schemas/scopes';
 import { AuthError, NotFound } from '../errors.ts';
 import { admitUser } from '../transactions/decisions/admit.ts';
 import type { Directory } from '../transactions/ports/directory-ports.ts';
@@ -8,7 +9,6 @@ import { includesTenant } from './includes-tenant.ts';
 import type { Merchants } from './issuers/issuer-keys.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from './issuers/verify-merchant-token.ts';
 import { mayUser, type PortalUser } from './portal/portal-user.ts';
-import type { Scope } from './scopes.ts';
 import type { LoginTokens } from './tokens/login-tokens.ts';
 import type { OwnToken, OwnTokens } from './tokens/own-tokens.ts';
 

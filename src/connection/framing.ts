@@ -55,15 +55,6 @@ export function writeFrameHeader(
   }
 }
 
-/** One message as a separate frame, for the switch's side and for tests. A connection encodes in place. */
-export function frameOf(framing: Framing, message: Uint8Array, header = framing.transportHeader): Uint8Array {
-  const start = framing.lengthBytes + (header?.length ?? 0);
-  const frame = new Uint8Array(start + message.length);
-  frame.set(message, start);
-  writeFrameHeader(framing, header, frame, start, frame.length);
-  return frame;
-}
-
 /** The header of a response. A TPDU is an id followed by destination and source, which swap places. */
 export function answerHeader(header: Uint8Array): Uint8Array {
   const half = (header.length - 1) / 2;

@@ -1,8 +1,6 @@
 /** Data object lists (EMV Book 3 5.4): the values that a card requests, as tags and lengths in its order. */
 import { TlvError } from '../errors.ts';
-import { isConstructed, isTag, readTag, TAG_TRUNCATED, tagBytes } from './tag-number.ts';
-import { type Kernel, tagFacts } from './tags.ts';
-import type { TlvValues } from './tlv-values.ts';
+import { isTag, readTag, TAG_TRUNCATED, tagBytes } from './tag-number.ts';
 
 /** PDOL, CDOL and DDOL have at most 252 bytes (EMV Book 3 Annex A). */
 export const MAX_DOL_BYTES = 252;
@@ -38,33 +36,4 @@ export function parseDol(bytes: Uint8Array): DolEntry[] {
     position = lengthAt + 1;
   }
   return entries;
-}
-
-/**
- * The data that a DOL requests. Each value is cut or padded to its length; a missing value or a template becomes
- * zeros. Formats come from the dictionary, so the tags of a kernel need its name.
- */
-export function fillDol(entries: readonly DolEntry[], values: TlvValues, kernel?: Kernel): Uint8Array {
-  const target = new Uint8Array(entries.reduce((bytes, { lengthBytes }) => bytes + lengthBytes, 0));
-  let offset = 0;
-  for (const { tag, lengthBytes } of entries) {
-    const value = isConstructed(tag) ? undefined : values.value(tag);
-    if (value !== undefined) fit(value, tagFacts(tag, kernel)?.format, target.subarray(offset, offset + lengthBytes));
-    offset += lengthBytes;
-  }
-  return target;
-}
-
-/**
- * EMV Book 3 5.4: numbers keep their right end, other values their left; compressed numbers are padded with F, the
- * rest with 0.
- */
-function fit(value: Uint8Array, format: string | undefined, target: Uint8Array): void {
-  const surplus = value.length - target.length;
-  if (format === 'n') {
-    target.set(surplus > 0 ? value.subarray(surplus) : value, Math.max(0, -surplus));
-    return;
-  }
-  if (format === 'cn') target.fill(0xff);
-  target.set(surplus > 0 ? value.subarray(0, target.length) : value);
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HandoverOpener } from '../card/open-handover.ts';
-import { readHandovers } from '../card/read-handover.ts';
+import { HandoverOpener, readHandovers } from '../card/open-handover.ts';
 import { LIVE_KEYS_TRUSTED_MS } from '../card/seal-handover.ts';
 import type { Config } from '../config.ts';
 import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';

@@ -1,8 +1,8 @@
+import { readFileSync } from 'node:fs';
 import type { Config } from '../config.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
 import type { Log } from '../ops/log.ts';
 import { startMinuteLog } from '../ops/minute-log.ts';
-import { ownVersion } from '../ops/own-version.ts';
 import type { Closers } from './closers.ts';
 
 export interface StartedAs {
@@ -37,4 +37,10 @@ export function tellMinutes(
 function placeOf(url: string): string {
   const { hostname, port, pathname } = URL.parse(url) ?? { hostname: 'unknown', port: '', pathname: '' };
   return `${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
+}
+
+/** The version of this installation, `0.1.0`. */
+function ownVersion(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
 }

@@ -3,8 +3,8 @@ import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { isAwaitingPin } from '../transactions/model/pin.ts';
 import type { Transaction } from '../transactions/model/transaction.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
+import { recordAnswer } from '../transactions/reversal/overdue.ts';
 import { onlineAuthorizationOf } from './online-authorization.ts';
-import { recordWhenFlushed } from './record-when-flushed.ts';
 
 /** Sends the response of 4.4 and 4.5 from the committed row, and records when it has reached the phone. */
 export async function answerPhone(
@@ -15,4 +15,18 @@ export async function answerPhone(
   const pinToken = isAwaitingPin(transaction) ? await deps.pinTokens.issue(transaction) : undefined;
   recordWhenFlushed(deps, transaction, reply);
   return { onlineAuthorizationResponse: onlineAuthorizationOf(transaction, deps.vault, pinToken) };
+}
+
+/**
+ * Records 7 -> 8 when the last byte was sent to the phone, and 7 -> 9 if the phone had disconnected. No request waits
+ * for this record.
+ */
+export function recordWhenFlushed(deps: TransactionDependencies, transaction: Transaction, reply: FastifyReply): void {
+  const { raw } = reply;
+  // A problem was sent before: the request was overdue, so the phone did not get this outcome.
+  const isOverdue = reply.sent;
+  const record = () => recordAnswer(deps, transaction, raw.writableFinished && !isOverdue);
+  if (raw.closed)
+    record(); // the phone disconnected while the switch was asked
+  else raw.once('close', record);
 }

@@ -7,9 +7,9 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
+import { invalidValues } from '../errors.ts';
 import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/transactions/idempotency.ts';
 import { HttpError } from './http-error.ts';
-import { refuseHeader } from './refuse-header.ts';
 
 /** Stores responses for replay. */
 export interface AnswerKeeper {
@@ -119,4 +119,9 @@ function replay(outcome: Exclude<ClaimOutcome, { kind: 'claimed' }>, reply: Fast
 function keptHeaders(reply: FastifyReply): Record<string, string> {
   const given = KEPT_HEADERS.map((name) => [name, reply.getHeader(name)] as const);
   return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])));
+}
+
+/** @throws RequestRejected (INVALID_VALUES) naming the header */
+function refuseHeader(name: string, detail: string): never {
+  throw invalidValues([{ path: ['headers', name], detail }]);
 }

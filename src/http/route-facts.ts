@@ -1,5 +1,5 @@
 import type { ErrorCode } from '#schemas/problem';
-import type { Scope } from '../auth/scopes.ts';
+import type { Scope } from '#schemas/scopes';
 
 /** Credentials that a route can accept. Keys are named after their owner, tokens after their signer and purpose. */
 export type Credential =

@@ -63,21 +63,10 @@ export function isResponse(mti: string): boolean {
   return (mti.charCodeAt(2) & 1) === 1;
 }
 
-/** An odd origin repeats the even one before it. */
-export function isRepeat(mti: string): boolean {
-  return (mti.charCodeAt(3) & 1) === 1;
-}
-
 /** The MTI of the response to a request or an advice. A repeat has the same response: 0430 answers 0420 and 0421. */
 export function responseMti(mti: string): string | undefined {
   if (parseMti(mti) === undefined || isResponse(mti)) return undefined;
   return mti.substring(0, 2) + (Number(mti.charAt(2)) + 1) + (Number(mti.charAt(3)) & ~1);
-}
-
-/** The MTI of a repeated message: 0420 becomes 0421, 0421 stays. */
-export function repeatMti(mti: string): string | undefined {
-  if (parseMti(mti) === undefined) return undefined;
-  return mti.substring(0, 3) + (Number(mti.charAt(3)) | 1);
 }
 
 /** The parts of a message that pairing needs. */
@@ -98,11 +87,4 @@ export function pairingKey(message: PairedMessage, fields: readonly string[]): s
     key += `|${value}`;
   }
   return key;
-}
-
-/** Whether `response` answers `request`: its MTI matches, and the fields are present in both and equal. */
-export function isPair(request: PairedMessage, response: PairedMessage, fields: readonly string[]): boolean {
-  if (response.mti !== responseMti(request.mti)) return false;
-  const key = pairingKey(request, fields);
-  return key !== undefined && key === pairingKey(response, fields);
 }

@@ -10,7 +10,6 @@ import type { LinkFinder } from '../transactions/ports/link-ports.ts';
 import type { Tenant } from '../transactions/ports/store-ports.ts';
 import { unknownDevice } from './device-registry.ts';
 import type { DeviceStore, PushDevice, PushedPayment, PushFailure, PushResult, PushSender } from './ports.ts';
-import { pushData } from './push-message.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
 
 /** The caller waits for it, and has the link as an alternative. */
@@ -160,4 +159,13 @@ function paymentOf(link: NewLink, url: string, token: string): PushedPayment {
 
 function unknownCurrency(): RequestRejected {
   return invalidValue('currency', 'must be a currency code of ISO 4217');
+}
+
+/**
+ * Contains both the link and the fields (6.2), so that every version of the SDK finds what it supports. All values
+ * are text.
+ */
+function pushData(payment: PushedPayment): Readonly<Record<string, string>> {
+  const { reference, url, token, amount, currency, merchantReference } = payment;
+  return { link: url, reference, amount, currency, merchantReference, configJwt: token };
 }

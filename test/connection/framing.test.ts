@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { answerHeader, checkFraming, FrameReader, type Framing, frameOf } from '../../src/connection/framing.ts';
+import { answerHeader, checkFraming, FrameReader, type Framing } from '../../src/connection/framing.ts';
 import { ConnectionError } from '../../src/errors.ts';
+import { frameOf } from '../support/frame-of.ts';
 
 const plain: Framing = { lengthBytes: 2, lengthIncludesHeader: false, maxFrameBytes: 65_535 };
 const tpdu = Uint8Array.of(0x60, 0x01, 0x02, 0x03, 0x04);

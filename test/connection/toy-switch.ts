@@ -3,12 +3,13 @@ import net from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { ConnectionState } from '../../src/connection/connection-state.ts';
 import { Deadlines } from '../../src/connection/deadlines.ts';
-import { FrameReader, type Framing, frameOf } from '../../src/connection/framing.ts';
+import { FrameReader, type Framing } from '../../src/connection/framing.ts';
 import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/connection/pool.ts';
 import type { PoolOptions, StateChange } from '../../src/connection/pool-options.ts';
 import type { SwitchProtocol } from '../../src/connection/switch-protocol.ts';
 import { TapwireError } from '../../src/errors.ts';
+import { frameOf } from '../support/frame-of.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A minimal protocol for testing connections: `?key|text` requests, `!key|text` responds; the key may be omitted. */

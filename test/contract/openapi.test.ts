@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { SCOPES } from '../../src/auth/scopes.ts';
+import { SCOPES } from '#schemas/scopes';
 import {
   type ApiDocument,
   type NamedOperation,

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { FrameReader, frameOf } from '../../src/connection/framing.ts';
+import { FrameReader } from '../../src/connection/framing.ts';
 import type { IsoMessage, Processor } from '../../src/processor-kit/index.ts';
+import { frameOf } from '../support/frame-of.ts';
 
 /** A connection without any manners: whole frames or any bytes, and what came back. */
 export class RawLine {

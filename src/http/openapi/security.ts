@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from '../../auth/scopes.ts';
+import { SCOPES, type Scope } from '#schemas/scopes';
 import type { Credential, RouteFacts } from '../route-facts.ts';
 
 interface Shown {

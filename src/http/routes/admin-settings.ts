@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acquirerPath, pageOf } from '#schemas/admin';
+import type { Scope } from '#schemas/scopes';
 import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import type { Scope } from '../../auth/scopes.ts';
 import { AuthError } from '../../errors.ts';
 import type { Page } from '../../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';

@@ -11,9 +11,9 @@ import { type DispositionId, dispositionName } from '../../transactions/model/di
 import type { Transaction } from '../../transactions/model/transaction.ts';
 import type { TransactionReader } from '../../transactions/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
+import { recordWhenFlushed } from '../answer-phone.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { OWN_TEXTS } from '../online-authorization.ts';
-import { recordWhenFlushed } from '../record-when-flushed.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
