@@ -130,7 +130,7 @@ async function openDomain({ config, url, types, tracing, log, report, closers }:
     createUnmatchedLog(log),
   );
   closers.push(() => unmatchedResponses.close());
-  const messages = openMessages(config, database, report, closers);
+  const messages = openMessages(config, databases.messages, report, closers);
   const lines = { config, types, directory, database, clock, unmatchedResponses, messages, log, closers };
   const switches = config.TAPWIRE_ROLE === 'api' ? undefined : await openSwitches(lines);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });

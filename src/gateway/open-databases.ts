@@ -4,6 +4,8 @@ import type { Closers } from './closers.ts';
 
 /** Connections besides `DATABASE_CONNECTIONS`: for a list or two, and for the directory. */
 const REPORT_CONNECTIONS = 2;
+/** Masked messages are written by one COPY at a time. */
+const MESSAGE_CONNECTIONS = 1;
 /** While one statement of a job runs, another job can complete. */
 const LEAST_JOB_CONNECTIONS = 2;
 /** The remaining connections serve taps. */
@@ -17,15 +19,17 @@ const LISTENING_CONNECTIONS = 1;
  *
  * - taps: work that a customer waits for, and all other short work
  * - jobs: the queues and what jobs write
+ * - messages: the masked messages of taps, by COPY
  * - reports: long reads (lists, figures, the directory) and the purge
  */
-export type Databases = Readonly<Record<'taps' | 'jobs' | 'reports', Database>>;
+export type Databases = Readonly<Record<'taps' | 'jobs' | 'messages' | 'reports', Database>>;
 
 export function openDatabases(url: string, connections: number, closers: Closers): Databases {
   const ofJobs = Math.max(LEAST_JOB_CONNECTIONS, Math.floor(connections * SHARE_OF_JOBS));
   const databases = {
-    taps: openPool(url, { maxConnections: connections - ofJobs, limits: SESSION_LIMITS.tap }),
-    jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job }),
+    taps: openPool(url, { maxConnections: connections - ofJobs, limits: SESSION_LIMITS.tap, isPipelined: true }),
+    jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job, isPipelined: true }),
+    messages: openPool(url, { maxConnections: MESSAGE_CONNECTIONS, limits: SESSION_LIMITS.job }),
     reports: openPool(url, { maxConnections: REPORT_CONNECTIONS, limits: SESSION_LIMITS.report }),
   };
   closers.push(() => Promise.all(Object.values(databases).map((pool) => pool.end())));
@@ -34,5 +38,5 @@ export function openDatabases(url: string, connections: number, closers: Closers
 
 /** The most connections that one process opens. */
 export function connectionsOfProcess(connections: number): number {
-  return connections + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
+  return connections + MESSAGE_CONNECTIONS + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
 }

@@ -4,7 +4,7 @@ import type { QueueName } from '#schemas/jobs';
 import { GroupCommit, inTransaction } from '../store/postgres/group-commit.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
-import type { JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
+import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/model/jobs.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 
@@ -109,6 +109,17 @@ export class JobTable implements JobsInCommit {
   }
 
   async enqueue(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<void> {
+    const { length } = await this.#insert(client, jobs);
+    if (length !== jobs.length) throw new Error(`${jobs.length} jobs were to be inserted, ${length} were`);
+  }
+
+  async offer(client: pg.ClientBase, jobs: readonly IdentifiedJob[]): Promise<ReadonlySet<string>> {
+    return new Set(await this.#insert(client, jobs));
+  }
+
+  /** @returns the ids of those that were inserted */
+  async #insert(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<string[]> {
+    const inserted: string[] = [];
     for (const [queue, requests] of Map.groupBy(jobs, ({ queue }) => queue)) {
       const rows = requests.map(({ id, data, startAfterSeconds }) => ({
         ...(id === undefined ? {} : { id }),
@@ -116,9 +127,9 @@ export class JobTable implements JobsInCommit {
         ...(startAfterSeconds === undefined ? {} : { startAfter: startAfterSeconds }),
       }));
       const ids = await this.boss.insert(queue, rows, { db: this.#joining(client), returnId: true });
-      if (ids?.length !== rows.length)
-        throw new Error(`${rows.length} jobs were to be inserted, ${ids?.length ?? 0} were`);
+      inserted.push(...(ids ?? []));
     }
+    return inserted;
   }
 
   /** Ensures that a permanent job exists. Any number of processes may call this at once. */

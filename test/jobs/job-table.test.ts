@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { openDatabase } from '../../src/store/postgres/open-database.ts';
+import { OfferedJobs } from '../../src/store/transactions/jobs-in-commit.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../support/test-database.ts';
 
@@ -74,6 +75,29 @@ test('a job whose id is taken already fails the commit: a status must not stand 
   await enqueue();
   await expect(enqueue()).rejects.toThrow();
   expect(await stored(id)).toBe(1);
+});
+
+describe('jobs that are offered before it is known which writes take effect', () => {
+  const job = () => ({ queue: 'overdue', id: randomUUID(), data: data() }) as const;
+
+  test('are kept with the writes that do, and leave with the others', async () => {
+    const [kept, first, second, existing] = [job(), job(), job(), job()];
+    await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, [existing]));
+    await inTransaction(testDatabase.database, async (client) => {
+      const offered = new OfferedJobs(client, jobs, [[kept], [first, second], [], [existing]]);
+      await offered.keep([true, false, true, false]);
+    });
+    expect(await Promise.all([kept, first, second, existing].map(({ id }) => stored(id)))).toEqual([1, 0, 0, 1]);
+  });
+
+  test('fail the commit if one of them exists already and its write takes effect', async () => {
+    const existing = job();
+    await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, [existing]));
+    const work = inTransaction(testDatabase.database, (client) =>
+      new OfferedJobs(client, jobs, [[existing]]).keep([true]),
+    );
+    await expect(work).rejects.toThrow('1 jobs were to be inserted, 0 were');
+  });
 });
 
 test('several processes that start at once on a new database agree on its queues', async () => {

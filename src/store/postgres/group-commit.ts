@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { isStoreCondition } from '../../errors/store-conditions.ts';
 import { Overloaded, StoreUnavailable } from '../../errors.ts';
 import type { Database } from './open-database.ts';
+import { PipelinedTransaction } from './pipelined-transaction.ts';
 
 /** Writes per fsync: above this, the statement's own time dominates. */
 const MAX_BATCH = 256;
@@ -29,6 +30,12 @@ export interface CommitReport {
 
 const commits = channel(COMMITS);
 
+/**
+ * Sends COMMIT at once, behind the statements that were sent so far. Only for work that sends no further statement,
+ * and throws only what one of these statements throws: the server then rolls back.
+ */
+export type Seal = () => void;
+
 interface Waiting<Item, Outcome> {
   readonly item: Item;
   readonly resolve: (outcome: Outcome) => void;
@@ -41,7 +48,7 @@ export interface GroupCommitOptions<Item, Outcome> {
    */
   readonly keyOf: (item: Item) => string;
   /** Writes a batch inside an open transaction; returns one outcome per item, in order. */
-  readonly write: (client: pg.PoolClient, items: readonly Item[]) => Promise<readonly Outcome[]>;
+  readonly write: (client: pg.PoolClient, items: readonly Item[], seal: Seal) => Promise<readonly Outcome[]>;
   /** If this many writes wait, a new one is refused. Absent if a refusal would cost more than the wait. */
   readonly maxQueued?: number | undefined;
   /** Gathers writes for this long instead of starting at once: for writes that no request waits for. */
@@ -130,11 +137,12 @@ export class GroupCommit<Item, Outcome> {
     let batch = part;
     try {
       const startedAtMs = performance.now();
-      const work = (client: pg.PoolClient) => {
+      const work = (client: pg.PoolClient, seal: Seal) => {
         batch ??= this.#takeBatch();
         return this.#options.write(
           client,
           batch.map(({ item }) => item),
+          seal,
         );
       };
       const outcomes = await inTransaction(this.#database, work, BEGIN);
@@ -155,36 +163,33 @@ export class GroupCommit<Item, Outcome> {
 }
 
 /**
- * Runs `work` between begin and commit; rolls back and rethrows what it throws.
+ * Runs `work` between begin and commit; rolls back and rethrows what it throws. On a pipelined connection, statements
+ * do not wait for the responses to those before them: a commit takes one round trip if its work seals it, and one more
+ * for each response that the work waits for.
  *
  * @throws StoreUnavailable if the connection failed (`mayBeStored` after COMMIT was sent), or the server refused for
  * a reason of its own, such as a full disk or a lock timeout
  */
 export async function inTransaction<T>(
   database: Database,
-  work: (client: pg.PoolClient) => Promise<T>,
+  work: (client: pg.PoolClient, seal: Seal) => Promise<T>,
   begin = 'begin',
 ): Promise<T> {
   const client = await database.connect().catch((cause) => {
     throw new StoreUnavailable(false, { cause });
   });
-  let isCommitSent = false;
-  let broken: Error | undefined;
+  const transaction = new PipelinedTransaction(client, begin);
   try {
-    await client.query(begin);
-    const result = await work(client);
-    isCommitSent = true;
-    await client.query('commit');
+    const result = await work(client, transaction.seal);
+    await transaction.commit();
     return result;
   } catch (error) {
-    await client.query('rollback').catch((cause) => {
-      broken = cause as Error;
-    });
+    const end = await transaction.end();
     // Without a response to the rollback, it is unknown what the server did. After a rollback nothing is stored.
-    if (broken) throw new StoreUnavailable(isCommitSent, { cause: error });
+    if (end !== 'nothing is stored') throw new StoreUnavailable(end === 'may be stored', { cause: error });
     throw isStoreCondition(error) ? new StoreUnavailable(false, { cause: error }) : error;
   } finally {
-    client.release(broken);
+    client.release(transaction.lost);
   }
 }
 

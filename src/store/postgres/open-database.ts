@@ -13,6 +13,8 @@ const held = new WeakMap<Database, HeldClients>();
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
+  /** Statements do not wait for the responses to those before them. Such connections cannot run COPY. */
+  readonly isPipelined?: boolean;
   /** The purpose of its sessions; default: reports and commands. */
   readonly limits?: SessionLimits;
 }
@@ -43,7 +45,7 @@ export async function openDatabase(url: string, options: DatabaseOptions = {}): 
 /** A pool that connects on first use; the caller has checked its server before. */
 export function openPool(
   url: string,
-  { maxConnections = 10, limits = SESSION_LIMITS.report }: DatabaseOptions = {},
+  { maxConnections = 10, limits = SESSION_LIMITS.report, isPipelined = false }: DatabaseOptions = {},
 ): Database {
   const clients = new HeldClients(limits.heldMs);
   const pool = new pg.Pool({
@@ -51,6 +53,7 @@ export function openPool(
     connectionTimeoutMillis: limits.waitMs,
     max: maxConnections,
     application_name: 'tapwire',
+    pipeline: isPipelined,
     Client: LimitedClient,
     onConnect: (client) => {
       clients.taken(client);

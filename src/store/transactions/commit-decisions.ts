@@ -1,5 +1,6 @@
 import { PinState } from '../../transactions/model/pin.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../transactions/model/time-limits.ts';
+import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { GuardedDecision } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
@@ -67,6 +68,7 @@ export const commitDecisions = guardedWrite({
     auditEntries: decision.auditEntries,
   }),
   jobsOf: ({ decision: { enqueue } }) => ({ enqueue }),
+  isFollowed: ({ transaction }) => transaction.type === TransactionType.Refund,
   afterwards: (client, settled) =>
     adjustReservations(
       client,

@@ -23,10 +23,12 @@ export async function commitAnswers(
   answers: readonly PhoneResponseRecord[],
   jobs: JobsInCommit,
 ): Promise<true[]> {
-  await client.query('set local synchronous_commit = off');
-  await client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers) });
   const done = answers.flatMap(({ overdueJob }) => overdueJob ?? []);
-  if (done.length > 0) await jobs.remove(client, 'overdue', done);
+  await Promise.all([
+    client.query('set local synchronous_commit = off'),
+    client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers) }),
+    done.length > 0 && jobs.remove(client, 'overdue', done),
+  ]);
   return answers.map(() => true as const);
 }
 

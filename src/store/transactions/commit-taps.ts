@@ -1,12 +1,14 @@
 import type pg from 'pg';
 import { Disposition } from '../../transactions/model/disposition.ts';
+import { claimedLink } from '../../transactions/model/link.ts';
 import { Status } from '../../transactions/model/status.ts';
 import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '../links/link-claims.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
+import type { Seal } from '../postgres/group-commit.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
-import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
+import { type JobsInCommit, OfferedJobs } from './jobs-in-commit.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 /**
@@ -68,15 +70,20 @@ export async function insertTaps(
 ): Promise<InsertOutcome[]> {
   const unclaimable = await findUnclaimable(client, taps);
   const admitted = unclaimable.size === 0 ? taps : taps.filter((tap) => !unclaimable.has(tap));
-  const { rows } = await client.query<{ id: string; outcome: 'inserted' | 'named' }>({
+  const written = client.query<{ id: string; outcome: 'inserted' | 'named' }>({
     name: 'insert-taps',
     text: INSERT,
     values: births.values(admitted.map(toNamedRow)),
   });
-  const outcomes = new Map(rows.map(({ id, outcome }) => [id, outcome]));
-  const born = admitted.filter(({ transaction }) => outcomes.get(transaction.id) === 'inserted');
-  await recordClaims(client, born);
-  await changeJobs(client, jobs, [{ enqueue: born.flatMap(({ enqueue }) => enqueue) }]);
+  const offered = new OfferedJobs(
+    client,
+    jobs,
+    admitted.map(({ enqueue }) => enqueue),
+  );
+  const outcomes = new Map((await written).rows.map(({ id, outcome }) => [id, outcome]));
+  const isBorn = ({ transaction }: NewAttempt) => outcomes.get(transaction.id) === 'inserted';
+  await offered.keep(admitted.map(isBorn));
+  await recordClaims(client, admitted.filter(isBorn));
   return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
 }
 
@@ -110,6 +117,7 @@ const writeRetries = guardedWrite({
   text: RETRY,
   rowOf: (tap: NewAttempt) => ({ ...toNamedRow(tap), id: tap.transaction.id }),
   jobsOf: ({ enqueue }) => ({ enqueue }),
+  isFollowed: ({ transaction }) => claimedLink(transaction) !== undefined,
   afterwards: recordClaims,
 });
 
@@ -121,10 +129,11 @@ export async function retryTaps(
   client: pg.PoolClient,
   taps: readonly NewAttempt[],
   jobs: JobsInCommit,
+  seal: Seal,
 ): Promise<boolean[]> {
   const unclaimable = await findUnclaimable(client, taps);
   const claimable = taps.filter((tap) => !unclaimable.has(tap));
-  const outcomes = await writeRetries(client, claimable, jobs);
+  const outcomes = await writeRetries(client, claimable, jobs, seal);
   const retried = new Set(claimable.filter((_, n) => outcomes[n]));
   return taps.map((tap) => retried.has(tap));
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { ColumnBatch, ColumnList, RowOf } from '../postgres/column-batch.ts';
-import { changeJobs, type JobChanges, type JobsInCommit } from './jobs-in-commit.ts';
+import type { Seal } from '../postgres/group-commit.ts';
+import { changesJobs, type JobChanges, type JobsInCommit, OfferedJobs, removeJobs } from './jobs-in-commit.ts';
 
 /** The columns of every batch of guarded writes. */
 export const GUARDED_COLUMNS = {
@@ -71,6 +72,8 @@ export interface GuardedWriteOptions<Item, Columns extends ColumnList> {
   readonly jobsOf: (item: Item) => JobChanges;
   /** Further statements in the commit for the items whose transactions were in the guarded state. */
   readonly afterwards?: (client: pg.PoolClient, done: readonly Item[]) => Promise<void>;
+  /** Whether `afterwards` may have something to do for an item; for any item unless given. */
+  readonly isFollowed?: (item: Item) => boolean;
 }
 
 /** Writes a batch with its jobs. @returns for each item, in order, whether its transaction was in the guarded state */
@@ -78,9 +81,13 @@ export type GuardedWrite<Item> = (
   client: pg.PoolClient,
   items: readonly Item[],
   jobs: JobsInCommit,
+  seal: Seal,
 ) => Promise<boolean[]>;
 
-/** The parts of a commit that every guarded write shares: statement, ids, jobs. */
+/**
+ * The parts of a commit that every guarded write shares: statement, ids, jobs. New jobs are inserted without waiting
+ * for the outcomes of the statement, and COMMIT follows at once if nothing depends on them.
+ */
 export function guardedWrite<Item, Columns extends ColumnList>({
   name,
   batch,
@@ -88,15 +95,28 @@ export function guardedWrite<Item, Columns extends ColumnList>({
   rowOf,
   jobsOf,
   afterwards,
+  isFollowed = () => afterwards !== undefined,
 }: GuardedWriteOptions<Item, Columns>): GuardedWrite<Item> {
-  return async (client, items, jobs) => {
+  return async (client, items, jobs, seal) => {
     const records = items.map(rowOf);
-    const { rows } = await client.query<{ id: string }>({ name, text, values: batch.values(records) });
-    const ids = new Set(rows.map(({ id }) => id));
+    const changes = items.map(jobsOf);
+    const written = client.query<{ id: string }>({ name, text, values: batch.values(records) });
+    const offered = new OfferedJobs(
+      client,
+      jobs,
+      changes.map(({ enqueue = [] }) => enqueue),
+    );
+    if (!changes.some(changesJobs) && !items.some(isFollowed)) seal();
+    const ids = new Set((await written).rows.map(({ id }) => id));
     const outcomes = records.map(({ id }) => ids.has(id));
-    const done = items.filter((_, n) => outcomes[n]);
-    await changeJobs(client, jobs, done.map(jobsOf));
-    await afterwards?.(client, done);
+    const isDone = (_: unknown, n: number) => outcomes[n]!;
+    await offered.keep(outcomes);
+    await removeJobs(
+      client,
+      jobs,
+      changes.filter(isDone).flatMap(({ remove = [] }) => remove),
+    );
+    await afterwards?.(client, items.filter(isDone));
     return outcomes;
   };
 }

@@ -23,7 +23,7 @@ export class PostgresRefundStore implements RefundStore {
     this.#jobs = jobs;
     this.#acknowledgements = new GroupCommit<PhoneResponseRecord, boolean>(database, {
       keyOf: ({ id }) => id,
-      write: (client, records) => commitAcknowledgements(client, records, jobs),
+      write: (client, records, seal) => commitAcknowledgements(client, records, jobs, seal),
     });
   }
 

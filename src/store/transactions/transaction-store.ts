@@ -21,7 +21,7 @@ import type {
   TransactionReader,
   TransactionStore,
 } from '../../transactions/ports/store-ports.ts';
-import { GroupCommit } from '../postgres/group-commit.ts';
+import { GroupCommit, type Seal } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { commitDecisions } from './commit-decisions.ts';
@@ -72,13 +72,13 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     this.#list = createTransactionList(lists);
     const group = <Item, Outcome>(
       keyOf: (item: Item) => string,
-      write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit) => Promise<Outcome[]>,
+      write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit, seal: Seal) => Promise<Outcome[]>,
       pace: { readonly maxQueued?: number; readonly everyMs?: number } = {},
     ) =>
       new GroupCommit<Item, Outcome>(database, {
         ...pace,
         keyOf,
-        write: (client, items) => write(client, items, jobs),
+        write: (client, items, seal) => write(client, items, jobs, seal),
       });
     const byId = ({ transaction }: { transaction: Transaction }) => transaction.id;
     this.#inserts = group(

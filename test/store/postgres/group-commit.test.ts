@@ -1,20 +1,26 @@
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Overloaded, StoreUnavailable } from '../../../src/errors.ts';
-import { GroupCommit, type GroupCommitOptions } from '../../../src/store/postgres/group-commit.ts';
-import { openDatabase } from '../../../src/store/postgres/open-database.ts';
+import { GroupCommit, type GroupCommitOptions, inTransaction } from '../../../src/store/postgres/group-commit.ts';
+import { type Database, openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let testDatabase: TestDatabase;
+/** As the gateway opens those of taps and jobs. */
+let pipelined: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
+  pipelined = await openDatabase(testDatabase.url, { maxConnections: 4, isPipelined: true });
   await testDatabase.database.query(
     'create table kept (key text primary key, value integer not null check (value >= 0), writes integer not null default 1)',
   );
 });
 beforeEach(() => testDatabase.database.query('truncate kept'));
-afterAll(() => testDatabase.drop());
+afterAll(async () => {
+  await pipelined.end();
+  await testDatabase.drop();
+});
 
 interface Item {
   readonly key: string;
@@ -31,15 +37,15 @@ async function store(client: pg.PoolClient, items: readonly Item[]): Promise<str
 }
 
 /** A group that remembers its batches, by their keys. */
-function group(changes: Partial<GroupCommitOptions<Item, string>> = {}, database = testDatabase.database) {
+function group(changes: Partial<GroupCommitOptions<Item, string>> = {}, database = pipelined) {
   const batches: string[][] = [];
   const write = changes.write ?? store;
   const commits = new GroupCommit<Item, string>(database, {
     keyOf: ({ key }) => key,
     ...changes,
-    write: (client, items) => {
+    write: (client, items, seal) => {
       batches.push(items.map(({ key }) => key));
-      return write(client, items);
+      return write(client, items, seal);
     },
   });
   return { commits, batches };
@@ -285,4 +291,57 @@ describe('a connection that is lost', () => {
     expect(refused).toBeInstanceOf(StoreUnavailable);
     expect(refused).toMatchObject({ mayBeStored: false });
   });
+});
+
+describe('a commit that is sealed', () => {
+  /** Sends COMMIT behind its statement, without waiting for its response. */
+  const sealed = async (client: pg.PoolClient, batch: readonly Item[], seal: () => void): Promise<string[]> => {
+    const outcomes = store(client, batch);
+    seal();
+    return await outcomes;
+  };
+
+  test('stores what one that waits would store', async () => {
+    const { commits } = group({ write: sealed });
+    expect(await Promise.all(items(40).map((item) => commits.submit(item)))).toHaveLength(40);
+    expect(Object.keys(await stored())).toHaveLength(40);
+  });
+
+  test('stores nothing of a batch that is refused, and the rest of it afterwards', async () => {
+    const { commits } = group({ write: sealed });
+    const good = items(9).map((item) => commits.submit(item));
+    await expect(commits.submit({ key: 'bad', value: -1 })).rejects.toMatchObject({ code: '23514' });
+    await Promise.all(good);
+    expect(Object.keys(await stored())).toHaveLength(9);
+  });
+
+  test('may be stored if its connection is lost', async () => {
+    const { commits } = group({
+      write: async (client, batch, seal) => {
+        const outcomes = sealed(client, batch, seal);
+        (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+        return await outcomes;
+      },
+    });
+    await expect(commits.submit({ key: 'lost', value: 1 })).rejects.toMatchObject({
+      code: 'STORE_UNAVAILABLE',
+      mayBeStored: true,
+    });
+  });
+});
+
+test('statements whose transaction was not opened may be stored', async () => {
+  const write = (client: pg.PoolClient) => store(client, [{ key: 'OWN', value: 1 }]);
+  const work = inTransaction(pipelined, write, 'begin isolation level nonsense');
+  await expect(work).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', mayBeStored: true });
+  expect(await stored()).toEqual({ OWN: 1 });
+});
+
+test('a fault that its work does not report rolls back', async () => {
+  const write = async (client: pg.PoolClient) => {
+    await store(client, [{ key: 'FIRST', value: 1 }]);
+    await client.query('select no_such_function()').catch(() => {});
+  };
+  await expect(inTransaction(pipelined, write)).rejects.toThrow('ROLLBACK');
+  expect(await stored()).toEqual({});
 });

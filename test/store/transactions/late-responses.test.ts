@@ -12,10 +12,11 @@ import { PinState } from '../../../src/transactions/model/pin.ts';
 import { Status } from '../../../src/transactions/model/status.ts';
 import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
 import type { SentReversal } from '../../../src/transactions/ports/reversal-ports.ts';
-import type { NewAttempt, ResponseIdentity } from '../../../src/transactions/ports/store-ports.ts';
+import type { ResponseIdentity } from '../../../src/transactions/ports/store-ports.ts';
 import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { rememberJobs } from './remember-jobs.ts';
 
 const SENT_AT_MS = Date.parse('2026-03-01T10:20:30.400Z');
 const PROFILE = {
@@ -35,13 +36,12 @@ const APPROVED: LateFacts = { kind: 'approved', responseCode: '00', authorizatio
 
 let testDatabase: TestDatabase;
 let store: PostgresTransactionStore;
-let enqueued: NewAttempt['enqueue'][number][];
+const { jobs, enqueued, forget } = rememberJobs();
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   const { database } = testDatabase;
-  const enqueue = async (_client: unknown, added: NewAttempt['enqueue']) => void enqueued.push(...added);
-  store = new PostgresTransactionStore(database, { enqueue, remove: async () => {} }, () => {});
+  store = new PostgresTransactionStore(database, jobs, () => {});
   for (const acquirerId of [1, 2]) {
     await saveAcquirer(database, acquirerId, `Acquirer ${acquirerId}`);
     for (const id of [1, 2]) {
@@ -51,7 +51,7 @@ beforeAll(async () => {
   }
 });
 beforeEach(async () => {
-  enqueued = [];
+  forget();
   await testDatabase.database.query('truncate transactions, late_responses, reversal_attempts, superseded_attempts');
 });
 afterAll(() => testDatabase.drop());

@@ -11,24 +11,17 @@ import type { NewAttempt } from '../../../src/transactions/ports/store-ports.ts'
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { rememberJobs } from './remember-jobs.ts';
 
 /** The guards of the statements themselves: what a use case read may be out of date by then. */
 let testDatabase: TestDatabase;
 let store: PostgresTransactionStore;
-let enqueued: unknown[];
-let removed: unknown[];
+const { jobs, removed, forget } = rememberJobs();
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  const jobs = {
-    enqueue: async (_client: unknown, requests: readonly unknown[]) => void enqueued.push(...requests),
-    remove: async (_client: unknown, queue: string, ids: readonly string[]) => void removed.push([queue, ...ids]),
-  };
   store = new PostgresTransactionStore(testDatabase.database, jobs, failOnBug);
 });
-beforeEach(() => {
-  enqueued = [];
-  removed = [];
-});
+beforeEach(forget);
 afterAll(() => testDatabase.drop());
 
 const NOW_MS = Date.now();

@@ -13,7 +13,11 @@ let installation: Installation;
 let store: PostgresRefundStore;
 beforeAll(async () => {
   installation = await startInstallation();
-  store = new PostgresRefundStore(installation.database, { enqueue: async () => {}, remove: async () => {} });
+  store = new PostgresRefundStore(installation.database, {
+    enqueue: async () => {},
+    offer: async () => new Set(),
+    remove: async () => {},
+  });
 });
 afterAll(async () => {
   await expectSoundStates(installation.database);

@@ -1,0 +1,60 @@
+import type pg from 'pg';
+
+/** What a transaction that did not succeed has left. */
+export type FailedEnd = 'nothing is stored' | 'may be stored' | 'lost before commit';
+
+/**
+ * A transaction whose BEGIN and COMMIT are sent without waiting for the responses to the statements before them. The
+ * server executes and answers statements in the order in which they arrive. After one has failed, it rejects all
+ * others, and answers COMMIT with ROLLBACK.
+ */
+export class PipelinedTransaction {
+  /** The reason for which the connection cannot be used again. */
+  lost: Error | undefined;
+  readonly #client: pg.PoolClient;
+  readonly #begun: Promise<pg.QueryResult>;
+  #committed: Promise<pg.QueryResult> | undefined;
+
+  constructor(client: pg.PoolClient, begin: string) {
+    this.#client = client;
+    this.#begun = client.query(begin);
+    this.#begun.catch(() => {}); // `commit` and `end` await it
+  }
+
+  /** Sends COMMIT. A property, because it is passed on without its object. */
+  readonly seal = (): void => {
+    this.#committed ??= this.#client.query('commit');
+    this.#committed.catch(() => {}); // `commit` and `end` await it
+  };
+
+  /** Sends COMMIT, unless it was sent, and resolves when everything is stored. */
+  async commit(): Promise<void> {
+    await this.#begun;
+    this.seal();
+    const { command } = await this.#committed!;
+    if (command !== 'COMMIT') throw new Error(`the server answered COMMIT with ${command}`);
+  }
+
+  /** Ends the transaction after a fault. */
+  async end(): Promise<FailedEnd> {
+    const command = await this.#committed?.then((result) => result.command).catch(() => undefined);
+    const isRolledBack = command === 'ROLLBACK' || (await this.#rollBack());
+    if (!isRolledBack) return this.#committed ? 'may be stored' : 'lost before commit';
+    // Without its BEGIN, each statement was a transaction of its own.
+    const isBegun = await this.#begun.then(
+      () => true,
+      () => false,
+    );
+    return isBegun && command !== 'COMMIT' ? 'nothing is stored' : 'may be stored';
+  }
+
+  async #rollBack(): Promise<boolean> {
+    try {
+      await this.#client.query('rollback');
+      return true;
+    } catch (error) {
+      this.lost = error as Error;
+      return false;
+    }
+  }
+}
