@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests that need Postgres: one embedded cluster serves them all, and each file has a database of its own in it. */
+/** Tests that need Postgres: one embedded cluster serves all of them, and each file has its own database in it. */
 const ON_POSTGRES = [
   'test/flow/**/*.test.ts',
   'test/http/**/*.test.ts',
@@ -14,7 +14,10 @@ const ON_POSTGRES = [
   'test/simulation/on-postgres/**/*.test.ts',
 ];
 
-/** Real processes killed and real databases stopped: minutes, so a command of its own (`npm run test:crash`). */
+/**
+ * Kill real processes and stop real databases. They take minutes, so they have their own command (`npm run
+ * test:crash`).
+ */
 const CRASHES = ['test/flow/crash/**/*.test.ts'];
 
 /** Need a browser (`npm run test:browser`). */
@@ -22,20 +25,21 @@ const IN_A_BROWSER = ['test/browser/**/*.test.ts'];
 
 const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
 
-/** Each starts processes of its own, one after the other. */
+/** Each starts its own processes, one after the other. */
 const ofProcesses = { ...onPostgres, isolate: true };
 
 export default defineConfig({
   test: {
-    // More than the cores of a small machine: tests that wait for deadlines leave them free. The cluster's connections
-    // suffice for six at once, each with an api, a worker and its checks.
+    // More than the cores of a small machine: tests that wait for deadlines leave the cores free. The cluster's
+    // connections are enough for six at once, each with an api, a worker and its checks.
     maxWorkers: 6,
-    // A tenth less processor time than with Node's default of 16 MB, of which garbage collection took 11 %.
+    // A tenth less processor time than with Node's default of 16 MB, with which garbage collection took 11 %.
     execArgv: ['--max-semi-space-size=64'],
-    // Starting a gateway's modules takes a second of a processor. The files of one worker share them: a file restores what it
-    // changes in them (timers, spies, variables of the environment), and mocks no module.
+    // Loading a gateway's modules takes a second of processor time. The files of one worker share them: a file restores
+    // what it changes in them (timers, spies, environment variables), and mocks no module.
     isolate: false,
-    // A hang is found this late; nothing else waits for it. Some tests start processes, on a machine that may be busy.
+    // A test that hangs is detected after this time; nothing else waits for it. Some tests start processes, on a
+    // machine that may be busy.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },

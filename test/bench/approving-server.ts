@@ -1,4 +1,7 @@
-/** Answers every tap at once, as an approval of a gateway's looks, in a process of its own: what the generator alone can do. Prints its port. */
+/**
+ * Answers every tap immediately with an approval in a gateway's format, in its own process: measures the limit of the
+ * generator. Prints its port.
+ */
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

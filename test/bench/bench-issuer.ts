@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Profile } from '../../src/phone/profile.ts';
 
-/** Whose key signs the tokens of a bench, made anew each time. */
+/** The issuer of the tokens of a benchmark, with a new key each time. */
 export function createBenchIssuer(iss = 'https://bench.example'): Profile['issuer'] & { readonly publicKey: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',

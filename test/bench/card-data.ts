@@ -1,4 +1,4 @@
-/** `npm run bench -- card-data`: what a tap pays before its message is built, each blob fresh. */
+/** `npm run bench -- card-data`: the cost of a tap before its message is built, with a new blob each time. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { measure, ratio, report } from './measure.ts';
 
-/** More taps than the opener keeps secrets, so that going round them meets none it knows. */
+/** More taps than the opener keeps secrets, so that cycling through them never finds a known one. */
 const TAPS = 4_200;
 
 export async function bench({ json }: { readonly json?: string } = {}): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * The switch's side of the connection bench, in a process of its own: answers every frame as it is, but for the third
- * digit of its MTI (0800 -> 0810), so that the client's side is what is measured. Tells its port to the parent.
+ * The switch's side of the connection benchmark, in its own process: answers every frame unchanged, except for the
+ * third digit of its MTI (0800 -> 0810), so that the client's side is measured. Reports its port to the parent.
  */
 import net from 'node:net';
 import { FrameReader } from '../../src/connection/framing.ts';

@@ -1,10 +1,9 @@
 /**
  * Round trips over one loopback connection: the pool with the codec of type 1 in this process, an echo server in
- * another. Every request is encoded, sent, answered, decoded and matched; nothing is left out that a switch would need.
- *
- * What the profiles said (2 cores, Node 24), so that nobody looks again in vain: at 256 in flight and above the codec
- * takes most of the time, then the kernel's write; the pool's own part is below 1 µs. A `Map` of the waiting requests
- * was the one expensive thing (see `key-table.ts`). With 1 in flight the scheduler decides: a bare socket is no faster.
+ * another. Every request is encoded, sent, answered, decoded and matched, as with a real switch.
+ * Results of profiling (2 cores, Node 24): at 256 in flight and above the codec takes most of the time, then the
+ * kernel's write; the pool itself takes less than 1 µs. A `Map` of the waiting requests was the only expensive part
+ * (see `key-table.ts`). With 1 in flight the scheduler decides: a bare socket is no faster.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +27,10 @@ const IN_FLIGHT = [1, 16, 256, 4_096] as const;
 const TARGET_PER_SECOND = 100_000;
 const TARGET_FROM_IN_FLIGHT = 256;
 const STANS = 1_000_000;
-/** One round trip in so many is timed on its own, and ends a round that is over: the clock must not be what is measured. */
+/**
+ * Every n-th round trip is timed individually, and checks for the end of the round, so that reading the clock is not
+ * what is measured.
+ */
 const TIMED_EVERY = 16;
 const ANSWER_WITHIN_MS = 10_000;
 
@@ -80,7 +82,7 @@ function templates(): Record<string, IsoMessage> {
 
 type Load = Omit<ConnectionFigure, 'message' | 'inFlight'>;
 
-/** Keeps so many requests under way for a while. Each of them has a message of its own and changes its STAN. */
+/** Keeps a constant number of requests in flight for a while. Each has its own message and changes its STAN. */
 async function load(pool: Pool<IsoMessage>, template: IsoMessage, inFlight: number, forMs: number): Promise<Load> {
   const timesMs: number[] = [];
   const startedAtMs = performance.now();
@@ -108,7 +110,7 @@ async function load(pool: Pool<IsoMessage>, template: IsoMessage, inFlight: numb
   return { roundTripsPerSecond: count / tookSeconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
 }
 
-/** The middle round of each figure. */
+/** The median round of each figure. */
 function middle(figures: readonly ConnectionFigure[]): ConnectionFigure {
   const median = (of: (figure: ConnectionFigure) => number): number => {
     const values = figures.map(of).sort((a, b) => a - b);

@@ -16,7 +16,7 @@ import {
 import { createBenchIssuer } from './bench-issuer.ts';
 
 const PHONES_PER_MERCHANT = 5;
-/** No bench takes as long. */
+/** No benchmark takes as long. */
 const TOKEN_SECONDS = 3_600;
 const ECHO_BODY_BYTES = 1_024;
 
@@ -51,14 +51,14 @@ export async function seedInstallation(database: Database, processor: Processor,
 }
 
 export interface TapSource {
-  /** Seals so many taps beforehand: sealing costs as much as opening, and is the phones' work. */
+  /** Seals that many taps in advance: sealing costs as much as opening, and is done by phones. */
   prepare(count: number): Promise<void>;
-  /** A tap that nobody submitted yet, as a whole HTTP request. */
+  /** A tap that was not submitted yet, as a complete HTTP request. */
   readonly next: () => Buffer | undefined;
   readonly nextEcho: () => Buffer;
 }
 
-/** The phones of a load test, with a token and an ephemeral key each; a fresh blob and reference per tap. */
+/** The phones of a load test, each with a token and an ephemeral key; a new blob and reference for each tap. */
 export async function tapSource({ issuer, merchants }: Seeded, port: number): Promise<TapSource> {
   const url = new URL(`http://127.0.0.1:${port}`);
   const [cardDataKey] = (await createClient({ baseUrl: url.href }).getCardDataKeys()).keys;
@@ -78,7 +78,7 @@ export async function tapSource({ issuer, merchants }: Seeded, port: number): Pr
   return {
     async prepare(count) {
       while (ready.length < count) ready.push(call(clients, 'approve', made++).request);
-      // Now, and not in the middle of a measurement: a pause of the generator would count as the gateway's latency.
+      // Now, and not during a measurement: a pause of the generator would count as latency of the gateway.
       globalThis.gc?.();
     },
     next: () => ready.pop(),

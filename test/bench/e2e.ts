@@ -1,7 +1,7 @@
 /**
- * Taps per second through everything: HTTP, JWT, JWE, TLV, ISO 8583 over TCP, two durable commits, a pg-boss job, the
- * audit trail; beside a bare Fastify echo, measured in the same run by the same client. Postgres, the gateway's processes,
- * simulated switch and this generator share the machine.
+ * Taps per second through the whole gateway: HTTP, JWT, JWE, TLV, ISO 8583 over TCP, two durable commits, a pg-boss
+ * job, the audit trail. A bare Fastify echo is measured in the same run with the same client. Postgres, the gateway's
+ * processes, the simulated switch and this generator share the machine.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ const WARM_UP_SECONDS = 3;
 const SOLO_TAPS = 200;
 /** Many times the interval at which records that no request waits for are written. */
 const SETTLE_MS = 500;
-/** More than any round can use: a source that runs dry would end the round early, and the bench would say so. */
+/** More than any round can use: an exhausted source would end the round early, which the benchmark reports. */
 export const MOST_PER_SECOND = 12_000;
 
 /** One process uses one core. */
@@ -61,7 +61,7 @@ export interface Parts {
 
 export interface PartsOptions {
   readonly gateways?: number;
-  /** Of the gateway's processes, beside what they need. */
+  /** Further settings of the gateway's processes. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -108,7 +108,7 @@ export async function startParts(
   return { database: prepared.database, gatewayPorts, echoPort, taps, pids };
 }
 
-/** A database that counts its statements, which takes a second start of the server. */
+/** A database that counts its statements, which requires a restart of the server. */
 async function prepareCountingDatabase(config: Config): Promise<PreparedDatabase> {
   const first = await prepareDatabase(config);
   await preloadStatementCounter(first.database);
@@ -118,7 +118,7 @@ async function prepareCountingDatabase(config: Config): Promise<PreparedDatabase
   return prepared;
 }
 
-/** Figures of a database that may forget are worth nothing. */
+/** Figures of a database without durable commits are worthless. */
 async function refuseUnsafe(database: Database): Promise<void> {
   const settings = ['fsync', 'full_page_writes', 'synchronous_commit'];
   for (const setting of settings) {
@@ -218,7 +218,7 @@ function medianCost(costs: readonly TapCost[]): TapCost {
   };
 }
 
-/** One tap at a time, alone in the system; the switch answers at once. */
+/** One tap at a time, alone in the system; the switch responds immediately. */
 async function solo(port: number, taps: TapSource): Promise<number> {
   const latencies: number[] = [];
   for (let tap = 0; tap < SOLO_TAPS; tap++) {

@@ -1,4 +1,4 @@
-/** The yardstick: a bare Fastify route that echoes its JSON body, in a process of its own. Prints its port. */
+/** The baseline: a bare Fastify route that echoes its JSON body, in its own process. Prints its port. */
 import Fastify from 'fastify';
 
 const server = Fastify({ logger: false });

@@ -1,25 +1,24 @@
 import { HttpConnection, type HttpEnd } from '../../src/load/http-connection.ts';
 
-/** What a run of requests came to. Latencies in milliseconds, unsorted. */
+/** The result of a run of requests. Latencies in milliseconds, unsorted. */
 export interface LoadResult {
   readonly answered: number;
   readonly perSecond: number;
   readonly latenciesMs: readonly number[];
-  /** Answers by status code. */
+  /** Responses by status code. */
   readonly statuses: ReadonlyMap<number, number>;
   /** Taps that were answered with 200 and not approved. */
   readonly unapproved: number;
-  /** Whether the source of requests ran dry before the time was over. */
+  /** Whether the source of requests was exhausted before the end. */
   readonly ranDry: boolean;
 }
 
-/** Gives the next request, whole and ready to be written; undefined when there is none left. */
+/** Returns the next request, complete and ready to be written; undefined if none is left. */
 export type NextRequest = () => Buffer | undefined;
 
 /**
- * As many requests as the server takes: each connection sends its next one as soon as it has an answer.
- *
- * @param ports of the server's processes: connections go to them in turn
+ * As many requests as the server accepts: each connection sends its next one as soon as it has a response.
+ * @param ports of the server's processes: connections use them in rotation
  */
 export async function saturate(
   ports: readonly number[],
@@ -43,8 +42,8 @@ export async function saturate(
 }
 
 /**
- * Requests at a constant rate, whatever the server does: latency counts from when a request was due, so a slow answer
- * cannot hide the ones that waited behind it.
+ * Requests at a constant rate, regardless of the server. Latency counts from the time at which a request was due, so a
+ * slow response cannot hide those that waited behind it.
  */
 export async function sustain(
   ports: readonly number[],
@@ -98,7 +97,7 @@ function send(line: HttpConnection, request: Buffer): Promise<HttpEnd> {
   return new Promise((resolve) => line.send(request, resolve));
 }
 
-/** How the answer to a tap begins, and what is in it when it was approved. */
+/** The start of the response to a tap, and the text in it after an approval. */
 const TAP_ANSWER = Buffer.from('{"onlineAuthorizationResponse"');
 const APPROVED = Buffer.from('"type":"Approved"');
 
@@ -154,7 +153,7 @@ export function percentile(values: readonly number[], fraction: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * fraction))] ?? Number.NaN;
 }
 
-/** @throws when not every answer was a 200, or a tap was not approved: figures of refusals are worth nothing */
+/** @throws if a response was not 200, or a tap was not approved: figures of refusals are worthless */
 export function checked(result: LoadResult): LoadResult {
   const wrong = [...result.statuses].filter(([status]) => status !== 200);
   if (wrong.length > 0)

@@ -7,7 +7,7 @@ import { saveIssuerKey, saveTerminals } from '../../src/store/settings/tenants.t
 import { seededId } from '../support/seed-transactions.ts';
 import { createBenchIssuer } from './bench-issuer.ts';
 
-/** A route to be measured, and its requests: each is another one, so that no cache answers for it. */
+/** A route to measure, and its requests: each is different, so that no cache answers. */
 export interface BenchRoute {
   readonly name: string;
   readonly next: () => Buffer;
@@ -15,7 +15,7 @@ export interface BenchRoute {
 
 /** Merchant m0 has a fifth of all rows; see seed-transactions.ts. */
 const LARGEST_MERCHANT = 'm0';
-/** Whose status is asked for. */
+/** The links whose status is requested. */
 const LINKS = 200;
 
 export async function httpRoutes(database: Database, port: number, rows: number): Promise<BenchRoute[]> {
@@ -57,7 +57,7 @@ async function benchKey(database: Database): Promise<Record<string, string>> {
   return { 'x-api-key': text.reveal() };
 }
 
-/** Of a merchant's backend, with the right to tokens for readers; its key is registered anew each time. */
+/** Of a merchant's backend, with permission for tokens of readers; its key is registered again each time. */
 async function merchantToken(database: Database): Promise<string> {
   const issuer = createBenchIssuer(`https://bench-${randomUUID()}.example`);
   const owner = { acquirerId: 1, integratorId: 1 };
@@ -75,7 +75,7 @@ async function merchantToken(database: Database): Promise<string> {
   return signMerchantToken(profile, { scope: 'createMobileProximityToken', 'x-tid': 'T0' });
 }
 
-/** A running gateway takes new tenants up within this. */
+/** The time within which a running gateway knows new tenants. */
 const untilKnown = () => new Promise((resolve) => setTimeout(resolve, 6_000));
 
 function newLink() {
@@ -101,7 +101,7 @@ async function createLink(port: number, key: Readonly<Record<string, string>>): 
   return reference;
 }
 
-/** Spread over the whole table: most of their pages are not in memory because somebody else just read them. */
+/** Spread over the whole table, so that most of their pages are not in memory because of a recent read. */
 async function someIds(database: Database, rows: number): Promise<string[]> {
   const { rows: found } = await database.query<{ id: string }>(
     `select ${seededId('(1 + (i * 7919::bigint) % $1::bigint)')} as id from generate_series(1, 5000) i`,

@@ -1,6 +1,6 @@
 /**
- * Requests per second and latency of the routes beside the tap, over a database with ten million transactions: the gateway
- * as a process of its own, Postgres, and this generator on one machine.
+ * Requests per second and latency of the routes other than the tap, with ten million transactions in the database. The
+ * gateway in its own process, Postgres, and this generator share one machine.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
@@ -22,7 +22,7 @@ interface RouteFigures {
   readonly route: string;
   readonly perSecond: number;
   readonly minPerSecond: number;
-  /** At half of what it can do, counted from when a request was due. */
+  /** At half of its maximum rate, counted from the time at which a request was due. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
@@ -37,7 +37,7 @@ export async function bench(options: BenchOptions): Promise<void> {
     await seedOnce(prepared.database, rows);
     const port = await freePort();
     const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
-    // One credential asks for everything here, more often than one may.
+    // One credential sends all requests here, above its normal quota.
     const environment = { DATABASE_URL: prepared.url, PORT: `${port}`, TAPWIRE_DATA: data, RATE_PER_CREDENTIAL: '0' };
     await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
     const routes = await httpRoutes(prepared.database, port, rows);

@@ -1,4 +1,4 @@
-/** What each trick of the codec is worth, beside what one would write without it. */
+/** The gain of each trick of the codec, compared with straightforward code. */
 import { DIGIT } from '../../src/bytes/character-classes.ts';
 import { Cursor } from '../../src/bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../../src/bytes/record.ts';

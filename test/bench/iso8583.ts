@@ -1,4 +1,7 @@
-/** `npm run bench -- iso8583`: whole messages beside npm peers, and the messages that other libraries measure themselves with. */
+/**
+ * `npm run bench -- iso8583`: whole messages compared with npm packages, and the messages that other libraries use for
+ * their measurements.
+ */
 import { samples } from '../../processors/type-1/samples.ts';
 import { codecs, type Type1Message } from '../../processors/type-1/spec.ts';
 import { fromHex } from '../../src/bytes/hex.ts';
@@ -43,15 +46,15 @@ const AUTHORIZATION: NpmFields = {
 };
 
 /**
- * Every field is checked and made when it is decoded; bitmaps and lengths are written when it is encoded, by us into a
- * target that is there already, by the peers as they do. Peers tried: iso_8583 2.6.7, jspos 0.0.11. The first cannot write
- * the tap: it leaves half of DE127.25 out. Others that once were on npm (iso-8583, ciso8583) are gone from it.
+ * Decoding checks and creates every field. Encoding writes bitmaps and lengths: Tapwire into an existing target, the
+ * other packages in their own way. Packages tried: iso_8583 2.6.7, jspos 0.0.11. The first cannot write the tap: it
+ * omits half of DE127.25. Others that once were on npm (iso-8583, ciso8583) no longer exist there.
  */
 export function bench({ json }: { readonly json?: string | undefined } = {}): void {
   const { bitmap: codec } = codecs;
   const target = Buffer.alloc(4_096);
   const bytes = npmEncode(AUTHORIZATION) as Buffer;
-  // As whoever sends it builds it: none of its text is cut from a longer one.
+  // As a sender builds it: none of its texts is a slice of a longer one.
   const message = structuredClone(codec.decode(bytes));
   const tap = samples.find(({ name }) => name === 'tap')!;
   const tapBytes = Buffer.from(fromHex(tap.wireHex));
@@ -80,7 +83,7 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
   report('ISO 8583', { results, ratios }, json);
 }
 
-/** A published benchmark message, decoded and encoded by the spec of its vector. */
+/** A published benchmark message, decoded and encoded with the spec of its vector. */
 function published(label: string, name: string, refine = (spec: Spec): Spec => spec): Record<string, () => unknown> {
   const vector = vectors.find((candidate) => candidate.name === name)!;
   const codec = compileSpec(refine(specOf(vector.spec as NeutralSpec)));
@@ -93,7 +96,7 @@ function published(label: string, name: string, refine = (spec: Spec): Spec => s
   };
 }
 
-/** The neutral schema has no composites; this message has two, one in the other, of ten subfields each. */
+/** The neutral schema has no composites; this message has two, one inside the other, of ten subfields each. */
 function withComposites(spec: Spec): Spec {
   const short = (length: number, index: number) => text({ name: `sub${index + 1}`, characters: length });
   const inner = positional({

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** What we use of the package `jspos`, a port of jPOS, which has no types of its own. */
+/** The part of the package `jspos`, a port of jPOS, that benchmarks use; it has no types of its own. */
 interface Jspos {
   readonly packer: Readonly<Record<string, new (length: number, description: string) => object>>;
   readonly ISOBasePackager: new () => { setFieldPackager(fields: object[]): void; createISOMsg(): JsposMessage };
@@ -15,7 +15,7 @@ interface JsposMessage {
 
 const { packer, ISOBasePackager } = createRequire(import.meta.url)('jspos') as Jspos;
 
-/** Fixed n of type 1, as far as the benchmark message has them: number and digits. */
+/** Fixed n fields of type 1 in the benchmark message: number and digits. */
 const NUMERIC = {
   0: 4,
   3: 6,
@@ -53,7 +53,7 @@ function place(kind: string, lengths: Readonly<Record<number, number>>): void {
   }
 }
 
-/** It has no composite for DE127, so its message goes without: in its favour. */
+/** It has no composite for DE127, so its message omits it, which is in its favour. */
 export function jsposEncode(values: Readonly<Record<string, string>>): Uint8Array {
   const message = packager.createISOMsg();
   for (const [number, value] of Object.entries(values)) {

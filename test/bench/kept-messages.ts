@@ -1,6 +1,6 @@
 /**
- * What it costs a tap that its messages are kept, masked, for people: processor time of gateway and Postgres with all of them
- * and with none, in turns, on two installations side by side; how many were kept, and what they take on disk.
+ * What keeping the masked messages costs a tap: processor time of gateway and Postgres with all messages and with none,
+ * alternating, on two installations side by side; how many were kept, and their size on disk.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import type { BenchOptions } from './run.ts';
 const SECONDS = 6;
 const ROUNDS = 5;
 const WARM_UP_SECONDS = 3;
-/** What waits is written every tenth of a second. */
+/** Waiting messages are written every tenth of a second. */
 const SETTLE_MS = 1_000;
 
 const KINDS = ['none', 'all'] as const;

@@ -1,6 +1,7 @@
 /**
- * How many taps a second one worker of `tapwire load` can make and send, each sealed anew, beside a server that answers at
- * once: by the processor time of a tap, which other programs on the machine do not blur, and by more than it can send.
+ * How many taps a second one worker of `tapwire load` can make and send, each sealed individually, to a server that
+ * responds immediately. Measured as the processor time of a tap, which other programs on the machine do not affect, and
+ * with a rate above its limit.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { createBenchIssuer } from './bench-issuer.ts';
 import { startProcess } from './parts.ts';
 import type { BenchOptions } from './run.ts';
 
-/** Far below what it can, and far above. */
+/** Far below its limit, and far above. */
 const RATES = [1_000, 20_000];
 const SECONDS = 6;
 const PHONES = 1_000;

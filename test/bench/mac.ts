@@ -1,4 +1,7 @@
-/** `npm run bench -- mac`: what a message pays for its MAC, and what an open cipher saves against one for each message. */
+/**
+ * `npm run bench -- mac`: what the MAC of a message costs, and what a reused cipher saves compared with a new one for
+ * each message.
+ */
 import { fromHex } from '../../src/bytes/hex.ts';
 import { Secret } from '../../src/bytes/secret.ts';
 import { BlockKey } from '../../src/crypto/block-key.ts';

@@ -1,31 +1,34 @@
-/** Side by side in one process, in turns: machines differ and are noisy, so figures mean something only next to each other. */
+/**
+ * Subjects are measured side by side in one process, alternating: machines differ and are noisy, so figures are
+ * meaningful only in comparison.
+ */
 import { writeFileSync } from 'node:fs';
 
 export interface Measurement {
   readonly name: string;
-  /** The fastest round: what the work costs when nothing else disturbs it. */
+  /** The fastest round: the cost of the work without disturbance. */
   readonly nsPerOp: number;
-  /** The middle round: what it cost on this machine today. */
+  /** The median round: its cost on this machine at this time. */
   readonly medianNsPerOp: number;
   /** Heap and array buffers allocated, garbage included; undefined without `node --expose-gc`. */
   readonly bytesPerOp: number | undefined;
 }
 
 export interface MeasureOptions {
-  /** Turns that each subject gets. More turns find a quieter one. */
+  /** Rounds for each subject. More rounds find a quieter one. */
   readonly rounds?: number;
-  /** How long one turn lasts: far above the clock's resolution, far below a scheduler's patience. */
+  /** Duration of one round: far above the clock's resolution, far below a scheduler's time slice. */
   readonly roundMs?: number;
 }
 
-/** What every bench writes with `--json FILE`. */
+/** The content of `--json FILE` of every benchmark. */
 export interface BenchReport {
   readonly results: readonly Measurement[];
-  /** How many times as fast, by the fastest rounds. */
+  /** How many times as fast, from the fastest rounds. */
   readonly ratios: Readonly<Record<string, number>>;
 }
 
-/** Measures each subject, a function that does one operation and returns something of it, in interleaved rounds. */
+/** Measures each subject, a function that does one operation and returns part of its result, in interleaved rounds. */
 export function measure(
   subjects: Readonly<Record<string, () => unknown>>,
   { rounds = 25, roundMs = 20 }: MeasureOptions = {},
@@ -49,7 +52,7 @@ export function ratio(results: readonly Measurement[], name: string, baseline: s
   return nsPerOp(baseline) / nsPerOp(name);
 }
 
-/** Prints the table, and writes it where `--json` said. */
+/** Prints the table, and writes it to the file of `--json`. */
 export function report(title: string, { results, ratios }: BenchReport, json?: string): void {
   console.log(`\n${title}`);
   console.table(
@@ -64,7 +67,7 @@ export function report(title: string, { results, ratios }: BenchReport, json?: s
   if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results, ratios }, null, 2)}\n`);
 }
 
-/** Results go here, so that no compiler finds out that nobody needs them. */
+/** Results are stored here, so that no compiler removes unused work. */
 export let lastResult: unknown;
 
 function run(operation: () => unknown, operations: number): number {
@@ -73,7 +76,7 @@ function run(operation: () => unknown, operations: number): number {
   return Number(process.hrtime.bigint() - start);
 }
 
-/** Doubles until a turn is long enough: warms up and calibrates in one. */
+/** Doubles until a round is long enough: warms up and calibrates. */
 function operationsIn(roundMs: number, operation: () => unknown): number {
   for (let operations = 1; ; operations *= 2) {
     const ns = run(operation, operations);
@@ -81,7 +84,7 @@ function operationsIn(roundMs: number, operation: () => unknown): number {
   }
 }
 
-/** What stays below the young generation, so that no collection falls into the measurement. */
+/** Less than the young generation, so that no collection occurs during the measurement. */
 const UNCOLLECTED_BYTES = 1_000_000;
 
 /** The median of several counts: a collection, or a late compilation, makes one of them wrong. */

@@ -1,10 +1,10 @@
-/** What a bench puts together: processes on free ports, each ended when the bench is over. */
+/** The parts of a benchmark: processes on free ports, each ended with the benchmark. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/** Starts a part as a process of its own; gives its id and the first line of its output that contains `says`. */
+/** Starts a part in its own process; returns its id and the first line of its output that contains `says`. */
 export async function startProcess(
   closers: (() => unknown)[],
   args: string[],
@@ -27,7 +27,7 @@ export async function startProcess(
   throw new Error(`${args.join(' ')} ended before it was up`);
 }
 
-/** Signed on to a switch. */
+/** Resolves when it is signed on to a switch. */
 export async function untilReady(port: number): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);

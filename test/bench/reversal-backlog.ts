@@ -1,7 +1,7 @@
 /**
- * What a backlog of 10,000 reversals does to taps: taps per second without one and with one, measured in turns on one gateway.
- * The backlog is as after an outage: uncertain taps of yesterday, all of them due at once, whose original the switch does not
- * know. So each is sent, doubted, and due again a minute later.
+ * The effect of a backlog of 10,000 reversals on taps: taps per second without one and with one, alternating on one
+ * gateway. The backlog is as after an outage: uncertain taps of yesterday, all of them due at once, whose original the
+ * switch does not know. So each is sent, doubted, and due again a minute later.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ type Kind = (typeof KINDS)[number];
 interface Figure {
   readonly tapsPerSecond: number;
   readonly reversalsPerSecond: number;
-  /** Processor time of gateway and Postgres: what a machine that does other things besides cannot blur. */
+  /** Processor time of gateway and Postgres, which other work on the machine does not affect. */
   readonly microsecondsPerTap: number;
 }
 
@@ -76,7 +76,7 @@ async function sentReversals(database: Database): Promise<number> {
   return rows[0].sent;
 }
 
-/** Copies of one approved tap with ids, STANs and sealed cards of their own, as if their answers had been lost. */
+/** Copies of one approved tap with their own ids, STANs and sealed cards, as if their responses had been lost. */
 async function makeBacklog(database: Database, folder: string): Promise<void> {
   const vault = createCardVault(await openKeyRing(readConfig({ TAPWIRE_DATA: folder })));
   const { rows } = await database.query<{ acquirerId: number; id: string; sealed: Buffer }>(
@@ -113,7 +113,7 @@ async function makeBacklog(database: Database, folder: string): Promise<void> {
      from json_to_recordset($2::json) as c(id uuid)`,
     [acquirerId, JSON.stringify(copies)],
   );
-  await database.query('analyze transactions, pgboss.job'); // as autovacuum would have by then
+  await database.query('analyze transactions, pgboss.job'); // as autovacuum would have done by then
 }
 
 /** @returns the taps per second with the backlog as a share of those without */

@@ -1,4 +1,7 @@
-/** `npm run bench -- NAME [--json FILE] [options of that bench]`: one file per bench, each exports `bench(options)`. */
+/**
+ * `npm run bench -- NAME [--json FILE] [options of that benchmark]`: one file per benchmark, each exports
+ * `bench(options)`.
+ */
 import { parseArgs } from 'node:util';
 
 const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOptions) => unknown }>>> = {
@@ -18,16 +21,16 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
 };
 
 export interface BenchOptions {
-  /** Where to write the figures as JSON. */
+  /** The file for the figures as JSON. */
   readonly json?: string | undefined;
   /** How long each round of a load lasts. */
   readonly seconds?: number | undefined;
   readonly rounds?: number | undefined;
   /** How many processes of the gateway share the load; `e2e`. */
   readonly gateways?: number | undefined;
-  /** How many transactions the database is to have; `http` and `seed`. */
+  /** The number of transactions in the database; `http` and `seed`. */
   readonly rows?: number | undefined;
-  /** The folder of that database, kept for the next time. */
+  /** The folder of that database, kept for the next run. */
   readonly data?: string | undefined;
 }
 

@@ -8,7 +8,10 @@ export const DEFAULT_ROWS = 10_000_000;
 export const MERCHANTS = 1_000;
 export const INTEGRATORS = 20;
 
-/** Fills the database in `--data` (or DATABASE_URL) with `--rows` transactions, unless it has them; for `bench -- http`. */
+/**
+ * Fills the database in `--data` (or DATABASE_URL) with `--rows` transactions, unless it contains them; for `bench --
+ * http`.
+ */
 export async function bench({ rows = DEFAULT_ROWS, data = '.tapwire-bench' }: BenchOptions): Promise<void> {
   mkdirSync(data, { recursive: true });
   const { database, stop } = await prepareDatabase(readConfig({ ...process.env, TAPWIRE_DATA: data }));

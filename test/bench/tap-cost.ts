@@ -45,7 +45,7 @@ export async function readUsage(database: Database, pids: Readonly<Record<string
   };
 }
 
-/** What each of so many taps cost between two readings. */
+/** The cost of each tap between two readings. */
 export function costPerTap(before: Usage, after: Usage, taps: number): TapCost {
   const per = (read: (usage: Usage) => number) => (read(after) - read(before)) / taps;
   const microseconds: Record<string, number> = {};
@@ -82,7 +82,7 @@ async function countStatements(database: Database): Promise<number | undefined> 
   return rows[0]!.calls;
 }
 
-/** By /proc/PID/io, which counts the bytes and calls of write(2) and its relatives; nothing where there is none. */
+/** From /proc/PID/io, which counts the bytes and calls of write(2) and its relatives; undefined without it. */
 function writtenBy(pid: number): { readonly bytes: number; readonly calls: number } {
   try {
     const text = readFileSync(`/proc/${pid}/io`, 'latin1');

@@ -1,4 +1,7 @@
-/** `npm run bench -- tlv`: BER-TLV beside npm peers, on the published blobs that other libraries measure themselves with. */
+/**
+ * `npm run bench -- tlv`: BER-TLV compared with npm packages, on the published blobs that other libraries use for their
+ * measurements.
+ */
 import * as tomkp from '@tomkp/ber-tlv';
 import { fromHex } from '../../src/bytes/hex.ts';
 import { writeDe55 } from '../../src/emv/de55.ts';
@@ -9,13 +12,14 @@ import { measure, ratio, report } from './measure.ts';
 
 /** 25 objects in 165 bytes, as a terminal sends them. */
 const DE55 = wire('icc-full-de55-mastercard-3byte-tags');
-/** Three templates deep: the message that moov-io/bertlv measures itself with. */
+/** Three templates deep: the benchmark message of moov-io/bertlv. */
 const FCI = wire('fci-visa-with-pdol-bf0c (moov bertlv benchmark message)');
 
 /**
- * Index only, then everything a peer does as well: `tlv` and `@tomkp/ber-tlv` build all objects and copy or cut each value,
- * so laziness must not win the comparison. Other peers were tried with this DE55 and are left out, as none was faster than
- * these two: ber-tlv 0.9.2 (25 µs), node-tlv 1.5.14 (33 µs), node-emv 1.0.23 (18 µs).
+ * First the index alone, then everything that a package does as well: `tlv` and `@tomkp/ber-tlv` build all objects and
+ * copy or slice each value, so laziness must not win the comparison. Other packages were tried with this DE55 and are
+ * left out, because none was faster than these two: ber-tlv 0.9.2 (25 µs), node-tlv 1.5.14 (33 µs), node-emv 1.0.23 (18
+ * µs).
  */
 export async function bench({ json }: { readonly json?: string } = {}): Promise<void> {
   const de55Buffer = Buffer.from(DE55);
@@ -52,7 +56,7 @@ export async function bench({ json }: { readonly json?: string } = {}): Promise<
   report('BER-TLV', { results, ratios }, json);
 }
 
-/** What a tap asks for before anything else: amount, currency, AID, cryptogram and its kind, sequence number. */
+/** The values that a tap needs first: amount, currency, AID, cryptogram and its kind, sequence number. */
 function sixValues(index: TlvIndex): unknown[] {
   return [0x9f02, 0x5f2a, 0x4f, 0x9f26, 0x9f27, 0x5f34].map((tag) => index.value(tag));
 }

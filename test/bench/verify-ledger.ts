@@ -1,6 +1,6 @@
 /**
- * How long `tapwire verify-ledger` takes for a day of a million taps (`--rows`), how much processor time for a tap, and how much
- * memory: both books are made up here, and agree. A time for each tap that stays the same says that it is linear.
+ * How long `tapwire verify-ledger` takes for a day of a million taps (`--rows`), with processor time per tap and
+ * memory. Both books are generated here, and agree. A constant time per tap shows that it is linear.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
 const ROWS = 1_000_000;
-/** Between looks at the memory. */
+/** Interval between samples of the memory. */
 const LOOK_EVERY_MS = 50;
 
 export async function bench({ json, rows = ROWS }: BenchOptions): Promise<void> {

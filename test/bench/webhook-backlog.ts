@@ -1,6 +1,6 @@
 /**
- * What a backlog of 100,000 webhooks does to taps: taps per second without one, with one for a receiver that takes them, and
- * with one for a receiver that hangs. The three are measured in turns, on one gateway.
+ * The effect of a backlog of 100,000 webhooks on taps: taps per second without one, with one for a receiver that
+ * accepts them, and with one for a receiver that hangs. The three are measured alternating, on one gateway.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
@@ -24,9 +24,9 @@ const BACKLOG = 100_000;
 const SECONDS = 6;
 const ROUNDS = 3;
 const WARM_UP_SECONDS = 3;
-/** Follows the directory of the gateway, and lets the first attempts begin. */
+/** The directory of the gateway is updated, and the first attempts begin. */
 const SETTLE_MS = 3_000;
-/** Not the bench's own integrator: its taps have no webhooks of their own. */
+/** Not the benchmark's own integrator: its taps have no webhooks of their own. */
 const INTEGRATOR = 2;
 
 const KINDS = ['none', 'taken', 'hanging'] as const;
@@ -35,7 +35,7 @@ type Kind = (typeof KINDS)[number];
 interface Figure {
   readonly tapsPerSecond: number;
   readonly attemptsPerSecond: number;
-  /** Processor time of gateway and Postgres, in microseconds: what a machine that does other things besides cannot blur. */
+  /** Processor time of gateway and Postgres, in microseconds, which other work on the machine does not affect. */
   readonly microsecondsPerTap: number;
 }
 
@@ -61,7 +61,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
   }
 }
 
-/** A process of its own, so that the gateway's share of the machine is the gateway's. */
+/** In its own process, so that the gateway's processor time is measured separately. */
 async function startReceiver(closers: (() => unknown)[]): Promise<number> {
   const program = fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url));
   const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -118,7 +118,7 @@ async function attemptsOf(database: Database): Promise<number> {
   return rows[0].attempts;
 }
 
-/** As if so many outcomes had been committed while no gateway ran. */
+/** As if that many outcomes had been committed while no gateway ran. */
 async function makeBacklog(database: Database, endpoint: string): Promise<void> {
   const body = JSON.stringify({ padding: randomBytes(300).toString('hex') });
   await database.query(

@@ -1,4 +1,4 @@
-/** Takes webhooks under every address but /hanging, where it says nothing. Prints its port. */
+/** Accepts webhooks at every address except /hanging, where it does not respond. Prints its port. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Where distributions and vendors put it. */
+/** Where distributions and vendors install it. */
 const USUAL_PLACES = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
@@ -11,10 +11,10 @@ const USUAL_PLACES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** This machine by a name that browsers do not trust as they trust `localhost`. */
+/** A name of this machine that browsers do not trust as they trust `localhost`. */
 export const PLAIN_HOST = 'plain.test';
 
-/** Works as root and in a container, and asks nobody on the network for anything. */
+/** For use as root and in a container, without any network requests of the browser itself. */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -26,7 +26,7 @@ const ARGUMENTS = [
   `--host-resolver-rules=MAP ${PLAIN_HOST} 127.0.0.1`,
 ];
 
-/** @throws Error that says what to install when there is no browser */
+/** @throws Error that states what to install if there is no browser */
 export function findChromium(): string {
   const named = process.env.CHROMIUM_PATH;
   const found = (named === undefined ? USUAL_PLACES : [named]).find((path) => existsSync(path));

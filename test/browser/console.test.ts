@@ -7,14 +7,14 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';
 
-/** What a merchant may call a payment; an operator reads it, and the page must not. */
+/** A reference that a merchant may choose; an operator reads it, and the page must not interpret it. */
 const HOSTILE = `<img src=x onerror="forbidden.push('markup')">`;
 const PAN = '4111111111111111';
-/** Collects what the page's policy forbade, from before its first line on. */
+/** Collects violations of the page's policy, from before its first line on. */
 const WATCH_POLICY = `
   globalThis.forbidden = [];
   addEventListener('securitypolicyviolation', ({ violatedDirective }) => globalThis.forbidden.push(violatedDirective));`;
-/** The narrowest screen that the console is for. */
+/** The narrowest screen that the console supports. */
 const NARROW_PIXELS = 768;
 
 const INSTALLATION = { acquirerId: 0 };
@@ -46,7 +46,7 @@ async function visit(role: Role, colorScheme: 'light' | 'dark' = 'light'): Promi
   return visited;
 }
 
-/** @param prepare what is done to the page before it asks its gateway for anything */
+/** @param prepare runs on the page before its first request to the gateway */
 async function enter(
   role: Role,
   colorScheme: 'light' | 'dark',
@@ -88,7 +88,7 @@ async function find(page: Page, query: string): Promise<void> {
 }
 
 describe('the console', () => {
-  test.each(['light', 'dark'] as const)('is legible for everyone and does nothing forbidden, %s', async (scheme) => {
+  test.each(['light', 'dark'] as const)('is accessible and violates no policy, %s', async (scheme) => {
     const visited = await visit('viewer', scheme);
     const { page } = visited;
     await page.locator('#outcomes tr').nth(0).getByText('Visa').waitFor();
@@ -105,7 +105,7 @@ describe('the console', () => {
     await expectHarmless(visited);
   });
 
-  test('finds a tap by keyboard and shows its time line, both messages and the chip; what was typed by others stays text', async () => {
+  test('finds a tap by keyboard and shows its time line, both messages and the chip; foreign input remains text', async () => {
     const visited = await visit('viewer');
     const { page } = visited;
     await find(page, approved);
@@ -128,7 +128,7 @@ describe('the console', () => {
     await expectHarmless(visited);
   });
 
-  test('takes a card number, finds its taps, and keeps it in no field and no address', async () => {
+  test('accepts a card number, finds its taps, and keeps it in no field and no address', async () => {
     const { page } = await visit('viewer');
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
@@ -139,13 +139,13 @@ describe('the console', () => {
     expect(await page.locator('body').innerText()).not.toContain(PAN);
   });
 
-  test('shows who only looks nothing to act with', async () => {
+  test('shows no actions to a read-only user', async () => {
     const { page } = await visit('viewer');
     await page.locator('#processes tr').first().waitFor();
     expect(await page.locator('button.act').count()).toBe(0);
   });
 
-  test('signs a line off and on, each time asking first; leaving it leaves it', async () => {
+  test('signs a connection off and on, each time with a confirmation; cancelling changes nothing', async () => {
     const { page, faults } = await visit('operator');
     const row = page.locator('#switches tr').filter({ hasText: '1 · 1' });
     await row.getByRole('button', { name: /^Sign off/ }).click();
@@ -160,7 +160,7 @@ describe('the console', () => {
     expect(faults).toEqual([]);
   });
 
-  test('says what needs a person, also in its title, and shows it by a button', async () => {
+  test('states what needs a person, also in its title, and shows it with a button', async () => {
     const flag = 'update transactions set needs_review = $2 where id = $1';
     await installation.database.query(flag, [approved, true]);
     onTestFinished(async () => void (await installation.database.query(flag, [approved, false])));
@@ -184,7 +184,7 @@ describe('the console', () => {
     expect(faults).toEqual([]);
   });
 
-  test('says for how long there were no figures, and lets nobody take the past for the present', async () => {
+  test('states for how long there were no figures, and does not present old ones as current', async () => {
     const { page } = await enter('viewer', 'light', INSTALLATION, (each) =>
       each.route('**/ops/stream', (route) => route.abort()),
     );
@@ -196,7 +196,7 @@ describe('the console', () => {
     expect(await page.locator('body.is-old').count()).toBe(1);
   });
 
-  test('asks who one is once the session is over, and shows nothing any more', async () => {
+  test('requires a login after the session has ended, and shows nothing before', async () => {
     const { page } = await visit('operator');
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByLabel('Username').waitFor();

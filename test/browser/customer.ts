@@ -3,7 +3,7 @@ import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-c
 import decodeQR from 'qr/decode.js';
 import { expect } from 'vitest';
 
-/** What the page calls the states that it shows. */
+/** The names of the states that the page shows. */
 export type PhaseName =
   | 'waiting'
   | 'scanned'
@@ -18,18 +18,18 @@ export type PhaseName =
   | 'reader-app'
   | 'offline';
 
-/** The narrowest phone that is still about. */
+/** The narrowest phone in use. */
 const NARROW_PIXELS = 320;
-/** Collects what the page's policy forbade, from before its first line on. */
+/** Collects violations of the page's policy, from before its first line on. */
 const WATCH_POLICY = `
   globalThis.forbidden = [];
   addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
     globalThis.forbidden.push([violatedDirective, blockedURI, sample].join(' ')));`;
 
-/** Whoever has a pay page open. */
+/** A person with an open pay page. */
 export class Customer {
   readonly page: Page;
-  /** What the page's scripts failed with. */
+  /** Errors of the page's scripts. */
   readonly #faults: string[] = [];
 
   private constructor(page: Page) {
@@ -37,33 +37,33 @@ export class Customer {
     page.on('pageerror', ({ message }) => this.#faults.push(message));
   }
 
-  /** Opens an address in a browser of his own. */
+  /** Opens an address in a new browser context. */
   static async open(browser: Browser, url: string, options?: BrowserContextOptions): Promise<Customer> {
     const customer = await Customer.before(browser, options);
     await customer.page.goto(url);
     return customer;
   }
 
-  /** With an empty page, for what is to be arranged first. */
+  /** With an empty page, for preparations. */
   static async before(browser: Browser, options?: BrowserContextOptions): Promise<Customer> {
     const context = await browser.newContext(options);
     await context.addInitScript(WATCH_POLICY);
     return new Customer(await context.newPage());
   }
 
-  /** Waits until the page shows a state. It looks every two seconds; here at once. */
+  /** Waits until the page shows a state. It polls every two seconds; here immediately. */
   async sees(phase: PhaseName): Promise<void> {
     const shown = this.page.locator(`main[data-phase="${phase}"]`);
     const look = setInterval(() => void this.lookAgain(), 200);
     await shown.waitFor().finally(() => clearInterval(look));
   }
 
-  /** As when he comes back to the page. */
+  /** As when the person returns to the page. */
   async lookAgain(): Promise<void> {
     await this.page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`).catch(() => {});
   }
 
-  /** Everything that he can read, the title of the page aside. */
+  /** All visible text, without the title of the page. */
   text(): Promise<string> {
     return this.page.locator('main').innerText();
   }
@@ -72,18 +72,18 @@ export class Customer {
     return this.page.title();
   }
 
-  /** @param hasText which of them, or which of the words that it will have */
+  /** @param hasText selects the part with this text, also if it appears later */
   part(selector: string, hasText?: string): Locator {
     return this.page.locator(selector, { ...(hasText !== undefined && { hasText }) });
   }
 
-  /** What the QR code says, as a camera would see it. */
+  /** The content of the QR code, as a camera sees it. */
   async readQrCode(): Promise<string> {
     const picture = this.part('#qr-code');
     await picture.waitFor();
     const png = (await picture.screenshot()).toString('base64');
     const paper = await this.page.context().newPage();
-    // One character for a pixel: a browser hands over text faster than numbers.
+    // One character per pixel: a browser transfers text faster than numbers.
     const [width, pixels] = await paper.evaluate<[number, string]>(`
       (async () => {
         const picture = new Image();
@@ -101,7 +101,7 @@ export class Customer {
     return decodeQR({ width, height: pixels.length / width, data: rgb });
   }
 
-  /** Legible for everyone by day and by night, on the narrowest phone, and not a thing done that the policy forbids. */
+  /** Accessible in light and dark mode, on the narrowest phone, and without policy violations. */
   async expectWellMade(): Promise<void> {
     const { page } = this;
     expect(this.#faults).toEqual([]);

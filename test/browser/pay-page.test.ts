@@ -12,7 +12,7 @@ const ANDROID =
   'Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36';
 
 let installation: Installation;
-/** One that knows of a payment app. */
+/** A gateway with a payment app. */
 let withApp: StartedGateway;
 let browser: Browser;
 beforeAll(async () => {
@@ -36,8 +36,8 @@ async function open(url: string, options?: Parameters<typeof Customer.open>[2]):
   return customer;
 }
 
-describe('a pay page that no app takes', () => {
-  test('shows who wants how much for what until when, and a QR code of its own address', async () => {
+describe('a pay page without an app', () => {
+  test('shows the merchant, the amount, the purpose and the expiry, and a QR code of its own address', async () => {
     const link = await createLink(installation, { amount: '12345.60', paymentReference: 'order-4711' });
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
@@ -52,7 +52,7 @@ describe('a pay page that no app takes', () => {
     await customer.expectWellMade();
   });
 
-  test('has not scanned the link by that', async () => {
+  test('does not count as a scan of the link', async () => {
     const link = await createLink(installation);
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
@@ -61,7 +61,7 @@ describe('a pay page that no app takes', () => {
     expect(rows).toEqual([{ state: 0 }]);
   });
 
-  test('takes the token out of the address bar, and still has it when it is loaded again', async () => {
+  test('removes the token from the address bar, and still has it after a reload', async () => {
     const link = await createLink(installation);
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
@@ -87,7 +87,7 @@ describe('a pay page that no app takes', () => {
     await customer.expectWellMade();
   });
 
-  test('says not to pay again while an outcome is uncertain, and to do so once nothing was taken', async () => {
+  test('asks not to pay again while an outcome is uncertain, and offers it after nothing was taken', async () => {
     const link = await createLink(installation, { amount: '10.77' });
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
@@ -120,7 +120,7 @@ describe('a pay page that no app takes', () => {
     expect(await customer.text()).toContain('Debit order authorised.');
   });
 
-  test('shows of the amounts of a debit order the one that the creditor wants shown', async () => {
+  test('shows the amount of a debit order that the creditor selected', async () => {
     const terms = { ...MANDATE, instalmentVisibility: 'maximumOnly' };
     const link = await createLink(installation, terms, '/consumer/tt3Applink');
     const customer = await open(urlOf(link));
@@ -130,7 +130,7 @@ describe('a pay page that no app takes', () => {
     expect(text).not.toContain('250.00');
   });
 
-  test('shows what it knows while the gateway cannot be reached, and goes on when it can', async () => {
+  test('shows its last state while the gateway is unavailable, and continues afterwards', async () => {
     const link = await createLink(installation);
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
@@ -143,8 +143,8 @@ describe('a pay page that no app takes', () => {
   });
 });
 
-describe('a pay page that is reached by a way of its own', () => {
-  test('finds its gateway behind the path that a proxy gives it', async () => {
+describe('a pay page with another address', () => {
+  test('finds its gateway below the path of a proxy', async () => {
     const link = await createLink(installation);
     const customer = await Customer.before(browser);
     onTestFinished(() => customer.close());
@@ -164,7 +164,7 @@ describe('a pay page that is reached by a way of its own', () => {
     await customer.sees('paid');
   });
 
-  test('shows the payment by plain http, and says why it takes no card there', async () => {
+  test('shows the payment over plain HTTP, and states why it accepts no card there', async () => {
     const link = await createLink(installation);
     const customer = await open(urlOf(link, installation.url.replace('127.0.0.1', PLAIN_HOST)));
     await customer.sees('waiting');
@@ -176,7 +176,7 @@ describe('a pay page that is reached by a way of its own', () => {
 });
 
 describe('a pay page of a link that cannot be paid', () => {
-  test('says that it has expired, also while it is open', async () => {
+  test('states that it has expired, also while it is open', async () => {
     const link = await createLink(installation);
     const customer = await open(urlOf(link));
     await customer.sees('waiting');
@@ -191,7 +191,7 @@ describe('a pay page of a link that cannot be paid', () => {
     await later.expectWellMade();
   });
 
-  test('tells a link of somebody else like one that never was', async () => {
+  test('shows a link of another owner like an unknown one', async () => {
     const [link, other] = [await createLink(installation), await createLink(installation)];
     const customer = await open(urlOf({ ...link, id: other.id }));
     await customer.sees('unknown');
@@ -205,16 +205,16 @@ describe('a pay page of a link that cannot be paid', () => {
   test.each([
     ['has no token', (link: HandedLink) => `/pay/${link.id}`],
     ['has half of a token', (link: HandedLink) => `/pay/${link.id}#${link.token.slice(0, 60)}`],
-    ['has a token that nobody signed', (link: HandedLink) => `/pay/${link.id}#${link.token.slice(0, -4)}AAAA`],
+    ['has a token without a signature', (link: HandedLink) => `/pay/${link.id}#${link.token.slice(0, -4)}AAAA`],
     ['is cut off within its reference', (link: HandedLink) => `/pay/${link.id.slice(0, 13)}#${link.token}`],
-  ])('says that its address is not complete when it %s', async (_which, pathOf) => {
+  ])('states that its address is not complete if it %s', async (_which, pathOf) => {
     const customer = await open(`${installation.url}${pathOf(await createLink(installation))}`);
     await customer.sees('broken');
     expect(await customer.text()).toContain('This payment link is not complete');
     await customer.expectWellMade();
   });
 
-  test('says that a link for the merchant’s own app has no page', async () => {
+  test('states that a link for the merchant’s own app has no page', async () => {
     const customer = await open(urlOf(await createLink(installation, { isConsumerApp: false })));
     await customer.sees('reader-app');
     expect(await customer.text()).toContain('the merchant’s own reader app');
@@ -224,7 +224,7 @@ describe('a pay page of a link that cannot be paid', () => {
 });
 
 describe('a pay page on a phone with the payment app', () => {
-  /** What an intent address says, by the names in it. */
+  /** The named parts of an intent address. */
   const partsOf = (address: string) =>
     Object.fromEntries(
       address
@@ -233,7 +233,7 @@ describe('a pay page on a phone with the payment app', () => {
         .map((part) => [part.split('=')[0]!, decodeURIComponent(part.slice(part.indexOf('=') + 1))]),
     );
 
-  /** Opens a page on Android, and gives the addresses besides its own that it wanted to go to. */
+  /** Opens a page on Android, and returns the other addresses that it navigated to. */
   async function openOnAndroid(url: string) {
     const customer = await Customer.before(browser, { userAgent: ANDROID, viewport: { width: 360, height: 740 } });
     onTestFinished(() => customer.close());
@@ -241,12 +241,12 @@ describe('a pay page on a phone with the payment app', () => {
     const protocol = await customer.page.context().newCDPSession(customer.page);
     await protocol.send('Page.enable');
     protocol.on('Page.frameRequestedNavigation', (navigation) => wanted.push(navigation.url));
-    // The way to the app cuts the loading of the page short.
+    // Opening the app interrupts the loading of the page.
     await customer.page.goto(url, { waitUntil: 'commit' });
     return { customer, wanted };
   }
 
-  test('opens it by itself once, and by a button, with everything it needs', async () => {
+  test('opens it automatically once, and with a button, with everything it needs', async () => {
     const link = await createLink(installation);
     const url = urlOf(link, withApp.url);
     const { customer, wanted } = await openOnAndroid(url);
@@ -271,7 +271,7 @@ describe('a pay page on a phone with the payment app', () => {
     expect(await customer.part('#qr-code').isVisible()).toBe(false);
   });
 
-  test('shows the QR code when Android comes back because there is no such app', async () => {
+  test('shows the QR code when Android returns because there is no such app', async () => {
     const link = await createLink(installation);
     const { customer, wanted } = await openOnAndroid(urlOf(link, withApp.url));
     await customer.part('#open-app').waitFor();
@@ -293,7 +293,7 @@ describe('a pay page on a phone with the payment app', () => {
     expect(wanted).toEqual([]);
   });
 
-  test('shows the QR code where no app is known, or the phone is no Android', async () => {
+  test('shows the QR code if no app is known, or the phone is not an Android phone', async () => {
     const { customer, wanted } = await openOnAndroid(urlOf(await createLink(installation)));
     await customer.part('#qr-code').waitFor();
     expect(wanted).toEqual([]);

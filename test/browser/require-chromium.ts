@@ -1,4 +1,4 @@
-/** Before the tests of `npm run test:browser`: one line instead of as many failures as there are tests. */
+/** Runs before the tests of `npm run test:browser`: one line instead of a failure for every test. */
 import { findChromium } from './chromium.ts';
 
 try {

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: the pictures in the documentation, made anew. Starts what `npm start` starts, in a folder of its own,
- * puts it under load, and takes the console and the report of that load as a browser shows them.
+ * `npm run screenshots`: makes the pictures of the documentation. Starts the same as `npm start`, in its own folder,
+ * puts it under load, and captures the console and the report of that load in a browser.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const CONSOLE = new URL('../../src/ops/console/console.png', import.meta.url);
 const REPORT = new URL('../../src/load/report/report.png', import.meta.url);
 /** Long enough for a curve, and for the switches' idle echoes. */
 const LOAD_SECONDS = 90;
-/** By then the console shows a curve, and the load goes on. */
+/** By then the console shows a curve, and the load continues. */
 const PICTURE_AFTER_SECONDS = 75;
 const WIDTH = 1_440;
 
@@ -50,7 +50,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** @returns the match of `wanted`, once `last` was printed, too */
+/** @returns the match of `wanted`, after `last` was printed, too */
 function untilPrinted({ stdout }: ChildProcess, wanted: RegExp, last: RegExp): Promise<RegExpExecArray | null> {
   let printed = '';
   return new Promise((resolve, reject) => {
@@ -80,7 +80,7 @@ async function pictureConsole(chromium: Browser, { username, password }: Login):
   await context.close();
 }
 
-/** As far as the charts of time, latency and outcomes go. */
+/** Shows the charts of time, latency and outcomes. */
 async function pictureReport(chromium: Browser): Promise<void> {
   const context = await chromium.newContext({ colorScheme: 'light', viewport: { width: WIDTH, height: 1_080 } });
   const page = await context.newPage();

@@ -46,7 +46,7 @@ const enterPin = async (customer: Customer, pin: string) => {
   await customer.page.keyboard.press('Enter');
 };
 
-/** Waits for the phone's last word on a tap. */
+/** Waits for the phone's final message on a tap. */
 async function outcome(customer: Customer): Promise<string> {
   await customer.part('#outcome').waitFor();
   return customer.part('#outcome').innerText();
@@ -80,7 +80,7 @@ describe('the virtual phone', () => {
     ]);
   });
 
-  test('has the sample cards, and pays by the one that is chosen', async () => {
+  test('has the sample cards, and pays with the selected one', async () => {
     const { customer } = await ask('10.00');
     const shown = await customer.part('.cards fieldset').innerText();
     for (const { pan } of Object.values(SAMPLE_CARDS)) expect(shown).toContain(`•••• ${pan.slice(-4)}`);
@@ -90,7 +90,7 @@ describe('the virtual phone', () => {
     expect(await receipt(customer)).toContain('Card Amex •••• 0126');
   });
 
-  test('is told of a decline, and takes another card then', async () => {
+  test('shows a decline, and then accepts another card', async () => {
     const { link, customer } = await ask('10.51');
     await tap(customer);
     expect(await outcome(customer)).toBe('Declined');
@@ -107,7 +107,7 @@ describe('the virtual phone', () => {
     expect(rows).toEqual([{ taps: 2 }]);
   });
 
-  test('asks for the PIN that the bank wants, once more when it is wrong', async () => {
+  test('asks for the PIN that the bank requires, and again if it is wrong', async () => {
     const { customer } = await ask('50.05');
     await tap(customer);
     await customer.part('#pin').waitFor();
@@ -129,7 +129,7 @@ describe('the virtual phone', () => {
     expect(await outcome(customer)).toBe('Approved');
   });
 
-  test('does not send what is no PIN', async () => {
+  test('does not send an invalid PIN', async () => {
     const { customer } = await ask('50.05');
     await tap(customer);
     await enterPin(customer, '12a');
@@ -140,7 +140,7 @@ describe('the virtual phone', () => {
     expect(await outcome(customer)).toBe('Approved');
   });
 
-  test('leaves no doubt that a silent bank is not to be paid again', async () => {
+  test('makes clear that a payment without a response must not be repeated', async () => {
     const { customer } = await ask('10.69');
     await tap(customer);
     await customer.part('#busy').waitFor();
@@ -149,7 +149,7 @@ describe('the virtual phone', () => {
     expect(await outcome(customer)).toBe('No response from the bank');
   });
 
-  test('cannot pay what was paid by another phone', async () => {
+  test('cannot pay what another phone has paid', async () => {
     const { link, customer } = await ask('10.00');
     // This page does not learn of it in time.
     await customer.page.route('**/state', (route) => route.abort());
@@ -162,10 +162,10 @@ describe('the virtual phone', () => {
     await customer.expectWellMade();
   });
 
-  test('asks again when the line broke, and pays once', async () => {
+  test('repeats its request after a lost connection, and pays once', async () => {
     const { customer } = await ask('10.00');
     const { authorizations } = installation.asked;
-    // The tap arrives, its answer does not.
+    // The tap arrives, its response does not.
     await customer.page.route('**/transactions/mobile', async (route) => {
       await route.fetch();
       await route.abort();
@@ -179,7 +179,7 @@ describe('the virtual phone', () => {
     expect(installation.asked.authorizations).toBe(authorizations + 1);
   });
 
-  test('can be used by keyboard alone, and says where one is', async () => {
+  test('can be used by keyboard alone, with a visible focus', async () => {
     const { customer } = await ask('50.05');
     const { keyboard } = customer.page;
     await keyboard.press('Tab');
@@ -196,7 +196,7 @@ describe('the virtual phone', () => {
   });
 });
 
-test('neither the token of a link, nor a PIN, nor a card comes into a log, not even one of every request', async () => {
+test('neither the token of a link, nor a PIN, nor a card is in a log, not even in one of every request', async () => {
   const gateway = await GatewayProcess.start(installation, 'all', { LOG_LEVEL: 'trace' });
   await eventually(() => untilSignedOn(gateway.url));
   const link = await createLink(installation, { amount: '50.05' });

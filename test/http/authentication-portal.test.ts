@@ -39,7 +39,7 @@ async function count(username: string, times: number): Promise<void> {
 const list = (headers: Record<string, string>) => request(installation.url, '/transactions', { headers });
 
 describe.concurrent('a login', () => {
-  test('gives a token that speaks for the user’s owner, is not stored by caches, and is recorded', async () => {
+  test('gives a token with the rights of the user’s owner, is not cached, and is recorded', async () => {
     const user = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     const { status, headers, body } = await logIn(user.username.toUpperCase());
     expect({ status, cache: headers.get('cache-control') }).toEqual({ status: 200, cache: 'no-store' });
@@ -57,7 +57,7 @@ describe.concurrent('a login', () => {
     expect(rows[0]!.last_login_at).toBeInstanceOf(Date);
   });
 
-  test('is refused alike for an unknown user, a wrong password and a blocked user', async () => {
+  test('is refused in the same way for an unknown user, a wrong password and a blocked user', async () => {
     const user = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     const blocked = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     await installation.database.query('update users set is_blocked = true where id = $1', [blocked.id]);
@@ -72,11 +72,11 @@ describe.concurrent('a login', () => {
     expect(answers[0]!.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  test('is 429 with errorCode 132 after three that failed, whether there is such a user or not', async () => {
+  test('is 429 with errorCode 132 after three failures, whether the user exists or not', async () => {
     const { username } = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     const tries = await Promise.all(Array.from({ length: 4 }, () => logIn(username, 'another password')));
     expect(tries.map(({ status }) => status).sort()).toEqual([401, 401, 401, 429]);
-    // What the fourth of somebody unknown finds, too; trying thrice takes its time.
+    // A fourth attempt of an unknown user gets the same; three attempts take time.
     await count('no-one@portal.example', 3);
     for (const name of [username, 'no-one@portal.example']) {
       const answer = await logIn(name);
@@ -92,7 +92,7 @@ describe.concurrent('a login', () => {
     expect((await logIn(username)).status).toBe(200);
   });
 
-  test('is counted in the database, by no name that was typed', async () => {
+  test('is counted in the database, without the typed name', async () => {
     const { username } = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     await logIn(username, 'another password');
     const { rows } = await installation.database.query<{ subject: string }>('select subject from login_tries');
@@ -112,7 +112,7 @@ describe.concurrent('a login', () => {
     expect(secretsIn(await everythingStored(installation.database), marks)).toEqual([]);
   });
 
-  test('sweeps away what was counted in windows that are over', async () => {
+  test('deletes the counters of closed windows', async () => {
     const { database } = installation;
     const old = `insert into login_tries select 'user old ' || n, 5, now() - interval '1 h' from generate_series(1, 12) n`;
     await database.query(old);
@@ -122,7 +122,7 @@ describe.concurrent('a login', () => {
     expect((await database.query(left)).rowCount).toBe(0);
   });
 
-  test('takes no token that devices hold, and minds no session that is over', async () => {
+  test('accepts no device tokens, and is not affected by ended sessions', async () => {
     const user = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     const authorization = `Bearer ${await installation.phone().token()}`;
     expect(problemOf(await logIn(user.username, PASSWORD, { authorization }))).toMatchObject({
@@ -147,7 +147,7 @@ describe.concurrent('a login', () => {
 });
 
 describe.concurrent('a session', () => {
-  test('sees what is its owner’s and nothing else', async () => {
+  test('sees what belongs to its owner and nothing else', async () => {
     const coffee = await savePortalUser(installation.database, { ...INTEGRATOR, merchantId: '1001' }, 'operator');
     const session = await bearerOf(coffee);
     expect((await list(session)).status).toBe(200);
@@ -168,7 +168,7 @@ describe.concurrent('a session', () => {
     expect(problemOf(processors)).toMatchObject({ status: 403, errorCode: 101 });
   });
 
-  test('ends when the user is blocked, removed, or given another password', async () => {
+  test('ends when the user is blocked, removed, or gets another password', async () => {
     const users = await Promise.all([0, 1, 2].map(() => savePortalUser(installation.database, INTEGRATOR, 'viewer')));
     const sessions = await Promise.all(users.map(bearerOf));
     expect(await Promise.all(sessions.map(async (session) => (await list(session)).status))).toEqual([200, 200, 200]);
@@ -176,7 +176,7 @@ describe.concurrent('a session', () => {
     await database.query('update users set is_blocked = true where id = $1', [users[0]!.id]);
     await database.query('delete from users where id = $1', [users[1]!.id]);
     await database.query(`update users set password_hash = 'x' where id = $1`, [users[2]!.id]);
-    // Sessions of the very second in which a password changes may be of the new one.
+    // Sessions of the same second as a password change may belong to the new password.
     await database.query(`update users set password_changed_at = now() + interval '2 s' where id = $1`, [users[2]!.id]);
     await eventually(async () => {
       const [blocked, removed, changed] = await Promise.all(sessions.map(list));

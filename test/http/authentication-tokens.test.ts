@@ -21,7 +21,7 @@ const RIGHT = { scope: 'createMobileProximityToken' };
 
 let installation: Installation;
 let publisher: Server;
-/** What the issuer behind a JWKS URL publishes. */
+/** The keys that the issuer publishes at its JWKS URL. */
 let published: object[] = [];
 beforeAll(async () => {
   installation = await startInstallation();
@@ -55,7 +55,7 @@ const list = (headers: Record<string, string>) => request(installation.url, '/tr
 const keyFile = () => join(installation.environment().TAPWIRE_DATA!, 'keys.json');
 
 describe.concurrent('a proximity token', () => {
-  test('says of merchant and terminal what the integrator’s own token said, for two days', async () => {
+  test('contains the merchant and terminal of the integrator’s own token, for two days', async () => {
     const { status, headers, body } = await proximity({ ...RIGHT, spCfg: 'default', usr: 'till-3' });
     expect({ status, cache: headers.get('cache-control') }).toEqual({ status: 200, cache: 'no-store' });
     const { token, issuedAt, expiresAt, jwtId } = body as Record<'token' | 'issuedAt' | 'expiresAt' | 'jwtId', string>;
@@ -79,7 +79,7 @@ describe.concurrent('a proximity token', () => {
     expect(decodeProtectedHeader(token).alg).toBe('ES256');
   });
 
-  test('takes the right from scope, from permissions or from the registered user, and is 403 without', async () => {
+  test('takes the permission from scope, from permissions or from the registered user, and is 403 without', async () => {
     expect((await proximity({ permissions: ['other', 'createMobileProximityToken'] })).status).toBe(200);
     for (const claims of [{}, { scope: 'createMobileProximityTokens other' }, { permissions: [] }, { usr: USER.id }]) {
       expect(problemOf(await proximity(claims))).toMatchObject({ status: 403, errorCode: 101 });
@@ -140,7 +140,7 @@ describe.concurrent('a proximity token', () => {
     expect((await proximity({ ...RIGHT, usr: boss.username.toUpperCase() })).status).toBe(200);
   });
 
-  test('asks for no body and minds none', async () => {
+  test('requires no body and ignores one', async () => {
     const headers = { ...bearer(await signed(RIGHT)), 'content-type': 'application/json' };
     for (const body of ['', '{}', '{"a":1}']) {
       const { status } = await request(installation.url, '/mobile/proximity-token', { method: 'POST', headers, body });
@@ -149,8 +149,8 @@ describe.concurrent('a proximity token', () => {
   });
 });
 
-describe.concurrent('tokens of ours', () => {
-  test('verify by the published keys, those from before a rotation and those from after it', async () => {
+describe.concurrent('tokens of the gateway', () => {
+  test('verify with the published keys, those from before a rotation and those from after it', async () => {
     const { username } = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     const before = await logIn(username);
     const { added } = await rotateKeys(keyFile(), 'token-signing', { nowMs: Date.now(), retireAfterMs: 0 });
@@ -172,7 +172,7 @@ describe.concurrent('tokens of ours', () => {
     }
   });
 
-  test('do not pass for one another, whichever door they try', async () => {
+  test('are not accepted in place of each other, on any route', async () => {
     const { username } = await savePortalUser(installation.database, INTEGRATOR, 'admin');
     const login = await logIn(username);
     const reader = ((await proximity()).body as { token: string }).token;
@@ -185,7 +185,7 @@ describe.concurrent('tokens of ours', () => {
     }
   });
 
-  test('are refused when they are forged, in whatever way', async () => {
+  test('are refused if they are forged in any way', async () => {
     const { id } = await savePortalUser(installation.database, INTEGRATOR, 'admin');
     const { tokenSigning } = await readKeyRing(keyFile());
     const { kid, privateKey, publicKey } = tokenSigning.at(-1)!;
@@ -228,11 +228,11 @@ describe.concurrent('tokens of ours', () => {
       'another audience': await made({ aud: 'another' }),
       'exp as text': await made({ exp: String(now() + 60) as unknown as number }),
       'no use': await made({ use: undefined }),
-      'a use that is none': await made({ use: 'admin' }),
+      'an invalid use': await made({ use: 'admin' }),
       'no user of that id': await made({ sub: '6f1f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11' }),
-      'a user id that is none': await made({ sub: "' or '1'='1" }),
+      'an invalid user id': await made({ sub: "' or '1'='1" }),
       'the user of another acquirer': await made({ acquirerId: 2 }),
-      'an acquirer that is none': await made({ acquirerId: '1; drop table users' }),
+      'an invalid acquirer': await made({ acquirerId: '1; drop table users' }),
     };
     for (const [how, token] of Object.entries(forged)) {
       const answer = await list(bearer(token));
@@ -242,14 +242,14 @@ describe.concurrent('tokens of ours', () => {
       status: 401,
       errorCode: 118,
     });
-    // Node itself takes no headers of this size; who sends them is cut off before anything is read of them.
+    // Node itself accepts no headers of this size and closes the connection before anything is read of them.
     const huge = await list(bearer('a'.repeat(1_048_576))).catch(() => ({ status: 431 }));
     expect(huge.status).toBe(431);
   });
 });
 
 describe.concurrent('an issuer that publishes its keys', () => {
-  test('is believed for its own merchants, by the algorithms it was registered for, until it is revoked', async () => {
+  test('is trusted for its own merchants, with the registered algorithms, until it is revoked', async () => {
     const { port } = publisher.address() as AddressInfo;
     const iss = 'https://publishing.example';
     const [signer, rsa] = [createSigner('ES256'), createSigner('RS256')];
@@ -277,7 +277,7 @@ describe.concurrent('an issuer that publishes its keys', () => {
 describe.concurrent('a token check', () => {
   const check = async (token: string, key: string) => post('/tokens/check', { 'x-api-key': key }, { token });
 
-  test('tells its owner which check a token fails, with any key', async () => {
+  test('reports to its owner which check a token fails, with any key', async () => {
     const key = await saveApiKey(installation.database, INTEGRATOR, []);
     const explained = async (token: string) => ((await check(token, key)).body as { check: string | null }).check;
     expect((await check(await signed(), key)).body).toEqual({
@@ -295,7 +295,7 @@ describe.concurrent('a token check', () => {
     expect(await explained('')).toBe('shape');
   });
 
-  test('explains no token of somebody else’s issuer, nor of ours', async () => {
+  test('explains no token of another tenant’s issuer, nor of the gateway', async () => {
     const key = await installation.apiKey();
     const viewer = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
     const foreign = [
@@ -313,7 +313,7 @@ describe.concurrent('a token check', () => {
     expect((await check(foreign[2]!, acquirer)).body).toMatchObject({ check: 'issuer' });
   });
 
-  test('takes no token as its credential', async () => {
+  test('accepts no token as its credential', async () => {
     const token = await signed();
     expect(problemOf(await post('/tokens/check', bearer(token), { token }))).toMatchObject({ status: 403 });
     expect(problemOf(await post('/tokens/check', {}, { token }))).toMatchObject({ status: 401, errorCode: 100 });
@@ -324,7 +324,7 @@ describe.concurrent('a reference check', () => {
   const check = (headers: Record<string, string>, body: object) =>
     post('/transactions/references/check', headers, body);
 
-  test('tells whether a merchant has used a reference', async () => {
+  test('reports whether a merchant has used a reference', async () => {
     const phone = installation.phone();
     const tap = await phone.seal({ amount: '10.00', currency: 'ZAR' });
     const headers = bearer(await phone.token());
@@ -337,7 +337,7 @@ describe.concurrent('a reference check', () => {
     expect((await check(key, { merchantReference, merchantId: '1002' })).body).toEqual({ free: true });
   });
 
-  test('names a merchant of the credential’s own, or is refused', async () => {
+  test('names a merchant that the credential owns, or is refused', async () => {
     const key = { 'x-api-key': await installation.apiKey() };
     const problem = problemOf(await check(key, { merchantReference: 'a' }));
     expect(problem).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/merchantId' }] });
@@ -353,10 +353,10 @@ describe.concurrent('a reference check', () => {
   });
 });
 
-describe.concurrent('whose a credential is', () => {
+describe.concurrent('the owner of a credential', () => {
   const me = (headers: Record<string, string>) => request(installation.url, '/acquirers/me', { headers });
 
-  test('is told to keys of any scope, and to tokens', async () => {
+  test('is reported to keys of any scope, and to tokens', async () => {
     const { username } = await savePortalUser(installation.database, { acquirerId: 1 }, 'viewer');
     const credentials = [
       { 'x-api-key': await saveApiKey(installation.database, INTEGRATOR, []) },
@@ -367,7 +367,7 @@ describe.concurrent('whose a credential is', () => {
     expect((await me({ 'x-api-key': await installation.apiKey({ acquirerId: 2 }) })).body).toEqual({ id: 2 });
   });
 
-  test('is nothing for the operator, for a reader or for nobody', async () => {
+  test('is empty for the operator, refused for a reader and without a credential', async () => {
     const operator = { 'x-api-key': await saveApiKey(installation.database, 'operator', []) };
     expect(problemOf(await me(operator))).toMatchObject({ status: 403, errorCode: 101 });
     const reader = bearer(((await proximity()).body as { token: string }).token);
@@ -377,7 +377,7 @@ describe.concurrent('whose a credential is', () => {
 });
 
 describe.concurrent('browsers', () => {
-  test('are sent no CORS headers where servers alone have business', async () => {
+  test('get no CORS headers on routes for servers', async () => {
     const origin = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };
     for (const path of ['/login', '/mobile/proximity-token', '/acquirers/1/processors', '/consumer/applink']) {
       const preflight = await request(installation.url, path, { method: 'OPTIONS', headers: origin });

@@ -25,7 +25,7 @@ afterAll(() => installation.stop());
 
 const now = () => Math.floor(Date.now() / 1_000);
 
-/** Each credential through both doors: submitting a tap, and reading transactions. */
+/** Each credential on two routes: submitting a tap, and reading transactions. */
 async function expectRefused(authorization: string | undefined, status: number, errorCode: number): Promise<void> {
   const byTap = await postTap(installation.url, installation.phone(), tap, { headers: { authorization } });
   const byList = await request(installation.url, '/transactions', { headers: { authorization } });
@@ -35,7 +35,7 @@ async function expectRefused(authorization: string | undefined, status: number, 
   }
 }
 
-/** RFC 9110 11.6.1: a 401 says how to authenticate, and nothing else does. */
+/** RFC 9110 11.6.1: a 401 states how to authenticate, and no other response does. */
 function expectChallenge({ status, headers }: RawAnswer): void {
   if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^Bearer/);
   else expect(headers.has('www-authenticate')).toBe(false);
@@ -47,7 +47,7 @@ describe('a Bearer token', () => {
 
   test('that is missing is 401, 100', () => expectRefused(undefined, 401, 100));
 
-  test.each(['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', 'Bearer a b', 'bearer'])('%j is none: 401, 100', (header) =>
+  test.each(['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', 'Bearer a b', 'bearer'])('%j is not one: 401, 100', (header) =>
     expectRefused(header, 401, 100));
 
   test.each([
@@ -56,7 +56,7 @@ describe('a Bearer token', () => {
     'Bearer eyJhbGciOiJub25lIn0.e30.',
   ])('%j cannot be read: 401, 117', (header) => expectRefused(header, 401, 117));
 
-  test('that expired is 401, 118, and says so in the challenge', async () => {
+  test('that expired is 401, 118, and the challenge states it', async () => {
     const authorization = await signed({ iat: now() - 7_200, exp: now() - 3_600 });
     await expectRefused(authorization, 401, 118);
     const { headers } = await request(installation.url, '/transactions', { headers: { authorization } });
@@ -73,7 +73,7 @@ describe('a Bearer token', () => {
     await expectRefused(await signed({}, { ...profile, issuer: { ...profile.issuer, privateKey } }), 401, 117);
   });
 
-  test('signed by an issuer that nobody registered is 401, 117', async () =>
+  test('signed by an unregistered issuer is 401, 117', async () =>
     expectRefused(await signed({ iss: 'https://stranger.example' }), 401, 117));
 
   test('for another audience is 401, 117', async () => expectRefused(await signed({ aud: 'another' }), 401, 117));
@@ -105,7 +105,7 @@ describe('a Bearer token', () => {
     ['nobody', '9999'],
   ])('for a merchant of %s is 403, 101', async (_whose, sub) => expectRefused(await signed({ sub }), 403, 101));
 
-  test('of another acquirer speaks for its own merchant of that id, never for ours', async () => {
+  test('of another acquirer identifies its own merchant of that id, never that of the first', async () => {
     const profile = { ...installation.profile('tailor'), merchant: installation.profile('coffee').merchant };
     const authorization = await signed({}, profile);
     const { status, body } = await request(installation.url, '/transactions', { headers: { authorization } });
@@ -165,12 +165,12 @@ describe('an API key', () => {
     await expectKeyRefused({ 'x-api-key': key }, 403, 101);
   });
 
-  test('together with a token of somebody else is 403, 101', async () => {
+  test('together with a token of another owner is 403, 101', async () => {
     const authorization = `Bearer ${await installation.phone('flowers').token()}`;
     await expectKeyRefused({ 'x-api-key': await installation.apiKey(), authorization }, 403, 101);
   });
 
-  test('together with a token that is no good is 401', async () => {
+  test('together with an invalid token is 401', async () => {
     const authorization = 'Bearer a.b.c';
     await expectKeyRefused({ 'x-api-key': await installation.apiKey(), authorization }, 401, 117);
   });

@@ -25,7 +25,7 @@ afterAll(() => installation.stop());
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 const UNREADABLE = { pointer: '/paymentCardData', detail: TAP_REFUSALS.CARD_DATA_UNREADABLE };
 
-/** The tap is refused with 400, the switch hears nothing, and exactly one row tells that it was tried. */
+/** The tap is refused with 400, the switch receives nothing, and exactly one row records the attempt. */
 async function expectRefused(
   submit: () => Promise<PhoneAnswer>,
   { errorCode, ...fault }: { readonly errorCode: number; readonly pointer: string; readonly detail: string },
@@ -44,7 +44,7 @@ async function expectRefused(
   expect(await trailOf(database, rows[0].id)).toEqual(['BadRequestReceived']);
 }
 
-describe('card data that does not open is refused in one and the same way', () => {
+describe('card data that does not open is refused in the same way for every cause', () => {
   const seal = (phone: Phone) => phone.seal(TAP);
 
   const broken: readonly (readonly [string, (phone: Phone, tap: TapRequest) => Promise<TapRequest> | TapRequest])[] = [
@@ -99,7 +99,7 @@ describe('card data that does not open is refused in one and the same way', () =
   });
 });
 
-/** Blobs that are sealed as they should be over what no reader writes. */
+/** Correctly sealed blobs with content that no reader writes. */
 function sealed(
   phone: Phone,
   { merchantReference }: TapRequest,
@@ -120,7 +120,7 @@ function flipped(base64: string): string {
   return Buffer.from(parts.join('.')).toString('base64');
 }
 
-describe('a tap that must not go online is refused by name', () => {
+describe('a tap that must not be sent online is refused with its own code', () => {
   type Change = (values: Map<number, Uint8Array>) => unknown;
   const set =
     (tag: number, hex: string): Change =>
@@ -149,7 +149,7 @@ describe('a tap that must not go online is refused by name', () => {
   test.each([
     ['no amount', remove(0x9f02), general('AMOUNT_MISSING')],
     ['an amount of five bytes', set(0x9f02, '0000001000'), general('AMOUNT_MISSING')],
-    ['an amount that is no digits', set(0x9f02, '00000000100F'), general('AMOUNT_MISSING')],
+    ['an amount that is not digits', set(0x9f02, '00000000100F'), general('AMOUNT_MISSING')],
     ['no currency', remove(0x5f2a), general('CURRENCY_MISSING')],
     ['a currency that does not exist', set(0x5f2a, '0000'), general('CURRENCY_MISSING')],
     ['a currency of four digits', set(0x5f2a, '1710'), general('CURRENCY_MISSING')],
@@ -168,7 +168,7 @@ describe('a tap that must not go online is refused by name', () => {
     ['a sequence number of one digit', set(0x5f34, '0F'), payment('SEQUENCE_NUMBER_MALFORMED')],
     ['a cryptogram of three bytes', set(0x9f26, '010203'), payment('VALUE_MALFORMED')],
     ['issuer data of 200 bytes', set(0x9f10, 'AB'.repeat(200)), payment('VALUE_MALFORMED')],
-    ['a date that is no digits', set(0x9a, 'FFFFFF'), payment('VALUE_MALFORMED')],
+    ['a date that is not digits', set(0x9a, 'FFFFFF'), payment('VALUE_MALFORMED')],
     ['a terminal verification result without a byte', set(0x95, ''), payment('VALUE_MALFORMED')],
     ['a latitude with a control character', set(0xdf8a03, '0A'), general('TEXT_MALFORMED')],
     ['an online cryptogram that is announced and missing (ARQC)', remove(0x9f26), payment('ARQC_MISSING')],

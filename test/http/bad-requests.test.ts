@@ -15,7 +15,7 @@ beforeAll(async () => {
   tap = await phone.seal({ amount: '10.00', currency: 'ZAR' });
 });
 afterEach(async () => {
-  // Nothing of what is refused here is stored, and nothing reaches the switch.
+  // Nothing of a refused request is stored, and nothing reaches the switch.
   expect((await installation.database.query('select from transactions')).rowCount).toBe(0);
   expect(installation.asked).toEqual({ authorizations: 0, reversals: 0 });
   await expectInvariants(installation);
@@ -32,7 +32,7 @@ function pointersOf({ errors = [] }: { errors?: readonly { pointer: string }[] |
   return errors.map(({ pointer }) => pointer);
 }
 
-describe('a body off its schema is 400, 104, with a pointer to each fault', () => {
+describe('a body that violates its schema is 400, 104, with a pointer to each fault', () => {
   const valid = { merchantReference: 'r', generalCardData: 'AA==', paymentCardData: 'AA==' };
 
   test.each([
@@ -62,7 +62,7 @@ describe('a body off its schema is 400, 104, with a pointer to each fault', () =
     expect([...new Set(pointersOf(problem))]).toEqual(pointers);
   });
 
-  test('a lone surrogate, which no database would take', async () => {
+  test('a lone surrogate, which no database accepts', async () => {
     const problem = await refusalOf({
       body: '{"merchantReference":"\\ud800","generalCardData":"AA==","paymentCardData":"AA=="}',
     });
@@ -70,13 +70,13 @@ describe('a body off its schema is 400, 104, with a pointer to each fault', () =
     expect(pointersOf(problem)).toEqual(['/merchantReference']);
   });
 
-  test('the value at fault is not told back', async () => {
+  test('the wrong value is not repeated', async () => {
     const problem = await refusalOf({ body: { ...valid, merchantReference: 'secret\n' } });
     expect(JSON.stringify(problem)).not.toContain('secret');
   });
 });
 
-describe('a body that is no JSON is 400, 103', () => {
+describe('a body that is not JSON is 400, 103', () => {
   test.each([
     ['empty', ''],
     ['cut short', '{"merchantReference":"r"'],
@@ -94,7 +94,7 @@ describe('a body that is no JSON is 400, 103', () => {
   });
 });
 
-describe('what surrounds the body', () => {
+describe('the headers of a body', () => {
   test.each([
     'text/plain',
     'application/xml',

@@ -26,13 +26,13 @@ afterAll(() => installation.stop());
 
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 
-/** A phone of a merchant whose token says something else than it would. */
+/** A phone of a merchant whose token has other claims than usual. */
 function phoneWith(name: Parameters<Installation['profile']>[0], claims: Partial<Profile['merchant']>): Phone {
   const profile = installation.profile(name);
   return new Phone({ ...profile, merchant: { ...profile.merchant, ...claims } });
 }
 
-describe('a tap of somebody who is blocked is 403, and nothing of it is kept', () => {
+describe('a tap of a blocked owner is 403, and nothing of it is stored', () => {
   test.each([
     ['the device', 139, () => installation.phone('bakery', 'blocked device')],
     ['the user, by name', 105, () => installation.phone('coffee')],
@@ -68,9 +68,9 @@ test('a terminal without a merchant accepts taps of every merchant of its acquir
   expect(await fromMerchant('flowers')).toMatchObject(approved);
 });
 
-describe('a tap that nothing is configured for is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
+describe('a tap without a configuration is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
   test.each([
-    ['a terminal that nobody knows', () => phoneWith('bakery', { xTid: 'TERM-nobody' })],
+    ['an unknown terminal', () => phoneWith('bakery', { xTid: 'TERM-nobody' })],
     ["another acquirer's terminal", () => phoneWith('bakery', { xTid: 'TERM-tailor' })],
     ["the terminal of another integrator's merchant", () => phoneWith('bakery', { xTid: 'TERM-flowers' })],
     ["the terminal of the integrator's other merchant", () => phoneWith('bakery', { xTid: 'TERM-coffee' })],
@@ -86,7 +86,7 @@ describe('a tap that nothing is configured for is 500, 208, recorded as ErrorFin
     expect(installation.asked).toEqual(asked);
   });
 
-  test('the reference may be used again once it is', async () => {
+  test('the reference may be used again after it is configured', async () => {
     const merchantReference = 'configured later';
     const device = 'one device';
     const profile = installation.profile('bakery');

@@ -43,7 +43,7 @@ async function recorded(id: string) {
 }
 
 describe('the page', () => {
-  test('comes with all its parts, under a policy that lets nothing in from elsewhere', async () => {
+  test('loads only its own parts, with a policy that allows no other origin', async () => {
     const page = await call('/ops');
     const policy = page.headers.get('content-security-policy')!;
     expect(policy).toContain("default-src 'none'");
@@ -56,7 +56,7 @@ describe('the page', () => {
     for (const part of parts) expect((await call(part)).status, part).toBe(200);
   });
 
-  test('shows nothing to who is not logged in', async () => {
+  test('shows nothing without a login', async () => {
     for (const path of ['/ops/session', '/ops/stream', `/ops/transactions/1/${approved}`])
       expect((await call(path)).status, path).toBe(401);
     expect((await post('/ops/search', { query: reference })).status).toBe(401);
@@ -65,7 +65,7 @@ describe('the page', () => {
 });
 
 describe('a session', () => {
-  test('is a cookie that scripts and other sites do not get, and ends when one logs out', async () => {
+  test('is a cookie that scripts and other sites do not get, and ends on logout', async () => {
     const { username } = await savePortalUser(installation.database, { acquirerId: 1 }, 'viewer');
     const answer = await post('/ops/session', { username, password: PASSWORD });
     const set = answer.headers.get('set-cookie')!;
@@ -79,13 +79,13 @@ describe('a session', () => {
     expect((await call('/ops/session', { headers: { cookie } })).status).toBe(401);
   });
 
-  test('is not begun by a wrong password, nor for users of integrators', async () => {
+  test('does not begin with a wrong password, nor for users of integrators', async () => {
     const { username } = await savePortalUser(installation.database, { acquirerId: 1, integratorId: 10 }, 'admin');
     expect((await post('/ops/session', { username, password: 'not this one, no' })).status).toBe(401);
     expect((await post('/ops/session', { username, password: PASSWORD })).status).toBe(403);
   });
 
-  test('that was idle shows figures, and lets nobody look into transactions', async () => {
+  test('that was idle shows figures, but no transactions', async () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     await installation.database.query(
       `update console_sessions set acted_at = now() - interval '16 minutes' where secret_hash = sha256($1::bytea)`,
@@ -154,7 +154,7 @@ describe('a transaction', () => {
     expect(JSON.stringify(story)).not.toContain(PAN);
   });
 
-  test('tells of every reversal attempt, too', async () => {
+  test('shows every reversal attempt, too', async () => {
     const session = await logIn({ acquirerId: 1 }, 'viewer');
     await eventually(async () => {
       const told = (await (await look(session, garbled)).json()) as TransactionStory;
@@ -166,7 +166,7 @@ describe('a transaction', () => {
     });
   });
 
-  test("of another acquirer's is not there, like one that does not exist", async () => {
+  test('of another acquirer is not found, like one that does not exist', async () => {
     const session = await logIn({ acquirerId: 2 }, 'admin');
     const answers = [
       await look(session, approved),
@@ -180,7 +180,7 @@ describe('a transaction', () => {
 });
 
 describe.concurrent('the stream', () => {
-  test('of a process without switches shows those of the workers, and what its own phones got', async () => {
+  test('of a process without switches shows those of the workers, and the outcomes of its own phones', async () => {
     const session = await logIn(INSTALLATION, 'viewer');
     const shown = await frame(
       session,
@@ -209,8 +209,8 @@ describe.concurrent('the stream', () => {
   });
 });
 
-describe('what is uncertain or was given up', () => {
-  test("is shown to an acquirer although others' hide it, and to nobody else", async () => {
+describe('a transaction that is uncertain or was given up', () => {
+  test('is shown to an acquirer even if others would hide it, and to no other acquirer', async () => {
     const { database } = installation;
     const [own, others] = [await logIn({ acquirerId: 2 }, 'viewer'), await logIn(INSTALLATION, 'viewer')];
     const died = `insert into pgboss.job (name, data, source_name, source_created_on, created_on)
@@ -226,7 +226,7 @@ describe('what is uncertain or was given up', () => {
     expect((await letters(others, (found) => found === 100)).every(({ names }) => names.acquirerId === 1)).toBe(true);
   });
 
-  test('is found by a word, whatever its age', async () => {
+  test('is found with a keyword at any age', async () => {
     const { database } = installation;
     const session = await logIn({ acquirerId: 1 }, 'viewer');
     const flag = `update transactions set needs_review = $2 where id = $1`;
@@ -238,8 +238,8 @@ describe('what is uncertain or was given up', () => {
   });
 });
 
-describe('an act', () => {
-  test('needs the role, and the token of the session', async () => {
+describe('an action', () => {
+  test('requires the role, and the token of the session', async () => {
     const viewer = await logIn(INSTALLATION, 'viewer');
     const wanted = { act: 'retryReversal', acquirerId: 1, id: garbled };
     expect((await act(viewer, wanted)).status).toBe(403);
@@ -252,7 +252,7 @@ describe('an act', () => {
     expect(await recorded(garbled)).toEqual([]);
   });
 
-  test.concurrent('signs a line off, and on again, at the worker that has it; both are recorded', async () => {
+  test.concurrent('signs a connection off, and on again, at its worker; both are recorded', async () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     const lineOf = ({ switches }: Frame) => switches.find(({ name }) => name === '1 1')!;
     const ready = lineOf(await frame(session, (each) => lineOf(each)?.lines[0]?.state === 'ready'));
@@ -267,7 +267,7 @@ describe('an act', () => {
     ]);
   });
 
-  test.concurrent('reaches no line of another acquirer, however it is named', async () => {
+  test.concurrent('reaches no connection of another acquirer, with any name', async () => {
     const session = await logIn({ acquirerId: 2 }, 'operator');
     const { switches } = await frame(await logIn(INSTALLATION, 'viewer'), (each) => each.switches.length > 1);
     const other = switches.find(({ name }) => name === '1 1')!;
@@ -278,7 +278,7 @@ describe('an act', () => {
     expect((await act(session, { act: 'drain', processId: other.processId })).status).toBe(403);
   });
 
-  test.concurrent('drains a process and lets it go on', async () => {
+  test.concurrent('drains a process and lets it continue', async () => {
     const session = await logIn(INSTALLATION, 'admin');
     const worker = ({ processes }: Frame) => processes.find(({ role }) => role === 'worker');
     const { id: processId } = worker(await frame(session, (each) => worker(each) !== undefined))!;
@@ -292,11 +292,11 @@ describe('an act', () => {
     ]);
   });
 
-  test('on a reversal makes its next attempt now, and is refused where none is owed', async () => {
+  test('on a reversal makes its next attempt now, and is refused if none is pending', async () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     const { database } = installation;
     expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: approved })).status).toBe(409);
-    // As it would be when the time for it was over: no job is left.
+    // As after the end of its schedule: no job is left.
     await eventually(async () => {
       const { rows } = await database.query('select reversal_state from transactions where id = $1', [garbled]);
       expect(rows[0].reversal_state).toBe(3);
@@ -315,7 +315,7 @@ describe('an act', () => {
     });
   });
 
-  test('replays a webhook and redrives a dead letter, of the own acquirer alone', async () => {
+  test('replays a webhook and redrives a dead letter, of the own acquirer only', async () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     const stranger = await logIn({ acquirerId: 2 }, 'operator');
     const { database } = installation;
@@ -346,7 +346,7 @@ describe('an act', () => {
   });
 });
 
-test('a process that stops waits for no stream and for nobody who says nothing; a session goes on at another', async () => {
+test('a process that stops does not wait for streams or silent clients; a session continues at another', async () => {
   const session = await logIn(INSTALLATION, 'viewer');
   const other = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
   const answer = await fetch(new URL('/ops/stream', other.url), { headers: { cookie: session.cookie } });
@@ -359,7 +359,7 @@ test('a process that stops waits for no stream and for nobody who says nothing; 
   expect(await read).toContain('event: history');
 });
 
-test('a PAN that was searched is in no log line and no statement of the record', async () => {
+test('a searched PAN is in no log line and no recorded statement', async () => {
   const session = await logIn(INSTALLATION, 'operator');
   await search(session, PAN);
   expect(JSON.stringify(installation.logLines)).not.toContain(PAN);
@@ -367,5 +367,5 @@ test('a PAN that was searched is in no log line and no statement of the record',
     'select count(*)::int as hits from pg_stat_activity where query like $1',
     [`%${PAN.slice(0, 15)}%`],
   );
-  expect(rows[0].hits).toBeLessThanOrEqual(1); // this one
+  expect(rows[0].hits).toBeLessThanOrEqual(1); // this statement
 });

@@ -75,7 +75,7 @@ describe.concurrent('an API key', () => {
       expect(text).not.toContain(key.split('_')[3]);
   });
 
-  test('is rotated: both work for a while, and then the new one alone', async () => {
+  test('is rotated: both work for a while, and then only the new one', async () => {
     const old = await makeKey({ expiresAt: '2100-01-01T00:00:00Z' });
     const earliestEndMs = Date.now() + 2 * HOUR_MS;
     const answer = await call('POST', `/acquirers/1/keys/${old.id}/rotate`, { overlapHours: 2 });
@@ -97,7 +97,7 @@ describe.concurrent('an API key', () => {
     expect(await reads(made.key)).toBe(200);
   });
 
-  test('that is revoked stops working within seconds, and stays listed', async () => {
+  test('that is revoked stops working within seconds, and remains listed', async () => {
     const made = await makeKey({ integratorId: 10 });
     expect(await reads(made.key)).toBe(200);
     expect((await call('DELETE', `/acquirers/1/keys/${made.id}`)).status).toBe(204);
@@ -112,7 +112,7 @@ describe.concurrent('an API key', () => {
     ]);
   });
 
-  test('is never given with a scope that its giver does not have', async () => {
+  test('is never issued with a scope that its issuer does not have', async () => {
     const narrow = await saveApiKey(installation.database, { acquirerId: 1 }, [
       'credentials:manage',
       'webhooks:manage',
@@ -124,7 +124,7 @@ describe.concurrent('an API key', () => {
     expect(given.scopes).toEqual(['webhooks:manage']);
   });
 
-  test('is given by an integrator to its own merchants alone, who give none', async () => {
+  test('is issued by an integrator only to its own merchants, who issue none', async () => {
     const made = await makeKey({ merchantId: '1002' }, integrator);
     expect(made).toMatchObject({ integratorId: 10, merchantId: '1002' });
     for (const wanted of [{ merchantId: '1101' }, { merchantId: '9999' }, { merchantId: '1001', integratorId: 11 }]) {
@@ -178,7 +178,7 @@ describe.concurrent('an issuer key', () => {
   const add = (wanted: object, by = acquirer, path = '/acquirers/1') =>
     call('POST', `${path}/issuer-keys`, { ...ISSUER, ...wanted }, by);
 
-  test('signs for merchants of its owner until it is revoked, with a second one beside it', async () => {
+  test('signs for merchants of its owner until it is revoked, also beside a second one', async () => {
     const [one, two] = [pem(), pem()];
     const added = await add({ publicKey: one.publicKey });
     expect(added).toMatchObject({ status: 201, body: { ...ISSUER, algorithms: ['ES256'], revokedAt: null } });
@@ -199,7 +199,7 @@ describe.concurrent('an issuer key', () => {
     expect(await changesOf(id)).toMatchObject([{ action: 'add' }, { action: 'remove' }]);
   });
 
-  test('belongs to one owner for good', async () => {
+  test('belongs to one owner permanently', async () => {
     const issuer = 'https://one-owner.example';
     expect((await add({ issuer, publicKey: pem().publicKey })).status).toBe(201);
     for (const owner of [{ integratorId: 11 }, { integratorId: null, merchantId: '1001' }]) {
@@ -213,7 +213,7 @@ describe.concurrent('an issuer key', () => {
     expectProblem(await add({ issuer, publicKey: pem().publicKey }), { status: 409, errorCode: 119 });
   });
 
-  test('has a name that says nothing about other acquirers, and takes nothing from them', async () => {
+  test('has a name that reveals nothing about other acquirers, and does not affect them', async () => {
     const issuer = 'https://two-acquirers.example';
     const publicKey = pem().publicKey;
     expect((await add({ issuer, publicKey })).status).toBe(201);
@@ -229,13 +229,13 @@ describe.concurrent('an issuer key', () => {
     'tapwire',
     'Tapwire ',
     'ｔａｐｗｉｒｅ',
-  ])('may not be named %j, as those of the gateway are', async (issuer) => {
+  ])('may not be named %j, which is reserved for the gateway', async (issuer) => {
     const answer = await add({ issuer, publicKey: pem().publicKey });
     expectProblem(answer, { status: 400, errorCode: 104 });
     expect(pointersOf(answer)).toEqual(['/issuer']);
   });
 
-  test('may be those of a JWKS, which then are the only ones that can be added', async () => {
+  test('may be those of a JWKS, which are then the only ones that can be added', async () => {
     const issuer = 'https://jwks.example';
     const jwksUrl = 'https://keys.example/jwks.json';
     const added = await add({ issuer, kid: null, jwksUrl });
@@ -270,7 +270,7 @@ describe.concurrent('a portal user', () => {
       body: JSON.stringify({ username, password }),
     })) as RawAnswer & { body: { token: string } };
 
-  test('gets a password that is shown once, logs in, is given another one, and is blocked', async () => {
+  test('gets a password that is shown once, logs in, gets another one, and is blocked', async () => {
     const username = 'Thandi@coffee.example';
     const wanted = { username, role: 'viewer', merchantId: '1001' };
     const added = await call('POST', '/acquirers/1/users', wanted);
@@ -313,7 +313,7 @@ describe.concurrent('a portal user', () => {
     expectProblem(await call('POST', '/acquirers/1/users', wanted), problem as Partial<Problem>);
   });
 
-  test('is never made, promoted or taken over by somebody with fewer rights', async () => {
+  test('is never created, promoted or changed by a user with fewer rights', async () => {
     const narrow = await saveApiKey(installation.database, { acquirerId: 1 }, [
       'credentials:manage',
       'transactions:read',
@@ -335,7 +335,7 @@ describe.concurrent('a portal user', () => {
   });
 });
 
-test('the operator and the acquirer set where links are told, and nobody else does', async () => {
+test('only the operator and the acquirer set the endpoint for links', async () => {
   const path = '/acquirers/1/integrators/11/callbacks/links';
   expect((await call('GET', path)).body).toEqual({ callbackUrl: null });
   expectProblem(await call('POST', `${path}/secret`, {}), { status: 404 });

@@ -17,7 +17,7 @@ let installation: Installation;
 let fcm: FakeFcm;
 /** Of the integrator of coffee and bakery. */
 let key: string;
-/** Of coffee, bakery's neighbour. */
+/** Of coffee, the neighbour of bakery. */
 let coffeeKey: string;
 let stranger: string;
 const SCOPES = ['devices:manage', 'payments:create'];
@@ -45,7 +45,7 @@ afterAll(async () => {
 
 type Headers = Record<string, string | undefined>;
 
-/** By the integrator's key, unless other headers are given. */
+/** With the integrator's key, unless other headers are given. */
 function call(method: string, path: string, body?: unknown, headers: Headers = { 'x-api-key': key }) {
   return request(installation.url, path, {
     method,
@@ -99,7 +99,7 @@ describe('a device', () => {
     expectProblem(await call('PUT', `/devices/${id}`, { friendlyName: 'x' }), { status: 404, errorCode: 136 });
   });
 
-  test('is of the merchant that is named, where a credential has several', async () => {
+  test('belongs to the named merchant if a credential has several', async () => {
     expect(pointersOf(await call('POST', '/devices', deviceBody()))).toEqual(['/merchantId']);
     const { id } = await register({ merchantId: 1002 }, { 'x-api-key': key });
     expect((await call('GET', '/devices')).body).toContainEqual(expect.objectContaining({ id, merchantId: '1002' }));
@@ -107,7 +107,7 @@ describe('a device', () => {
     expect((await call('GET', '/devices', undefined, { 'x-api-key': stranger })).body).toMatchObject([{ id: only.id }]);
   });
 
-  test('is nobody else’s to see, to rename, to remove or to push to', async () => {
+  test('cannot be seen, renamed, removed or pushed to by others', async () => {
     const { id } = await register();
     const body = deviceBody();
     for (const headers of [{ 'x-api-key': stranger }, await bearer('bakery')]) {
@@ -162,7 +162,7 @@ describe('a device', () => {
     expectProblem(await call('GET', '/devices?merchant=1', undefined, headers), { status: 400, errorCode: 104 });
   });
 
-  test('is one of a thousand at most', async () => {
+  test('is one of at most a thousand', async () => {
     await installation.database.query(
       `insert into devices (acquirer_id, merchant_id, device_installation_id, friendly_name)
        select 1, '1101', 'crowd ' || n, 'crowd' from generate_series(1, 997) n`,
@@ -189,7 +189,7 @@ describe('a device', () => {
     expect(pointersOf(answer)).toEqual(pointers);
   });
 
-  test('is for keys with the scope, and for users that may', async () => {
+  test('is for keys with the scope, and for authorized users', async () => {
     const without = await saveApiKey(installation.database, { acquirerId: 1, integratorId: 10 }, ['payments:create']);
     expectProblem(await call('GET', '/devices', undefined, { 'x-api-key': without }), { status: 403, errorCode: 101 });
     expectProblem(await call('GET', '/devices', undefined, {}), { status: 401, errorCode: 100 });
@@ -211,7 +211,7 @@ function push(deviceId: string, changes: object = {}, headers: Headers = { 'x-ap
 }
 
 describe('a payment is pushed', () => {
-  test('to a device by either of its ids: both the link and the fields, all of it text', async () => {
+  test('to a device with either of its ids: both the link and the fields, all of it text', async () => {
     const { id, deviceInstallationId } = await register();
     for (const deviceId of [id, deviceInstallationId]) {
       const merchantReference = randomUUID();
@@ -233,13 +233,13 @@ describe('a payment is pushed', () => {
     }
   });
 
-  test('with a QR code where one is wanted', async () => {
+  test('with a QR code if requested', async () => {
     const { id } = await register();
     const { body } = await push(id, { image: { required: true, size: 200 } });
     expect((body as PushAnswer).qrCode).toMatch(/^data:image\/png;base64,/);
   });
 
-  test('once under an Idempotency-Key', async () => {
+  test('once with an Idempotency-Key', async () => {
     const { id } = await register();
     const headers = { 'x-api-key': coffeeKey, 'idempotency-key': randomUUID() };
     const merchantReference = randomUUID();
@@ -249,7 +249,7 @@ describe('a payment is pushed', () => {
     expect(fcm.messages).toHaveLength(1);
   });
 
-  test('once for a reference that stands for a live payment', async () => {
+  test('once for a reference of a live payment', async () => {
     const { id } = await register();
     const merchantReference = randomUUID();
     await push(id, { merchantReference });
@@ -269,7 +269,7 @@ describe('a payment is pushed', () => {
     ['an amount of zero', { amount: '0' }, ['/amount']],
     ['more decimals than the currency has', { amount: '1.005' }, ['/amount']],
     ['a negative amount', { amount: -1 }, ['/amount']],
-    ['a currency that is none', { currency: 'ZZZ' }, ['/currency']],
+    ['an invalid currency', { currency: 'ZZZ' }, ['/currency']],
     ['a currency in small letters', { currency: 'zar' }, ['/currency']],
     ['no reference', { merchantReference: undefined }, ['/merchantReference']],
     ['a QR code that is too large', { image: { required: true, size: 2_000 } }, ['/image/size']],
@@ -281,11 +281,11 @@ describe('a payment is pushed', () => {
     expect(fcm.messages).toEqual([]);
   });
 
-  test('never to a device that nobody has registered', async () => {
+  test('never to an unregistered device', async () => {
     expectProblem(await push('unknown phone'), { status: 404, errorCode: 136 });
   });
 
-  test('never to a device that was blocked since', async () => {
+  test('never to a device that was blocked afterwards', async () => {
     const { id } = await register();
     await installation.database.query(`update devices set device_installation_id = 'stolen phone' where id = $1`, [id]);
     expectProblem(await push(id), { status: 403, errorCode: 139 });
@@ -293,7 +293,7 @@ describe('a payment is pushed', () => {
   });
 });
 
-/** Lets the job of a push be due now. */
+/** Makes the job of a push due now. */
 async function letRetry(reference: string): Promise<void> {
   const { rowCount } = await installation.database.query(
     `update pgboss.job set start_after = now() where name = 'push' and state < 'active' and data ->> 'reference' = $1`,
@@ -310,8 +310,8 @@ async function jobsOf(reference: string): Promise<Record<string, unknown>[]> {
   return rows.map(({ data }) => data);
 }
 
-describe('a push that does not arrive still gives the link', () => {
-  test('is queued while the push service is away, and sent by its job', async () => {
+describe('a push that does not arrive still returns the link', () => {
+  test('is queued while the push service is unavailable, and sent by its job', async () => {
     const { id } = await register();
     fcm.answer = { status: 503 };
     const { body } = await push(id);
@@ -328,7 +328,7 @@ describe('a push that does not arrive still gives the link', () => {
     expect(decodeJwt(fcm.messages[0]!.data.configJwt!)).toMatchObject({ use: 'intent', txn: reference });
   });
 
-  test('is not sent any more once its link has expired', async () => {
+  test('is no longer sent after its link has expired', async () => {
     const { id } = await register();
     fcm.answer = { status: 500 };
     const { reference } = (await push(id)).body as PushAnswer;
@@ -339,7 +339,7 @@ describe('a push that does not arrive still gives the link', () => {
     expect(fcm.messages).toEqual([]);
   });
 
-  test('fails where the app is gone: its token is dropped until it registers anew', async () => {
+  test('fails if the app was removed: its token is deleted until it registers again', async () => {
     const device = await register();
     fcm.answer = { status: 404, errorCode: 'UNREGISTERED' };
     expect((await push(device.id)).body).toMatchObject({ status: 'failed', failureReason: 'UNREGISTERED' });
@@ -353,7 +353,7 @@ describe('a push that does not arrive still gives the link', () => {
     expect((await push(device.id)).body).toMatchObject({ status: 'sent' });
   });
 
-  test('fails where the push service refuses it', async () => {
+  test('fails if the push service refuses it', async () => {
     const { id } = await register();
     fcm.answer = { status: 400, errorCode: 'INVALID_ARGUMENT' };
     const { body } = await push(id);
@@ -361,7 +361,7 @@ describe('a push that does not arrive still gives the link', () => {
   });
 });
 
-test('no line of the log tells a push token, a link or its token', async () => {
+test('no log line contains a push token, a link or its token', async () => {
   const { id } = await register({ pushToken: 'log-marker-token' });
   const { url } = (await push(id)).body as PushAnswer;
   fcm.answer = { status: 400 };

@@ -19,7 +19,7 @@ afterAll(async () => {
 
 const send = (path: string, init: Parameters<typeof request>[2] = {}) => request(installation.url, path, init);
 
-describe('a method that an address does not take is 405 and names those it takes', () => {
+describe('an unsupported method is 405 and names the supported ones', () => {
   test.each([
     ['DELETE', '/transactions', 'GET, HEAD'],
     ['POST', '/transactions', 'GET, HEAD'],
@@ -39,7 +39,7 @@ describe('a method that an address does not take is 405 and names those it takes
   });
 });
 
-describe('an address that is not there is 404, as a problem', () => {
+describe('an unknown address is 404, as a problem', () => {
   test.each([
     '/',
     '/nothing',
@@ -59,7 +59,7 @@ describe('an address that is not there is 404, as a problem', () => {
   });
 });
 
-test('an id of 300 characters is 414, and a card number in an address is not told back', async () => {
+test('an id of 300 characters is 414, and a card number in an address is not repeated', async () => {
   const path = `/transactions/${'4111111111111111'.padEnd(300, '0')}`;
   const answer = await (await fetch(new URL(path, installation.url))).json();
   expect(answer).toMatchObject({ status: 414, title: 'URI Too Long', instance: '/transactions/*' });
@@ -67,7 +67,7 @@ test('an id of 300 characters is 414, and a card number in an address is not tol
 });
 
 describe('every problem', () => {
-  test('is application/problem+json with the members of RFC 9457 and ours', async () => {
+  test('is application/problem+json with the members of RFC 9457 and of Tapwire', async () => {
     const answer = await send('/nothing?secret=1');
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
     expect(problem.parse(answer.body)).toEqual({
@@ -109,7 +109,7 @@ describe('a correlation id', () => {
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  test('is made when missing, another one each time', async () => {
+  test('is created if missing, a different one each time', async () => {
     const [one, other] = [await send('/livez'), await send('/livez')];
     expect(one.headers.get('x-correlation-id')).not.toBe(other.headers.get('x-correlation-id'));
   });
@@ -123,14 +123,14 @@ describe('a trace', () => {
     '/nothing',
     '/transactions',
     '/transactions/%ZZ',
-  ])('goes on in the answer of %s', async (path) => {
+  ])('continues in the response of %s', async (path) => {
     const { headers } = await send(path, { headers: { traceparent: PARENT } });
     expect(headers.get('traceparent')).toMatch(
       /^00-4bf92f3577b34da6a3ce929d0e0e4736-(?!00f067aa0ba902b7)[0-9a-f]{16}-01$/,
     );
   });
 
-  test.each(['', '1', PARENT.replaceAll(/[1-9a-f]/g, '0')])('begins here when %j is given', async (given) => {
+  test.each(['', '1', PARENT.replaceAll(/[1-9a-f]/g, '0')])('begins here if %j is given', async (given) => {
     const { headers } = await send('/livez', { headers: { traceparent: given } });
     expect(headers.get('traceparent')).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-00$/);
   });
@@ -142,7 +142,7 @@ test('every answer names the version of the interface', async () => {
   }
 });
 
-test('answers carry no CORS headers: payment creation is for servers', async () => {
+test('responses carry no CORS headers: payment creation is for servers', async () => {
   const { headers } = await send('/transactions/mobile', {
     method: 'OPTIONS',
     headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
@@ -150,7 +150,7 @@ test('answers carry no CORS headers: payment creation is for servers', async () 
   expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
 });
 
-test('/livez says that the process turns, /readyz what it stands on', async () => {
+test('/livez reports that the process runs, /readyz the state of its dependencies', async () => {
   expect((await send('/livez')).body).toEqual({ status: 'ok' });
   expect((await send('/readyz')).body).toEqual({
     status: 'ok',
@@ -160,7 +160,7 @@ test('/livez says that the process turns, /readyz what it stands on', async () =
   });
 });
 
-test('readers find the public keys, may keep them, and find nothing private', async () => {
+test('readers find the public keys, may cache them, and find nothing private', async () => {
   const answer = await send('/.well-known/card-data-keys.json');
   expect(answer.headers.get('cache-control')).toBe('public, max-age=3600');
   const { keys } = cardDataKeySet.parse(answer.body);
@@ -168,14 +168,14 @@ test('readers find the public keys, may keep them, and find nothing private', as
   expect(JSON.stringify(answer.body)).not.toContain('"d"');
 });
 
-test('the log begins with who is up, and on what it stands', () => {
+test('the log begins with the process and its dependencies', () => {
   const line = installation.logLines.find(({ msg }) => msg === 'Tapwire is up');
   const database = expect.stringMatching(/^localhost\/test_[0-9a-f]+$/);
   const known = { version: '0.1.0', role: 'all', env: 'dev', url: installation.url, processors: 2, unusable: 0 };
   expect(line).toMatchObject({ ...known, database });
 });
 
-test('bytes that are no HTTP get an answer and lose the connection', async () => {
+test('bytes that are not HTTP get a response and close the connection', async () => {
   const { port } = new URL(installation.url);
   const socket = connect(Number(port), '127.0.0.1');
   socket.end('\x16\x03\x01 this is TLS\r\n\r\n');

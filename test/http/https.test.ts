@@ -6,7 +6,7 @@ import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 
-/** On this machine every address of 127/8 is at hand: one is the proxy's, the usual one any other client's. */
+/** On this machine every address of 127/8 is available: one is the proxy's, the usual one any other client's. */
 const PROXY = '127.0.0.2';
 const CLIENT = '127.0.0.1';
 const TOKEN = 'a scraper shows this one';
@@ -39,7 +39,7 @@ async function get(path: string, { from = CLIENT, headers = {} as Record<string,
 const HTTPS = { 'x-forwarded-proto': 'https' };
 
 describe('behind a proxy that ends TLS, in qa and prod', () => {
-  test('a client of the proxy is served when it used HTTPS, and is told to stay with it', async () => {
+  test('a client of the proxy is served if it used HTTPS, and must keep using it', async () => {
     const answer = await get('/transactions', { from: PROXY, headers: { ...HTTPS, 'x-api-key': key } });
     expect(answer.status).toBe(200);
     expect(answer.headers['strict-transport-security']).toBe('max-age=31536000');
@@ -50,8 +50,8 @@ describe('behind a proxy that ends TLS, in qa and prod', () => {
     ['a direct client that claims to have used HTTPS', CLIENT, HTTPS],
     ['a client of the proxy that used HTTP', PROXY, { 'x-forwarded-proto': 'http' }],
     ['a client of the proxy of which nothing is said', PROXY, {}],
-    ['a client that tells the proxy what to say', PROXY, { 'x-forwarded-proto': 'https, http' }],
-  ])('%s is refused, whatever its credential', async (_who, from, headers) => {
+    ['a client that sets the header of the proxy', PROXY, { 'x-forwarded-proto': 'https, http' }],
+  ])('%s is refused, with any credential', async (_who, from, headers) => {
     for (const path of ['/transactions', '/openapi.json', '/docs', '/ops', '/nothing']) {
       const answer = await get(path, { from, headers: { ...headers, 'x-api-key': key } });
       expect(answer.status, path).toBe(403);
@@ -62,30 +62,30 @@ describe('behind a proxy that ends TLS, in qa and prod', () => {
     }
   });
 
-  test('probes find the process by its own address', async () => {
+  test('probes reach the process at its own address', async () => {
     for (const path of ['/livez', '/readyz', '/healthz']) expect((await get(path)).status, path).toBe(200);
     expect((await get('/metrics')).status).toBe(401);
   });
 
-  test('in dev everything is plain', async () => {
+  test('in dev everything is plain HTTP', async () => {
     const answer = await get('/transactions', { headers: { 'x-api-key': key }, url: installation.url });
     expect(answer.status).toBe(200);
     expect(answer.headers['strict-transport-security']).toBeUndefined();
   });
 });
 
-describe('how each switch does', () => {
+describe('the state of each switch', () => {
   const asked = async (path: string, authorization?: string) =>
     JSON.parse((await get(path, { headers: authorization === undefined ? {} : { authorization } })).body) as object;
 
-  test.each(['/readyz', '/healthz'])('is not told to everybody by %s', async (path) => {
+  test.each(['/readyz', '/healthz'])('is not public at %s', async (path) => {
     const bare = { status: 'ok', database: 'up', isDraining: false };
     expect(await asked(path)).toEqual(bare);
-    expect(await asked(path, 'Bearer something else of ours')).toEqual(bare);
+    expect(await asked(path, 'Bearer another secret of Tapwire')).toEqual(bare);
     expect(await asked(path, `Bearer ${TOKEN}`)).toMatchObject({ ...bare, switches: { '1 1': expect.anything() } });
   });
 
-  test('is told to everybody in dev', async () => {
+  test('is public in dev', async () => {
     const { body } = await get('/healthz', { url: installation.url });
     expect(JSON.parse(body)).toMatchObject({ switches: { '1 1': expect.anything() } });
   });
@@ -97,9 +97,9 @@ test('links and the description begin with the public addresses', async () => {
   expect(body).not.toContain('http://127.0.0.1');
 });
 
-describe('a configuration of qa or prod is refused', () => {
+describe('an invalid configuration of qa or prod is refused', () => {
   const RIGHT = { DATABASE_URL: 'postgres://x/x', TRUSTED_PROXIES: '10.0.0.1, 10.1.0.0/16, ::1', ...PUBLIC };
-  test.each(['qa', 'prod'])('in %s not when it is right', (TAPWIRE_ENV) => {
+  test.each(['qa', 'prod'])('in %s not if it is valid', (TAPWIRE_ENV) => {
     expect(readConfig({ TAPWIRE_ENV, ...RIGHT }).APP_URL).toBe(PUBLIC.APP_URL);
   });
 
@@ -110,7 +110,7 @@ describe('a configuration of qa or prod is refused', () => {
     ['with AUTH_URL in plain HTTP', { AUTH_URL: 'http://pay.example' }, /AUTH_URL: must begin with https/],
     ['trusting every address', { TRUSTED_PROXIES: '10.0.0.1,0.0.0.0/0' }, /TRUSTED_PROXIES: .*every address/],
     ['trusting every address of IPv6', { TRUSTED_PROXIES: '::/0' }, /TRUSTED_PROXIES: .*every address/],
-    ['trusting what is no address', { TRUSTED_PROXIES: 'proxy.example' }, /TRUSTED_PROXIES: .*must be an IP address/],
+    ['trusting an invalid address', { TRUSTED_PROXIES: 'proxy.example' }, /TRUSTED_PROXIES: .*must be an IP address/],
   ])('%s', (_what, change, reason) => {
     for (const TAPWIRE_ENV of ['qa', 'prod']) {
       expect(() => readConfig({ TAPWIRE_ENV, ...RIGHT, ...change })).toThrow(reason);

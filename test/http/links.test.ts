@@ -37,7 +37,7 @@ const app = (link: HandedLink) => new AppPhone(installation, link);
 const status = (link: HandedLink) => statusOf(installation, link.id);
 const details = (link: HandedLink) => ask(installation, link, `/consumer/qrCodeDetails/${link.id}`);
 
-/** Sends a body to a route, by the integrator's key unless other headers are given. */
+/** Sends a body to a route, with the integrator's key unless other headers are given. */
 function send(path: string, body: unknown, headers: Record<string, string> = { 'x-api-key': key }): Promise<RawAnswer> {
   return post(installation, path, body, headers);
 }
@@ -63,7 +63,7 @@ const CREATING = [
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe('a link that is created', () => {
+describe('a created link', () => {
   test('is a URL with the token behind the fragment, and a reference', async () => {
     const answer = await send('/consumer/applink', linkBody());
     expect(answer.status).toBe(200);
@@ -92,14 +92,14 @@ describe('a link that is created', () => {
     expect(claims.exp! - claims.iat!).toBeLessThanOrEqual(900);
   });
 
-  test('by the deprecated address is the same, and names its successor', async () => {
+  test('with the deprecated address is the same, and names its successor', async () => {
     const answer = await send('/consumer/qrCode', linkBody());
     expect(answer).toMatchObject({ status: 200, body: { reference: expect.stringMatching(UUID) } });
     expect(answer.headers.get('deprecation')).toMatch(/^@\d+$/);
     expect(answer.headers.get('link')).toBe('</consumer/applink>; rel="successor-version"');
   });
 
-  test.each([[256], [1_024], [undefined]])('has a QR code of %s pixels where it is wanted', async (size) => {
+  test.each([[256], [1_024], [undefined]])('has a QR code of %s pixels if requested', async (size) => {
     const { body } = await send('/consumer/applink', linkBody('coffee', { image: { required: true, size } }));
     const { qrCode } = body as { qrCode: string };
     const [, base64] = /^data:image\/png;base64,(.+)$/.exec(qrCode)!;
@@ -113,16 +113,16 @@ describe('a link that is created', () => {
     ['a number', 12.5, 'ZAR', '12.50'],
     ['yen', '1200', 'JPY', '1200'],
     ['dinars', 1.125, 'BHD', '1.125'],
-  ])('takes an amount of %s', async (_what, amount, currencyCode, shown) => {
+  ])('accepts an amount of %s', async (_what, amount, currencyCode, shown) => {
     const link = await create({ amount, currencyCode });
     expect(await status(link)).toMatchObject({ amount: shown, currency: currencyCode });
   });
 
-  test('ignores fields that it does not know', async () => {
+  test('ignores unknown fields', async () => {
     expect((await send('/consumer/applink', linkBody('coffee', { collectionDay: 99, more: {} }))).status).toBe(200);
   });
 
-  test('twice under one Idempotency-Key is one, answered alike', async () => {
+  test('twice with one Idempotency-Key is one, with the same response', async () => {
     const body = linkBody();
     const headers = { 'x-api-key': key, 'idempotency-key': randomUUID() };
     const [first, second] = [
@@ -136,7 +136,7 @@ describe('a link that is created', () => {
   });
 });
 
-describe('a creation off its schema is 400, 104, with a pointer to the field at fault', () => {
+describe('a creation that violates its schema is 400, 104, with a pointer to the fault', () => {
   test.each(CREATING.slice(0, -1))('%s', async (path) => {
     const body = (changes: object) => linkBody('coffee', { ...MANDATE, ...changes });
     expect(await pointersOf(path, body({ merchantId: -1 }))).toEqual(['/merchantId']);
@@ -144,7 +144,7 @@ describe('a creation off its schema is 400, 104, with a pointer to the field at 
     expect(await pointersOf(path, body({ timestamp: '2026-01-01T00:00:00Z' }))).toEqual(['/timestamp']);
   });
 
-  test('and does not tell back the value', async () => {
+  test('and does not repeat the value', async () => {
     const { body } = await send('/consumer/tt3Applink', linkBody('coffee', { ...MANDATE, idNumber: 'secret' }));
     expect(JSON.stringify(body)).not.toContain('secret');
   });
@@ -176,7 +176,7 @@ describe('an intent session token', () => {
     expect(await pointersOf('/refresh/intentSessionToken', { merchantId: '1001', ...body })).toEqual([pointer]);
   });
 
-  test('makes intents, and neither links nor mandates nor more of its kind', async () => {
+  test('creates intents, but no links, mandates or further session tokens', async () => {
     const { body } = await send('/refresh/intentSessionToken', { merchantId: '1001' });
     const headers = { authorization: `Bearer ${(body as { token: string }).token}` };
     for (const path of [
@@ -192,7 +192,7 @@ describe('an intent session token', () => {
     expect((await send('/refresh/intentSessionToken', {}, headers)).status).toBe(403);
   });
 
-  test('makes one intent under one Idempotency-Key', async () => {
+  test('creates one intent with one Idempotency-Key', async () => {
     const { body } = await send('/refresh/intentSessionToken', { merchantId: '1001' });
     const authorization = `Bearer ${(body as { token: string }).token}`;
     const wanted = { paymentReference: randomUUID(), amount: '10.00', currencyCode: 'ZAR' };
@@ -203,8 +203,10 @@ describe('an intent session token', () => {
   });
 });
 
-describe('who may', () => {
-  test.each(CREATING)('%s: nobody without a credential, no device, no key without the right', async (path) => {
+describe('permission', () => {
+  test.each(
+    CREATING,
+  )('%s: not without a credential, not for a device, not for a key without the scope', async (path) => {
     const body = linkBody('coffee', MANDATE);
     expect(problemOf(await send(path, 'no JSON', {}))).toMatchObject({ status: 401, errorCode: 100 });
     const link = await create();
@@ -216,7 +218,7 @@ describe('who may', () => {
     expect(problemOf(await send(path, body, { 'x-api-key': reader }))).toMatchObject({ status: 403, errorCode: 101 });
   });
 
-  test.each(CREATING)("%s: somebody else's merchant is 404, exactly like one that does not exist", async (path) => {
+  test.each(CREATING)("%s: another owner's merchant is 404, exactly like one that does not exist", async (path) => {
     const told = [];
     for (const merchantId of ['1101', '9999']) {
       const problem = problemOf(await send(path, linkBody('coffee', { ...MANDATE, merchantId })));
@@ -234,7 +236,7 @@ describe('who may', () => {
     ['another integrator', { acquirerId: 1, integratorId: 11 }, 404],
     ['another acquirer', { acquirerId: 2 }, 404],
   ];
-  test.each(OWNERS)('sees the status of a link: %s', async (_who, owner, expected) => {
+  test.each(OWNERS)('to see the status of a link: %s', async (_who, owner, expected) => {
     const [link, tt3] = [await create(), await create(MANDATE, '/consumer/tt3Applink')];
     const headers = { 'x-api-key': await installation.apiKey(owner) };
     expect((await get(`/consumer/QRCode/${link.id}`, headers)).status).toBe(expected);
@@ -244,7 +246,7 @@ describe('who may', () => {
     expect((await get(`/consumer/tt3QRCode/${link.id}`, headers)).status).toBe(404);
   });
 
-  test('asks for a status by a key alone, and by the id of a link alone', async () => {
+  test('to read a status: only with a key, and only with the id of a link', async () => {
     const link = await create();
     for (const path of ['QRCode', 'tt3QRCode']) {
       expect((await get(`/consumer/${path}/${link.id}`, {})).status).toBe(401);
@@ -258,7 +260,7 @@ describe('who may', () => {
     }
   });
 
-  test('asks for the details of a link: its own token alone', async () => {
+  test('to read the details of a link: only with its own token', async () => {
     const link = await create();
     const path = `/consumer/qrCodeDetails/${link.id}`;
     expect((await get(path, {})).status).toBe(401);
@@ -271,12 +273,12 @@ describe('who may', () => {
 
   test.each([
     ['no id', { qrCodeId: undefined }, '/qrCodeId'],
-    ['an id that is none', { qrCodeId: '1' }, '/qrCodeId'],
+    ['an invalid id', { qrCodeId: '1' }, '/qrCodeId'],
     ['no status', { status: undefined }, '/status'],
     ['a status that does not exist', { status: 'QRCodeBurnt' }, '/status'],
     ['a number beyond the last', { status: 5 }, '/status'],
-    ['a transactionId that is none', { transactionId: 'x' }, '/transactionId'],
-  ])('acknowledges with %s: 400', async (_what, changes, pointer) => {
+    ['an invalid transactionId', { transactionId: 'x' }, '/transactionId'],
+  ])('to acknowledge with %s: 400', async (_what, changes, pointer) => {
     const link = await create();
     const answer = await ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: 1, ...changes });
     const problem = problemOf(answer);
@@ -284,8 +286,8 @@ describe('who may', () => {
   });
 });
 
-describe('a tap by its own reference', () => {
-  test('is asked for by whoever has logged in, who may make payments by role', async () => {
+describe('a tap with its own reference', () => {
+  test('can be read by a logged-in user who may make payments by role', async () => {
     const merchantReference = randomUUID();
     outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', merchantReference }));
     for (const [role, creates] of [
@@ -300,7 +302,7 @@ describe('a tap by its own reference', () => {
     }
   });
 
-  test("is asked for by a session token, for its merchant's taps alone", async () => {
+  test("can be read with a session token, for its merchant's taps only", async () => {
     const merchantReference = randomUUID();
     const tap = { amount: '10.51', currency: 'ZAR', merchantReference };
     const { serviceReference: id } = outcomeOf(await installation.phone().tap(tap));
@@ -326,12 +328,12 @@ async function creation(paymentReference: string): Promise<number> {
 }
 
 describe('a paymentReference', () => {
-  test('stands for one live or settled link, and is free once that has expired', async () => {
+  test('identifies one live or settled link, and is free after that has expired', async () => {
     const { database } = installation;
     const link = await create();
     expect(await creation(link.paymentReference)).toBe(409);
     await letExpire(database, link.id);
-    // Whoever wants it does not wait for the job.
+    // A new link need not wait for the job.
     const next = await create({ paymentReference: link.paymentReference });
     outcomeOf(await app(next).pay());
     await letExpire(database, next.id);
@@ -340,19 +342,19 @@ describe('a paymentReference', () => {
     expect(await status(next)).toMatchObject({ expired: false, disposition: 'Approved' });
   });
 
-  test("is another merchant's, too", async () => {
+  test('may be used by another merchant, too', async () => {
     const { paymentReference } = await create();
     const body = linkBody('bakery', { paymentReference });
     expect(await post(installation, '/consumer/applink', body)).toMatchObject({ status: 200 });
   });
 
-  test('of many links at once makes one', async () => {
+  test('of many simultaneous links creates one', async () => {
     const paymentReference = randomUUID();
     const statuses = await Promise.all(Array.from({ length: 8 }, () => creation(paymentReference)));
     expect(statuses.sort()).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
   });
 
-  test('that a tap of the SDK has taken is not asked for again, unless nothing came of it', async () => {
+  test('that a tap of the SDK has used is not available again, unless nothing reached a switch', async () => {
     const [paid, declined] = [randomUUID(), randomUUID()];
     const tap = (merchantReference: string, amount: string) =>
       installation.phone().tap({ amount, currency: 'ZAR', merchantReference });
@@ -363,7 +365,7 @@ describe('a paymentReference', () => {
 });
 
 describe('an intent', () => {
-  test('is paid like a link, and is found where links are', async () => {
+  test('is paid like a link, and is found on the same routes', async () => {
     const intent = await create({}, '/consumer/intentTransaction');
     expect(await details(intent)).toMatchObject({ status: 200, body: { merchantReference: intent.paymentReference } });
     const { serviceReference } = outcomeOf(await app(intent).pay());
@@ -374,7 +376,7 @@ describe('an intent', () => {
     });
   });
 
-  test('can be made by an app that holds a session token, for the merchant of the token', async () => {
+  test('can be created by an app with a session token, for the merchant of the token', async () => {
     const { body: session } = await post(installation, '/refresh/intentSessionToken', { merchantId: 1001 });
     const authorization = `Bearer ${(session as { token: string }).token}`;
     const paymentReference = randomUUID();

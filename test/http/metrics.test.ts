@@ -25,7 +25,7 @@ function seriesOf(metrics: string, name: string): string[] {
 }
 
 describe('/metrics', () => {
-  test('counts each outcome once, under its disposition, scheme and processor', () => {
+  test('counts each outcome once, with its disposition, scheme and processor', () => {
     const told = seriesOf(text, 'tapwire_outcomes_total').map((line) =>
       /disposition="(\w+)",scheme="(\w+)",processor="(\d+ \d+)"} (\d+)/.exec(line)?.slice(1).join(' '),
     );
@@ -38,7 +38,7 @@ describe('/metrics', () => {
     ]);
   });
 
-  test('has the duration of each request under its route, never under its address', () => {
+  test('has the duration of each request with its route, never with its address', () => {
     const [taps] = seriesOf(text, 'http_server_request_duration_seconds_count').filter((line) =>
       line.includes('"/transactions/mobile"'),
     );
@@ -47,7 +47,7 @@ describe('/metrics', () => {
     );
   });
 
-  test('has what the lines to the switch have seen', () => {
+  test('has the figures of the connections to the switch', () => {
     expect(seriesOf(text, 'tapwire_switch_connections')).toContain(
       'tapwire_switch_connections{acquirer="1",processor="1",type="type-1",state="ready"} 1',
     );
@@ -66,7 +66,7 @@ describe('/metrics', () => {
     expect(seriesOf(text, 'db_client_connection_count')).toHaveLength(6); // three pools, idle and used
   });
 
-  test('has what waits: jobs by queue and state, reversals, transactions for a person, the size of the database', () => {
+  test('has pending work: jobs by queue and state, reversals, transactions for review, the size of the database', () => {
     expect(seriesOf(text, 'tapwire_jobs')).toContainEqual(expect.stringMatching(/queue="webhook",state="dead"} 0$/));
     expect(seriesOf(text, 'tapwire_job_oldest_ready_seconds')).toContainEqual(
       expect.stringContaining('queue="reverse"'),
@@ -75,7 +75,7 @@ describe('/metrics', () => {
     expect(seriesOf(text, 'tapwire_database_bytes')).toHaveLength(1);
   });
 
-  test('has what was kept of the messages', async () => {
+  test('has the figures of stored messages', async () => {
     await eventually(async () => {
       const [kept] = seriesOf(await (await scrape()).text(), 'tapwire_exchanges_total');
       expect(kept).toMatch(/result="kept"} [4-9]$/);
@@ -91,7 +91,7 @@ describe('/metrics', () => {
     expect(names.size).toBeGreaterThan(30);
   });
 
-  test('is for those who know its token alone', async () => {
+  test('is only for callers with its token', async () => {
     expect((await scrape('another')).status).toBe(401);
     expect((await fetch(new URL('/metrics', installation.url))).status).toBe(401);
   });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-/** As the proxy in front would say it. */
+/** As the proxy in front reports it. */
 const HTTPS = { 'x-forwarded-proto': 'https' };
 
 const get = (path: string, headers: Record<string, string> = {}, url = installation.url) =>
@@ -30,7 +30,7 @@ const get = (path: string, headers: Record<string, string> = {}, url = installat
 const state = (link: HandedLink) => ask(installation, link, `/pay/${link.id}/state`);
 
 describe('the page', () => {
-  test('is the same for every link, with a policy that lets nothing in', async () => {
+  test('is the same for every link, with a strict policy', async () => {
     const page = await get(`/pay/${randomUUID()}`);
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -59,7 +59,7 @@ describe('the page', () => {
     }
   });
 
-  test('opens whatever a messenger has added to its address', async () => {
+  test('opens with anything that a messenger has added to its address', async () => {
     expect((await get(`/pay/${randomUUID()}?utm_source=chat&fbclid=a%20b`)).status).toBe(200);
   });
 
@@ -74,7 +74,7 @@ describe('the page', () => {
     expect(page.body).toBe((await get(`/pay/${randomUUID()}`)).body);
   });
 
-  test('has a virtual phone in dev alone, and the action of the app where there is one', async () => {
+  test('has a virtual phone only in dev, and the link to the app if there is one', async () => {
     const dev = String((await get(`/pay/${randomUUID()}`)).body);
     expect(dev).toContain('assets/virtual-phone.js');
     expect(dev).not.toContain('intent-action');
@@ -99,8 +99,8 @@ describe('the page', () => {
   });
 });
 
-describe('what the page asks', () => {
-  test('tells of the link what a customer may know, and does not scan it', async () => {
+describe('the requests of the page', () => {
+  test('return what a customer may know of the link, and do not count as a scan', async () => {
     const link = await createLink(installation, { amount: '99.90', paymentReference: 'order-1' });
     const { body, headers } = await state(link);
     expect(body).toEqual({
@@ -129,7 +129,7 @@ describe('what the page asks', () => {
     ['both', { instalmentAmount: '250.00', maxCollectionAmount: '375.50' }],
     ['instalmentOnly', { instalmentAmount: '250.00' }],
     ['maximumOnly', { maxCollectionAmount: '375.50' }],
-  ])('tells of a debit order the amounts that are to be shown: %s', async (instalmentVisibility, amounts) => {
+  ])('return the amounts of a debit order that are to be shown: %s', async (instalmentVisibility, amounts) => {
     const link = await createLink(installation, { ...MANDATE, instalmentVisibility }, '/consumer/tt3Applink');
     const { body } = await state(link);
     const { creditorABSN, collectionDay, contractReference } = MANDATE;
@@ -142,7 +142,7 @@ describe('what the page asks', () => {
     });
   });
 
-  test('tells nobody of another link, and a stranger nothing', async () => {
+  test('return nothing of another link, and nothing without a token', async () => {
     const [link, other] = [await createLink(installation), await createLink(installation)];
     for (const question of ['state', 'qr-code']) {
       const strange = await ask(installation, link, `/pay/${other.id}/${question}`);
@@ -183,7 +183,7 @@ describe('the virtual reader', () => {
     });
   });
 
-  test('enciphers a PIN anew each time, and says it nowhere', async () => {
+  test('enciphers a PIN differently each time, and never reveals it', async () => {
     const link = await createLink(installation);
     const [one, two] = [0, 1].map(() => post(link, 'pin', { card: 'visa', pin: '12345' }));
     const values = [await one!, await two!].map(({ body }) => (body as { values: Record<string, string> }).values);
@@ -204,7 +204,7 @@ describe('the virtual reader', () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/"123"|abcd/);
   });
 
-  test('is for whoever holds a link', async () => {
+  test('is for every holder of a link', async () => {
     const answer = await request(installation.url, '/dev/virtual-reader/tap', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -47,7 +47,7 @@ function expectProblem({ status, body, headers }: RawAnswer, expected: Partial<P
 
 const pointersOf = ({ body }: RawAnswer) => (body as Problem).errors?.map(({ pointer }) => pointer);
 
-/** The newest record of a change. */
+/** The newest admin event. */
 async function lastChange() {
   const { rows } = await installation.database.query(
     `select acquirer_id as "acquirerId", actor, action, kind, subject_id as "subjectId", before, after
@@ -57,7 +57,7 @@ async function lastChange() {
 }
 
 describe('a processor', () => {
-  test('is added, shown, listed, changed and removed by its acquirer, each change on record', async () => {
+  test('is added, shown, listed, changed and removed by its acquirer, each change with an admin event', async () => {
     const actor = expect.stringMatching(/^key [0-9a-f]{16}$/);
     const answer = await call('POST', '1/processors', PROCESSOR);
     const added = answer.body as StoredProcessor;
@@ -83,7 +83,7 @@ describe('a processor', () => {
     expectProblem(await call('PUT', path, PROCESSOR), { status: 404, errorCode: 122 });
   });
 
-  test('never gets the id of one that was removed', async () => {
+  test('never gets the id of a removed one', async () => {
     const { id } = await addProcessor();
     await call('DELETE', `1/processors/${id}`);
     expect((await addProcessor()).id).toBeGreaterThan(id);
@@ -147,12 +147,12 @@ describe('a processor', () => {
     expect((await call('GET', '1/processors')).body).toEqual(before);
   });
 
-  test('with nesting without end is refused, whatever it is in', async () => {
+  test('with unlimited nesting is refused, in any setting', async () => {
     const body = `{"type":"type-1","config":{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`;
     expectProblem(await call('POST', '1/processors', body), { status: 400, errorCode: 104 });
   });
 
-  test('with a misspelt setting is refused: it would otherwise run without what was meant', async () => {
+  test('with a misspelt setting is refused: otherwise it would run without the intended setting', async () => {
     const config = { ...CONFIG, macKey: [], profile: { deadline: 1 } };
     const answer = await call('POST', '1/processors', { type: 'type-1', config });
     expectProblem(answer, { status: 400, errorCode: 104 });
@@ -161,7 +161,7 @@ describe('a processor', () => {
 });
 
 describe('a route', () => {
-  test('is added for some taps or for all, changed and removed, each change on record', async () => {
+  test('is added for some taps or for all, changed and removed, each change with an admin event', async () => {
     const { id: processorId } = await addProcessor();
     const wide = await addRoute({ processorId, priority: 7 });
     expect(wide).toMatchObject({ processorId, priority: 7, currency: null, scheme: null, xTid: null });
@@ -182,8 +182,8 @@ describe('a route', () => {
     ['a processor that is not there', { processorId: 2_000 }, ['/processorId']],
     ['no processor', { processorId: undefined }, ['/processorId']],
     ['a priority below zero', { priority: -1 }, ['/priority']],
-    ['a priority that is no number', { priority: '1' }, ['/priority']],
-    ['a currency that is none', { currency: 'XYZ' }, ['/currency']],
+    ['a priority that is not a number', { priority: '1' }, ['/priority']],
+    ['an invalid currency', { currency: 'XYZ' }, ['/currency']],
     ['a currency in small letters', { currency: 'zar' }, ['/currency']],
     ['a scheme that no card has', { scheme: 'MasterCard' }, ['/scheme']],
     ['a terminal that is not there', { xTid: 'NOWHERE' }, ['/xTid']],
@@ -201,14 +201,14 @@ describe('a route', () => {
     expectProblem(await call('PUT', `1/routes/${id}`, { processorId: other.id, priority: 1 }), { status: 409 });
   });
 
-  test('may not lead to a processor that was removed, or to another acquirer’s', async () => {
+  test('may not lead to a removed processor, or to another acquirer’s', async () => {
     const { id } = await addProcessor();
     await call('DELETE', `1/processors/${id}`);
     expect(pointersOf(await call('POST', '1/routes', { processorId: id, priority: 1 }))).toEqual(['/processorId']);
   });
 });
 
-describe('a processor that is needed is not removed', () => {
+describe('a processor in use is not removed', () => {
   let processorId: number;
   beforeEach(async () => {
     processorId = (await addProcessor()).id;
@@ -221,7 +221,7 @@ describe('a processor that is needed is not removed', () => {
       [processorId, seconds],
     );
 
-  test('while a route leads to it, nor in the seconds after: a tap may be on its way', async () => {
+  test('while a route leads to it, nor in the seconds after: a tap may be in transit', async () => {
     const { id } = await addRoute({ processorId });
     expectProblem(await remove(), { status: 409, errorCode: 134, detail: expect.stringContaining('Routes refer to') });
     await call('DELETE', `1/routes/${id}`);
@@ -254,17 +254,17 @@ describe('a processor that is needed is not removed', () => {
   });
 });
 
-describe('who may', () => {
+describe('permission', () => {
   const FORBIDDEN = { status: 403, errorCode: 101 };
 
-  test('the operator, for every acquirer', async () => {
+  test('for the operator, for every acquirer', async () => {
     const answer = await call('POST', '2/processors', PROCESSOR, { 'x-api-key': operator });
     expect(answer.status).toBe(201);
     expectProblem(await call('GET', '77/processors', undefined, { 'x-api-key': operator }), { status: 404 });
     expectProblem(await call('POST', '77/processors', PROCESSOR, { 'x-api-key': operator }), { status: 404 });
   });
 
-  test('an acquirer for itself: another one is answered like one that is not there', async () => {
+  test('for an acquirer for itself: another one is answered like an unknown one', async () => {
     for (const [method, path, body] of [
       ['GET', 'processors'],
       ['POST', 'processors', PROCESSOR],
@@ -286,7 +286,7 @@ describe('who may', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('nobody below: keys of integrators and merchants are 403', async () => {
+  test('not below: keys of integrators and merchants are 403', async () => {
     for (const owner of [
       { acquirerId: 1, integratorId: 10 },
       { acquirerId: 1, integratorId: 10, merchantId: '1001' },
@@ -296,14 +296,14 @@ describe('who may', () => {
     }
   });
 
-  test('no key without the scope', async () => {
+  test('not for a key without the scope', async () => {
     for (const owner of ['operator', { acquirerId: 1 }] as const) {
       const key = await saveApiKey(installation.database, owner, ['transactions:read']);
       expectProblem(await call('DELETE', '1/processors/1', undefined, { 'x-api-key': key }), FORBIDDEN);
     }
   });
 
-  test('no token, alone or beside a key: devices hold tokens', async () => {
+  test('not for a token, alone or beside a key: devices hold tokens', async () => {
     const authorization = `Bearer ${await installation.phone().token()}`;
     expectProblem(await call('GET', '1/processors', undefined, { authorization, 'x-api-key': undefined }), FORBIDDEN);
     expectProblem(await call('GET', '1/processors', undefined, { authorization }), FORBIDDEN);
@@ -311,7 +311,7 @@ describe('who may', () => {
     expectProblem(await call('GET', '1/processors', undefined, forged), { status: 401, errorCode: 117 });
   });
 
-  test('a credential is asked for before the body is read', async () => {
+  test('a credential is required before the body is read', async () => {
     const answer = await call('POST', '1/processors', '{', { 'x-api-key': undefined });
     expectProblem(answer, { status: 401, errorCode: 100 });
     const wrong = `${acquirer.slice(0, -1)}${acquirer.endsWith('0') ? '1' : '0'}`;
@@ -319,7 +319,7 @@ describe('who may', () => {
     expectProblem(await call('POST', '1/processors', '{'), { status: 400, errorCode: 103 });
   });
 
-  test('no page of a browser: nothing says that another origin may ask', async () => {
+  test('not for a page in a browser: no header allows another origin', async () => {
     const origin = { origin: 'https://shop.example' };
     for (const answer of [
       await call('GET', '1/processors', undefined, origin),
@@ -330,7 +330,7 @@ describe('who may', () => {
   });
 });
 
-test.each(['0', '-1', '1.5', 'one', '99999999999', '2147483648'])('%s is no id', async (id) => {
+test.each(['0', '-1', '1.5', 'one', '99999999999', '2147483648'])('%s is not an id', async (id) => {
   expectProblem(await call('GET', `1/processors/${id}`), { status: 400, errorCode: 104 });
   expectProblem(await call('GET', `${id}/processors`, undefined, { 'x-api-key': operator }), {
     status: 400,
@@ -338,16 +338,16 @@ test.each(['0', '-1', '1.5', 'one', '99999999999', '2147483648'])('%s is no id',
   });
 });
 
-test('a wrong method is 405 and told what is allowed', async () => {
+test('an unsupported method is 405 and lists the supported ones', async () => {
   const answer = await call('PATCH', '1/processors', {});
   expectProblem(answer, { status: 405 });
   expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
 });
 
-describe('the record of changes', () => {
+describe('the admin events', () => {
   const audit = (path: string, key: string) => request(installation.url, path, { headers: { 'x-api-key': key } });
 
-  test('is read by the acquirer page by page, the newest first, and whole by the operator alone', async () => {
+  test('are read by the acquirer page by page, newest first, and completely only by the operator', async () => {
     const own = await saveApiKey(installation.database, { acquirerId: 1 }, ['audit:read']);
     const everyones = await saveApiKey(installation.database, 'operator', ['audit:read']);
     const first = await addProcessor();

@@ -6,7 +6,7 @@ import { TokenBuckets } from '../../src/http/token-buckets.ts';
 
 let server: Server;
 let nowMs: number;
-/** Two a second and one a second; ten seconds' worth may come at once. */
+/** Two a second and one a second; those of ten seconds may come at once. */
 beforeEach(() => {
   nowMs = 0;
   server = createServer({ log: { answered: () => {}, unforeseen: () => {} }, trustedProxies: ['127.0.0.1'] });
@@ -42,7 +42,7 @@ async function statuses(count: number, sent: Sent): Promise<string> {
 }
 
 describe('requests', () => {
-  test('of one credential are as many as its quota, from whatever address, and more a moment later', async () => {
+  test('of one credential are limited to its quota, from any address, and refilled a moment later', async () => {
     expect(await statuses(12, { key: 'good one' })).toBe('12 x 200');
     expect(await statuses(12, { key: 'good one', ip: '192.0.2.2' })).toBe('8 x 200, 4 x 429');
     nowMs += 500;
@@ -50,7 +50,7 @@ describe('requests', () => {
     expect(await statuses(2, { bearer: 'good two' })).toBe('2 x 200');
   });
 
-  test('that are too many learn the quota and when to come back', async () => {
+  test('above the quota report the quota and when to retry', async () => {
     await statuses(21, { key: 'good one' });
     const { statusCode, headers, body } = await send({ key: 'good one' });
     expect(statusCode).toBe(429);
@@ -62,13 +62,13 @@ describe('requests', () => {
     });
   });
 
-  test('without a credential, or with one that is no good, are the address’s', async () => {
+  test('without a credential, or with an invalid one, count for the address', async () => {
     expect(await statuses(6, { url: '/public' })).toBe('6 x 200');
     expect(await statuses(6, { key: 'bad' })).toBe('4 x 401, 2 x 429');
     expect(await statuses(1, { url: '/public', ip: '192.0.2.2' })).toBe('1 x 200');
   });
 
-  test('by a new credential each do not slip through, wherever they go', async () => {
+  test('with a new credential each do not bypass the limit, on any route', async () => {
     const all: number[] = [];
     for (let made = 0; made < 12; made++) {
       const url = ['/things', '/public', '/nowhere'][made % 3]!;
@@ -78,12 +78,12 @@ describe('requests', () => {
     expect(all.filter((status) => status === 429)).toHaveLength(24 - 10);
   });
 
-  test('of a network of IPv6 are one address’s', async () => {
+  test('of an IPv6 network count as one address', async () => {
     expect(await statuses(10, { url: '/public', ip: '2001:db8::1' })).toBe('10 x 200');
     expect(await statuses(1, { url: '/public', ip: '2001:db8::2:1' })).toBe('1 x 429');
   });
 
-  test('are not limited by 0', async () => {
+  test('are not limited with 0', async () => {
     const free = createServer({ log: { answered: () => {}, unforeseen: () => {} } });
     limitRates(free, { perCredential: 0, perAddress: 0, monotonicMs: () => 0 });
     const facts = { summary: 'Look', section: 'extension', takes: [] } as const;

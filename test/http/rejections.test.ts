@@ -5,7 +5,7 @@ import { REJECTIONS } from '../../src/http/rejections.ts';
 
 const CODES = Object.keys(REJECTIONS) as (keyof typeof REJECTIONS)[];
 
-test.each(CODES)('%s has a response of its own that says what is wrong', (code) => {
+test.each(CODES)('%s has its own response that states what is wrong', (code) => {
   const { status, errorCode, detail } = problemOf(new RequestRejected(code))!;
   expect(status).toBeGreaterThanOrEqual(400);
   expect(errorCode).toBeGreaterThanOrEqual(100);

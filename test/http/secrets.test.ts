@@ -23,7 +23,10 @@ const CARD_MARKS: readonly SecretMark[] = [
   { name: 'end of track 2', text: 'D31122010000000000' },
 ];
 
-/** The credentials of a phone and a reader of lists; a token's signature and a key's secret are what makes them work. */
+/**
+ * The credentials of a phone and of a client that reads lists: the token's signature and the key's secret are the
+ * sensitive parts.
+ */
 async function credentialMarks(phone: Phone, apiKey: string): Promise<SecretMark[]> {
   const token = await phone.token();
   return [
@@ -47,7 +50,7 @@ const TAPS: readonly (readonly [amount: string, tamper?: PhoneTap['tamper']])[] 
   ['10.00', (values) => values.delete(0x9f02)],
 ];
 
-/** Takes the secrets through every route, the failures too, and gives everything that came back. */
+/** Sends the secrets to every route, including failures, and returns all responses. */
 async function takeThroughRoutes(url: string, phone: Phone, apiKey: string): Promise<string> {
   const answers: unknown[] = [];
   const track2 = Buffer.from(`57 11 ${pan}D3112201 0000000000F`.replaceAll(' ', ''), 'hex');
@@ -87,7 +90,7 @@ function textOfAnswer(answer: unknown): string {
   return JSON.stringify([body, [...(headers ?? [])]]);
 }
 
-test('the search finds what it is to find, in every form', () => {
+test('the search finds its secrets, in every encoding', () => {
   const token = 'eyJhbGciOiJFUzI1NiJ9.e30';
   const marks = [...CARD_MARKS, { name: 'JWT', text: token }];
   const bytes = Buffer.from(pan, 'latin1');
@@ -102,7 +105,7 @@ test('the search finds what it is to find, in every form', () => {
   expect(secretsIn('541333******0640', marks)).toEqual([]);
 });
 
-test('card data and credentials taken through every route stand in no log line, no column, no job and no answer', async () => {
+test('card data and credentials sent to every route are in no log line, column, job or response', async () => {
   const { database } = installation;
   const gateway = await GatewayProcess.start(installation, 'all', { LOG_LEVEL: 'trace' });
   const phone = new Phone(installation.profile('coffee', gateway.url));
@@ -110,7 +113,7 @@ test('card data and credentials taken through every route stand in no log line, 
   const marks = [...CARD_MARKS, ...(await credentialMarks(phone, apiKey))];
 
   const answers = await takeThroughRoutes(gateway.url, phone, apiKey);
-  // While some answers wait to be recorded and reversals to be sent, and after a while of both.
+  // While some responses wait to be recorded and reversals to be sent, and later.
   const stored = await everythingStored(database);
   expect((await gateway.kill('SIGTERM')).exitCode).toBe(0);
   const storedInTheEnd = await everythingStored(database);
@@ -123,7 +126,7 @@ test('card data and credentials taken through every route stand in no log line, 
   expect(secretsIn(answers, marks), 'answers').toEqual([]);
 });
 
-test('a tap on its way from an api process to a worker is sealed in the row and told in no log line', async () => {
+test('a tap between an api process and a worker is sealed in the row and in no log line', async () => {
   const { database } = installation;
   const worker = await GatewayProcess.start(installation, 'worker', { LOG_LEVEL: 'trace' });
   const api = await GatewayProcess.start(installation, 'api', { LOG_LEVEL: 'trace' });

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createServer, type Server } from '../../src/http/server.ts';
 
-/** Instead of 10 s and 20 s: what is seen is that they end, at the look after their time. */
+/** Instead of 10 s and 20 s: the test only needs them to end, at the first check after their time. */
 const TIMES = { headersTimeout: 300, requestTimeout: 600 };
 const IDLE_SOCKETS = 1_000;
 
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Says that and waits; what it was told before its connection was closed. */
+/** Sends that text and waits; returns what was received before the connection was closed. */
 async function toldTo(text: string, andThen?: (socket: Socket) => void): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.write(text);
@@ -38,7 +38,7 @@ async function toldTo(text: string, andThen?: (socket: Socket) => void): Promise
 
 const POST = 'POST /things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
 
-describe.concurrent('a request whose handler waits for ever', () => {
+describe.concurrent('a request whose handler never returns', () => {
   const never = () => new Promise<never>(() => {});
   const facts = { section: 'extension', takes: [] } as const;
   let patient: Server;
@@ -46,7 +46,7 @@ describe.concurrent('a request whose handler waits for ever', () => {
   beforeAll(async () => {
     patient = createServer({
       log: { answered: () => {}, unforeseen: () => {} },
-      // Of what a switch may take, less than nothing is left beside the time for commits.
+      // The time for a switch is negative, so only the time for commits remains.
       answerTimes: { plainMs: 300, switchWaitMs: () => -19_700 },
     });
     patient.post('/things', { config: { facts: { ...facts, summary: 'Wait' } } }, never);
@@ -64,31 +64,31 @@ describe.concurrent('a request whose handler waits for ever', () => {
     expect(await response.json()).toMatchObject({ errorCode: 203, detail: expect.stringContaining('may have been') });
   });
 
-  test('is 503 when it got no further than its credential', async () => {
+  test('is 503 if only its credential has been verified', async () => {
     expect((await fetch(new URL('/read', url))).status).toBe(503);
   });
 
-  test('is 500 with errorCode 201 where the outcome of a switch is behind it', async () => {
+  test('is 500 with errorCode 201 if the outcome of a switch is unknown', async () => {
     const response = await fetch(new URL('/taps', url), { method: 'POST' });
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({ errorCode: 201, detail: expect.stringContaining('not known yet') });
   });
 
-  test('is closed when even its problem cannot be sent', async () => {
+  test('is closed if even its problem cannot be sent', async () => {
     await expect(fetch(new URL('/deaf', url), { method: 'POST' })).rejects.toThrow();
   });
 });
 
 describe.concurrent('a connection is closed in time', () => {
-  test('on which nothing comes', async () => {
+  test('on which nothing is sent', async () => {
     expect(await toldTo('')).toMatch(/^(HTTP\/1\.1 408 |$)/);
   });
 
-  test('whose headers come byte by byte', async () => {
+  test('whose headers are sent byte by byte', async () => {
     expect(await toldTo(POST, (socket) => socket.write('x'))).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('whose body comes byte by byte', async () => {
+  test('whose body is sent byte by byte', async () => {
     const start = `${POST}content-length: 1000\r\n\r\n{`;
     expect(await toldTo(start, (socket) => socket.write(' '))).toMatch(/^HTTP\/1\.1 408 /);
   });
@@ -99,7 +99,7 @@ describe.concurrent('a connection is closed in time', () => {
   });
 });
 
-test(`${IDLE_SOCKETS} connections on which nothing comes keep nobody from being answered, and are closed`, async () => {
+test(`${IDLE_SOCKETS} idle connections do not prevent other responses, and are closed`, async () => {
   const sockets = Array.from({ length: IDLE_SOCKETS }, () =>
     connect(port, '127.0.0.1')
       .on('error', () => {})

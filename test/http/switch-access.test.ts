@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { type RawAnswer, request } from '../support/requests.ts';
 
-/** What is on the machine besides: a tenant must not reach it. */
+/** Another service on the machine, which a tenant must not reach. */
 let neighbour: Server;
 let connections = 0;
 let installation: Installation;
@@ -70,7 +70,7 @@ describe('the processor of an acquirer is refused', () => {
     expect(pointersOf(answer)).toEqual([pointer]);
   });
 
-  test('alike for a key that is there and one that is not, so that nobody learns of keys', async () => {
+  test('in the same way for an existing key and a missing one, so that keys are not revealed', async () => {
     const problem = async (keyId: string) => {
       const { body } = await add({ pinKey: { keyId, format: 0 } });
       const { status, errors } = body as Problem;
@@ -79,7 +79,7 @@ describe('the processor of an acquirer is refused', () => {
     expect(await problem('first-mac')).toEqual(await problem('no-such-key'));
   });
 
-  test('also by the operator, whose own settings say what is whose', async () => {
+  test('also for the operator, whose own settings define the owners', async () => {
     expect(await add({ accept: { host: '127.0.0.1', port: 9101 } }, keys[2])).toMatchObject({ status: 400 });
     const own = await add({ accept: { host: '127.0.0.1', port: 9101 }, addresses: [] }, keys[2], 1);
     expect(own.status).toBe(201);
@@ -87,7 +87,7 @@ describe('the processor of an acquirer is refused', () => {
     await installation.database.query('delete from processors where acquirer_id = 1 and id = $1', [id]);
   });
 
-  test('when it is changed to that', async () => {
+  test('if it is changed to that', async () => {
     const { body } = await add({});
     const { id } = body as { id: number };
     const changed = await request(installation.url, `/acquirers/2/processors/${id}`, {
@@ -103,7 +103,7 @@ describe('the processor of an acquirer is refused', () => {
   });
 });
 
-test('a processor that was stored before is not opened, nothing is dialled for it, and all others work', async () => {
+test('a processor that was stored earlier is not opened, no connection is made for it, and all others work', async () => {
   const { database } = installation;
   const store = (id: number, config: object) =>
     database.query(
@@ -114,7 +114,7 @@ test('a processor that was stored before is not opened, nothing is dialled for i
   const address = [{ host: '127.0.0.1', port: neighbourPort() }];
   await store(90, { addresses: address });
   await store(91, { pinKey: { keyId: 'acquirer/1/pin', format: 0 } });
-  // Only who asks learns where this name leads to.
+  // This name must be resolved to learn its address.
   await store(92, { addresses: [{ host: 'ip6-localhost', port: neighbourPort() }] });
   await eventually(async () => {
     const faults = await findProcessorFaults(database, 2);

@@ -6,7 +6,7 @@ import type { Principal } from '../../src/transactions/model/principal.ts';
 const TILL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: 'till', xTid: null, profileName: null };
 const LINK: Principal = { ...TILL, userClaim: null, consumerId: 'link 1' };
 
-/** One a second per link, two per token, three per merchant: ten seconds' worth may come at once. */
+/** One a second per link, two per token, three per merchant: those of ten seconds may come at once. */
 function limitsAt(clock: { nowMs: number }) {
   return new TapLimits({ perLink: 1, perToken: 2, perMerchant: 3, monotonicMs: () => clock.nowMs });
 }
@@ -24,7 +24,7 @@ function admitted(limits: TapLimits, count: number, principal: Principal, token:
   return taken;
 }
 
-test('a link has its quota whatever its token, and gets more with time', () => {
+test('a link has its quota with any token, and gets more with time', () => {
   const clock = { nowMs: 0 };
   const limits = limitsAt(clock);
   expect(admitted(limits, 20, LINK, 'signature-a')).toBe(10);
@@ -41,7 +41,7 @@ test('each token has its quota, and all tokens of a merchant have one', () => {
   expect(admitted(limits, 40, { ...TILL, acquirerId: 2 }, 'a fourth signature')).toBe(20);
 });
 
-test('the tokens of links use up nothing of the quota of the tills', () => {
+test('the tokens of links use nothing of the quota of the tills', () => {
   const limits = limitsAt({ nowMs: 0 });
   for (let link = 0; link < 10; link++) admitted(limits, 10, { ...LINK, consumerId: `link ${link}` }, 'signature');
   expect(admitted(limits, 40, { ...LINK, consumerId: 'another link' }, 'signature')).toBe(0);

@@ -55,7 +55,7 @@ const MERCHANT = {
 };
 
 describe('an acquirer', () => {
-  test('is added, listed and changed by the operator, on record', async () => {
+  test('is added, listed and changed by the operator, with admin events', async () => {
     const added = await asOperator('POST', '', { name: 'Third Bank' });
     expect(added).toMatchObject({ status: 201, body: { id: 3, name: 'Third Bank', blocked: false } });
     expect(added.headers.get('location')).toBe('/acquirers/3');
@@ -88,7 +88,7 @@ describe('an acquirer', () => {
 });
 
 describe('integrators, merchants, terminals and blocked devices', () => {
-  test('are added, shown, listed, changed and removed by their acquirer, each change on record', async () => {
+  test('are added, shown, listed, changed and removed by their acquirer, each change with an admin event', async () => {
     const integrator = await call('POST', '/1/integrators', { name: 'Shop Soft' });
     expect(integrator).toMatchObject({ status: 201, body: { id: 12, name: 'Shop Soft', blocked: false } });
     const merchant = await call('POST', '/1/merchants', { ...MERCHANT, integratorId: 12, fee: 0.25 });
@@ -157,7 +157,7 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     expect(pointersOf(answer)).toEqual(pointers);
   });
 
-  test('keep their names: one that is there already is 409, and no merchant moves', async () => {
+  test('keep their names: an existing one is 409, and no merchant changes its owner', async () => {
     expectProblem(await call('POST', '/1/merchants', { ...MERCHANT, id: 1001 }), { status: 409, errorCode: 119 });
     expectProblem(await call('POST', '/1/terminals', { xTid: 'TERM-coffee', tid: '1', mid: '1' }), { status: 409 });
     expect(await call('PATCH', '/1/merchants/1001', { integratorId: 11, id: 'x' })).toMatchObject({
@@ -165,7 +165,7 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     });
   });
 
-  test('stay while something needs them', async () => {
+  test('cannot be removed while something needs them', async () => {
     outcomeOf(await installation.phone('bakery').tap({ amount: '10.00', currency: 'ZAR' }));
     expectProblem(await call('DELETE', '/1/merchants/1002'), { status: 409, errorCode: 134 });
     expectProblem(await call('DELETE', '/1/merchants/1001'), { status: 409, errorCode: 134 }); // has a user
@@ -173,7 +173,7 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     expectProblem(await call('DELETE', '/1/terminals/TERM-flowers'), { status: 409, errorCode: 134 });
   });
 
-  test('of another acquirer are answered like those that are not there', async () => {
+  test('of another acquirer are answered like unknown ones', async () => {
     for (const path of ['integrators/20', 'merchants/1001', 'terminals/TERM-tailor', 'blocked-devices/x']) {
       for (const method of ['GET', 'DELETE'])
         expectProblem(await call(method, `/2/${path}`), { status: 404, errorCode: 122 });
@@ -183,7 +183,7 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     expect(await asOperator('GET', '/2/merchants')).toMatchObject({ status: 200, body: [{ id: '1001' }] });
   });
 
-  test('are no business of integrators and merchants, nor of keys without the scope', async () => {
+  test('are not available to integrators and merchants, nor to keys without the scope', async () => {
     for (const [owner, scopes] of [
       [{ acquirerId: 1, integratorId: 10 }, SCOPE_NAMES],
       [{ acquirerId: 1, integratorId: 10, merchantId: '1001' }, SCOPE_NAMES],
@@ -216,7 +216,7 @@ describe('integrators, merchants, terminals and blocked devices', () => {
   });
 });
 
-test('whoever is blocked does nothing within seconds, nor does anybody below; and does again when let in', async () => {
+test('a blocked tenant and all below it are refused within seconds, and served again after unblocking', async () => {
   const key = await installation.apiKey({ acquirerId: 1, integratorId: 11 });
   const list = async () => (await request(installation.url, '/transactions', { headers: { 'x-api-key': key } })).status;
   const blockedBy = { tailor: '/2', flowers: '/1/integrators/11', bakery: '/1/merchants/1002' } as const;

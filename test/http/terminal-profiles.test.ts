@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-/** With the acquirer's own key, unless another one is named; `path` is what follows `/acquirers/`. */
+/** With the acquirer's own key, unless another one is named; `path` follows `/acquirers/`. */
 function call(method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}) {
   return request(installation.url, `/acquirers/${path}`, {
     method,
@@ -50,7 +50,7 @@ async function create(body: object = {}): Promise<StoredTerminalProfile> {
 }
 
 describe('a terminal profile (4.17)', () => {
-  test('is created, shown, listed, updated and deleted by its acquirer, each change on record', async () => {
+  test('is created, shown, listed, updated and deleted by its acquirer, each change with an admin event', async () => {
     const name = `retail ${randomUUID()}`;
     const overrides = [
       { ...VISA, transactionTypeConfigs: [PURCHASE, { transactionType: '20', remove: true }] },
@@ -87,7 +87,7 @@ describe('a terminal profile (4.17)', () => {
     expect(rows).toEqual(['add', 'change', 'change', 'remove'].map((action) => ({ action, ...record })));
   });
 
-  test('may come in the simple format, and is kept in the advanced one', async () => {
+  test('may be in the simple format, and is stored in the advanced one', async () => {
     const config = [{ transactionType: '00', countryCode: 'ZA', currencyCode: '710', floorLimit: '2500' }];
     const { overrides } = await create({ configList: [{ ...VISA, config }] });
     const tlvDatabase = [
@@ -98,13 +98,13 @@ describe('a terminal profile (4.17)', () => {
     expect(overrides).toEqual([{ ...VISA, transactionTypeConfigs: [{ transactionType: '00', tlvDatabase }] }]);
   });
 
-  test('needs a name and nothing else', async () => {
+  test('requires only a name', async () => {
     const stored = await create({ terminalCurrencyCode: '0710' });
     expect(stored).toMatchObject({ terminalCurrencyCode: '710', overrides: [] });
     expect(await create()).not.toHaveProperty('terminalCurrencyCode');
   });
 
-  test('has a name that no other of the acquirer has', async () => {
+  test('has a name that is unique within the acquirer', async () => {
     const { name } = await create();
     expectProblem(await call('POST', ALL, { name }), { status: 409, errorCode: 119 });
     expect((await call('POST', '2/softposconfigs', { name }, { 'x-api-key': other })).status).toBe(201);
@@ -119,7 +119,7 @@ describe('a terminal profile (4.17)', () => {
     expect((await call('DELETE', pathOf(name))).status).toBe(204);
   });
 
-  test('under an Idempotency-Key is created once', async () => {
+  test('with an Idempotency-Key is created once', async () => {
     const body = { name: randomUUID() };
     const headers = { 'idempotency-key': randomUUID() };
     const [first, again] = [await call('POST', ALL, body, headers), await call('POST', ALL, body, headers)];
@@ -127,7 +127,7 @@ describe('a terminal profile (4.17)', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true');
   });
 
-  test('cannot go while it is that of a terminal', async () => {
+  test('cannot be deleted while a terminal uses it', async () => {
     const { name } = await create();
     const assign = (to: string | null) =>
       installation.database.query('update terminals set profile_name = $1 where acquirer_id = 1 and x_tid = $2', [
@@ -160,13 +160,13 @@ describe('a body is refused with a pointer to each fault', () => {
     ['a name that no address can have', { name: '..' }, ['/name']],
     ['a control character in the name', { name: 'a\u0000b' }, ['/name']],
     ['a currency as a number', { terminalCurrencyCode: 710 }, ['/terminalCurrencyCode']],
-    ['a currency that is none', { terminalCurrencyCode: '999' }, ['/terminalCurrencyCode']],
+    ['an invalid currency', { terminalCurrencyCode: '999' }, ['/terminalCurrencyCode']],
     ['both formats', { overrides: [], configList: [] }, ['/configList']],
     ['an object for a list', { overrides: {} }, ['/overrides']],
     ['65 overrides', { overrides: Array(65).fill({ ...VISA, remove: true }) }, ['/overrides']],
     ['an AID of four bytes', { overrides: [{ ...VISA, aid: 'A0000000', remove: true }] }, ['/overrides/0/aid']],
     ['an AID of 17 bytes', { overrides: [{ ...VISA, aid: 'A0'.repeat(17), remove: true }] }, ['/overrides/0/aid']],
-    ['a kernel that is none', { overrides: [{ ...VISA, kernelID: 'XY', remove: true }] }, ['/overrides/0/kernelID']],
+    ['an invalid kernel', { overrides: [{ ...VISA, kernelID: 'XY', remove: true }] }, ['/overrides/0/kernelID']],
     ['neither types nor remove', kernel({}), ['/overrides/0']],
     ['both types and remove', kernel({ transactionTypeConfigs: [], remove: true }), ['/overrides/0']],
     ['remove: false', kernel({ remove: false }), ['/overrides/0/remove']],
@@ -199,7 +199,7 @@ describe('a body is refused with a pointer to each fault', () => {
     expectProblem(await call('GET', pathOf('refused')), { status: 404 });
   });
 
-  test('an update that names nothing, and one that is at fault', async () => {
+  test('an update that names nothing, and one with a fault', async () => {
     const { name } = await create();
     expect(pointersOf(await call('PUT', pathOf(name), {}))).toEqual(['']);
     expect(pointersOf(await call('PUT', pathOf(name), { configList: [] }))).toEqual(['']);
@@ -209,7 +209,7 @@ describe('a body is refused with a pointer to each fault', () => {
   });
 });
 
-describe('who may see to profiles', () => {
+describe('permission to manage profiles', () => {
   const everything = (name: string): [string, string, unknown?][] => [
     ['GET', ALL],
     ['POST', ALL, { name: randomUUID() }],
@@ -218,13 +218,13 @@ describe('who may see to profiles', () => {
     ['DELETE', pathOf(name)],
   ];
 
-  test('the operator, for every acquirer', async () => {
+  test('for the operator, for every acquirer', async () => {
     const headers = { 'x-api-key': operator };
     expect((await call('POST', '2/softposconfigs', { name: randomUUID() }, headers)).status).toBe(201);
     expectProblem(await call('GET', '77/softposconfigs', undefined, headers), { status: 404, errorCode: 122 });
   });
 
-  test('no other acquirer: its is answered like one that is not there', async () => {
+  test('not for another acquirer: it is answered as if it did not exist', async () => {
     const { name } = await create();
     for (const [method, path, body] of everything(name)) {
       const theirs = await call(method, path, body, { 'x-api-key': other });
@@ -235,7 +235,7 @@ describe('who may see to profiles', () => {
     }
   });
 
-  test('no key without the scope, and none below the acquirer', async () => {
+  test('not for a key without the scope, nor below the acquirer', async () => {
     for (const [owner, scopes] of [
       [{ acquirerId: 1 }, ['processors:manage']],
       [{ acquirerId: 1, integratorId: 10 }, ['profiles:manage']],
@@ -248,7 +248,7 @@ describe('who may see to profiles', () => {
     }
   });
 
-  test('no Bearer, alone or beside a key', async () => {
+  test('not for a Bearer token, alone or beside a key', async () => {
     const authorization = `Bearer ${await installation.phone().token()}`;
     for (const [method, path, body] of everything('any')) {
       for (const headers of [{ authorization, 'x-api-key': undefined }, { authorization }]) {
@@ -259,7 +259,10 @@ describe('who may see to profiles', () => {
   });
 });
 
-/** What a reader of a merchant gets, by a proximity token that names this profile, or with other headers. */
+/**
+ * The configuration that a merchant's reader gets, with a proximity token that names this profile, or with other
+ * headers.
+ */
 async function readerConfig(profile: string | undefined, headers: Record<string, string> = {}): Promise<RawAnswer> {
   return request(installation.url, '/terminal/config', {
     headers: { authorization: `Bearer ${await proximityToken({ spCfg: profile })}`, ...headers },
@@ -293,7 +296,7 @@ describe('the configuration of a reader', () => {
     expect(body).toEqual({ ...OPEN, profile: null, floorLimits: [], overrides: [] });
   });
 
-  test('is that of the profile which the token names', async () => {
+  test('is that of the profile in the token', async () => {
     const tlvDatabase = [{ tag: 'DF8123', value: '000000005000' }];
     const overrides = [
       { ...VISA, transactionTypeConfigs: [{ transactionType: '00', tlvDatabase }] },
@@ -335,7 +338,7 @@ describe('the configuration of a reader', () => {
     expect((changed.body as TerminalConfig).terminalCurrencyCode).toBe('978');
   });
 
-  test('of a profile that is not there is 500, 208', async () => {
+  test('of an unknown profile is 500, 208', async () => {
     const { name } = await create();
     const authorization = `Bearer ${await proximityToken({ spCfg: name })}`;
     await call('DELETE', pathOf(name));
@@ -343,7 +346,7 @@ describe('the configuration of a reader', () => {
     expectProblem(answer, { status: 500, errorCode: 208 });
   });
 
-  test('is for proximity tokens alone', async () => {
+  test('is only for proximity tokens', async () => {
     const get = (headers: Record<string, string>) => request(installation.url, '/terminal/config', { headers });
     expectProblem(await get({}), { status: 401, errorCode: 100 });
     expectProblem(await get({ 'x-api-key': acquirer }), { status: 401, errorCode: 100 });
@@ -351,7 +354,7 @@ describe('the configuration of a reader', () => {
     expectProblem(await get({ authorization: `Bearer ${merchantToken}` }), { status: 401, errorCode: 117 });
   });
 
-  test('is kept from devices and users that are blocked', async () => {
+  test('is not available to blocked devices and users', async () => {
     const authorization = `Bearer ${await proximityToken({})}`;
     const get = (device: string) =>
       request(installation.url, '/terminal/config', { headers: { authorization, 'x-device-installation-id': device } });
@@ -359,7 +362,7 @@ describe('the configuration of a reader', () => {
       `insert into blocked_devices (acquirer_id, device_installation_id) values (1, 'lost phone')`,
     );
     await installation.database.query('update users set is_blocked = true where id = $1', [USER.id]);
-    await create(); // a change: this gateway then knows of everything
+    await create(); // a change: then this gateway knows everything before it
     expectProblem(await get('lost phone'), { status: 403, errorCode: 139 });
     expectProblem(await get('this phone'), { status: 403, errorCode: 105 });
   });

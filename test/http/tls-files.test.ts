@@ -43,7 +43,7 @@ function write(which: 'cert' | 'key', identity: Identity): void {
   writeFileSync(join(folder, `${which}.pem`), identity[which]);
 }
 
-/** The name on the certificate that a new connection is shown. */
+/** The name on the certificate that a new connection receives. */
 function shownName(): Promise<string> {
   const { port } = server.server.address() as { port: number };
   return new Promise((resolve, reject) => {
@@ -64,8 +64,8 @@ test('a renewed certificate is served to new connections without a restart', asy
   expect(errors).toEqual([]);
 });
 
-test('files that cannot be served are told of once, the last good ones stay, and the next good ones are taken', async () => {
-  write('cert', second); // and the key of the first
+test('unusable files are reported once, the last good ones remain in use, and the next good ones are loaded', async () => {
+  write('cert', second); // with the key of the first
   await eventually(() => expect(errors).toHaveLength(1));
   expect(await shownName()).toBe('first.example');
   rmSync(files().keyFile);
@@ -77,7 +77,7 @@ test('files that cannot be served are told of once, the last good ones stay, and
   expect(errors).toHaveLength(2);
 });
 
-test('before TLS 1.2 nobody is served, neither at first nor after a renewal', async () => {
+test('before TLS 1.2 no client is served, neither at first nor after a renewal', async () => {
   write('cert', second);
   write('key', second);
   await eventually(() => expect(replaced).toBe(1));

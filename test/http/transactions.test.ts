@@ -10,7 +10,7 @@ import { type RawAnswer, request } from '../support/requests.ts';
 import { ROUTE_ID, USER } from '../support/tenants.ts';
 
 let installation: Installation;
-/** The API keys by who they belong to. */
+/** The API keys, by owner. */
 const keys = new Map<string, string>();
 
 const OWNERS: Readonly<Record<string, Tenant>> = {
@@ -21,7 +21,7 @@ const OWNERS: Readonly<Record<string, Tenant>> = {
   'other acquirer': { acquirerId: 2 },
 };
 
-/** A day's business, oldest first. The last one is refused. */
+/** The taps of a day, oldest first. The last one is refused. */
 const TAPS = [
   { merchant: 'coffee', merchantReference: 'c1', amount: '10.00', currency: 'ZAR' },
   { merchant: 'coffee', merchantReference: 'c2', amount: '10.51', currency: 'ZAR', card: 'mastercard' },
@@ -72,7 +72,7 @@ async function list(query = '', as = 'integrator'): Promise<TransactionView[]> {
   return body as TransactionView[];
 }
 
-/** The merchants' references of a list, in its order. */
+/** The merchant references of a list, in its order. */
 async function references(query = '', as = 'integrator'): Promise<string[]> {
   return (await list(query, as)).map(({ merchantTransactionReference }) => merchantTransactionReference);
 }
@@ -152,7 +152,7 @@ describe('an approved tap', () => {
     });
   });
 
-  test('shows its tags in hex, and none that PCI DSS forbids to keep', async () => {
+  test('shows its tags in hex, and none that PCI DSS forbids to store', async () => {
     const [{ tags } = { tags: [] }] = (await show('c1')).details;
     for (const { tag, value } of tags) {
       expect(tag).toMatch(/^[0-9A-F]{2,6}$/);
@@ -165,7 +165,7 @@ describe('an approved tap', () => {
     }
   });
 
-  test('has the same in the list', async () => {
+  test('is the same in the list', async () => {
     const found = (await list()).find(({ merchantTransactionReference }) => merchantTransactionReference === 'c1');
     expect(found).toEqual(await show('c1'));
   });
@@ -178,7 +178,7 @@ describe('other outcomes', () => {
     expect(shown.receiptData).toMatchObject({ approvalText: 'Declined', isoResponseCode: '51', authorizationCode: '' });
   });
 
-  test('a decline by the card went to no processor', async () => {
+  test('a decline by the card was sent to no processor', async () => {
     const shown = await show('offline');
     expect(shown).toMatchObject({
       transactionDispositionId: 2,
@@ -217,14 +217,14 @@ describe('other outcomes', () => {
     expect(shown.receiptData).toMatchObject({ amount: `${currency} ${amount}`, currency });
   });
 
-  test('a user who is not one of ours is passed through', async () => {
+  test('an unknown user id is passed through', async () => {
     const [shown] = await list('?merchantReference=b1');
     expect(shown).toMatchObject({ passthroughUserId: 'till@bakery.example', userId: '' });
   });
 });
 
 describe('a list', () => {
-  test("is newest first, of all that is the credential's", async () => {
+  test('is newest first, of everything that the credential owns', async () => {
     expect(await references('')).toEqual(['refused', 'offline', 'review', 'dinar', 'yen', 'b1', 'c3', 'c2', 'c1']);
     expect(await references('', 'merchant')).toEqual(['refused', ...COFFEE_DECLINED_OR_NOT]);
     expect(await references('', 'acquirer')).toHaveLength(10);
@@ -263,11 +263,11 @@ describe('a list', () => {
     ['limit=2&offset=3', ['dinar', 'yen']],
     ['offset=8', ['c1']],
     ['offset=9', []],
-  ])('narrows by %s', async (query, expected) => {
+  ])('is filtered by %s', async (query, expected) => {
     expect(await references(`?${query}`)).toEqual(expected);
   });
 
-  test('narrows by UTC days, both ends included', async () => {
+  test('is filtered by UTC days, both ends included', async () => {
     const { database } = installation;
     const move = (reference: string, at: string) =>
       database.query('update transactions set created_at = $2 where merchant_reference = $1', [reference, at]);
@@ -281,7 +281,7 @@ describe('a list', () => {
     expect(await days('endDate=2026-03-01')).toEqual([]);
   });
 
-  test('leads through all its pages by Link, each transaction once', async () => {
+  test('leads through all its pages with Link, each transaction once', async () => {
     const seen: string[] = [];
     let path: string | undefined = '/transactions?limit=4&integrator=10';
     for (let pages = 0; path !== undefined && pages < 10; pages++) {
@@ -294,7 +294,7 @@ describe('a list', () => {
     expect(seen).toEqual(await references(''));
   });
 
-  test('keeps its filters on the way to the next page, and drops the offset', async () => {
+  test('keeps its filters on the next page, and drops the offset', async () => {
     const { headers } = await send('/transactions?limit=1&transactionDisposition=Declined&offset=0');
     const next = new URL(/^<([^>]+)>/.exec(headers.get('link')!)![1]!, installation.url);
     expect(Object.fromEntries(next.searchParams)).toEqual({
@@ -322,7 +322,7 @@ describe('a list', () => {
   });
 });
 
-describe("somebody else's", () => {
+describe("another owner's", () => {
   test.each([
     ['integrator=11', 'integrator'],
     ['integrator=999', 'integrator'],
@@ -333,7 +333,7 @@ describe("somebody else's", () => {
     ['integrator=11', 'merchant'],
     ['merchant=9999', 'acquirer'],
     ['integrator=20', 'acquirer'],
-  ])('%s, asked as %s, is 403, known or not', async (query, as) => {
+  ])('%s, requested as %s, is 403, known or not', async (query, as) => {
     expect(problemOf(await send(`/transactions?${query}`, as))).toMatchObject({ status: 403, errorCode: 101 });
   });
 
@@ -344,7 +344,7 @@ describe("somebody else's", () => {
     ['b1', 'merchant'],
     ['c1', 'other integrator'],
     ['c1', 'other acquirer'],
-  ])('transaction %s, asked as %s, is 404 exactly like an unknown one', async (reference, as) => {
+  ])('transaction %s, requested as %s, is 404 exactly like an unknown one', async (reference, as) => {
     for (const suffix of ['', '/events']) {
       const id = await idOf(reference);
       const unknown = randomUUID();
@@ -362,19 +362,19 @@ describe("somebody else's", () => {
     }
   });
 
-  test('is not reached by a page that begins after it', async () => {
+  test('is not reached with a page that begins after it', async () => {
     const after = await idOf('t1');
     expect(await references(`?after=${after}`)).toEqual(await references(`?after=${randomUUID()}`));
   });
 });
 
 describe('one transaction', () => {
-  test.each(['x', '1', 'undefined', randomUUID().slice(1), `${randomUUID()}0`])('%s is no id: 400', async (id) => {
+  test.each(['x', '1', 'undefined', randomUUID().slice(1), `${randomUUID()}0`])('%s is not an id: 400', async (id) => {
     const problem = problemOf(await send(`/transactions/${id}`));
     expect(problem).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/params/id' }] });
   });
 
-  test('tells its audit trail, oldest first', async () => {
+  test('contains its audit trail, oldest first', async () => {
     const { body } = await send(`/transactions/${await idOf('c1')}/events`);
     const events = body as { attempt: number; from: string | null; to: string; at: string }[];
     expect(events.map(({ from, to, attempt }) => [attempt, from, to])).toEqual([

@@ -36,7 +36,7 @@ const message: MessageOf<typeof spec> = {
 };
 
 describe('a compiled spec', () => {
-  test('writes MTI, bitmaps, lengths and fields in order of their numbers, whatever the order of the object', () => {
+  test('writes MTI, bitmaps, lengths and fields in order of their numbers, for any order of the object', () => {
     const reversed = Object.fromEntries(Object.entries(message).reverse()) as typeof message;
     expect(toHex(codec.toBytes(reversed))).toBe(
       '30323030E0000000008010000000000000000022' +
@@ -56,20 +56,20 @@ describe('a compiled spec', () => {
     expect(Object.getPrototypeOf(decoded)).toBe(Object.prototype);
   });
 
-  test('leaves the secondary bitmap out when no field needs it', () => {
+  test('leaves the secondary bitmap out if no field needs it', () => {
     expect(toHex(codec.toBytes({ mti: '0800', processingCode: '990000' }))).toBe(
       '303830302000000000000000393930303030',
     );
   });
 
-  test('writes into a given target behind an offset and says where it ended', () => {
+  test('writes into a given target from an offset and returns the end', () => {
     const target = new Uint8Array(64).fill(0xee);
     const end = codec.encode({ mti: '0800', processingCode: '990000' }, target, 2);
     expect(end).toBe(20);
     expect([target[1], target[2], target[end]]).toEqual([0xee, 0x30, 0xee]);
   });
 
-  test('reads a message that lies inside other bytes', () => {
+  test('reads a message within other bytes', () => {
     const bytes = new Uint8Array(200);
     const end = codec.encode(message, bytes, 3);
     expect(codec.decode(bytes, 3, end).postBridge).toEqual({ switchKey: '0000000001234' });
@@ -83,7 +83,7 @@ describe('a compiled spec', () => {
     }
   });
 
-  test('names the subfield by its path and keeps what came before it out of every printout', () => {
+  test('names the subfield with its path and prints nothing of the fields before it', () => {
     const bytes = codec.toBytes(message);
     bytes[bytes.length - 14] = 0x00;
     const error = refusalOf(() => codec.decode(bytes));
@@ -92,7 +92,7 @@ describe('a compiled spec', () => {
     expect(JSON.stringify(error) + String(error) + Object.keys(error).join()).not.toMatch(/4111|partial/);
   });
 
-  test('refuses bytes behind the last field', () => {
+  test('refuses bytes after the last field', () => {
     const bytes = new Uint8Array([...codec.toBytes({ mti: '0800', processingCode: '990000' }), 0x30]);
     expect(refusalOf(() => codec.decode(bytes))).toMatchObject({ code: 'TRAILING_BYTES', field: '3', offset: 18 });
   });
@@ -112,14 +112,14 @@ describe('a compiled spec', () => {
     expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code, field });
   });
 
-  test('refuses a target that is too small instead of writing behind it', () => {
+  test('refuses a target that is too small instead of writing past its end', () => {
     const target = new Uint8Array(64);
     const error = refusalOf(() => codec.encode(message, target.subarray(0, 40), 0));
     expect(error.code).toBe('TARGET_TOO_SMALL');
     expect(target.subarray(40).every((byte) => byte === 0)).toBe(true);
   });
 
-  test('keeps nothing of a message that it refused', () => {
+  test('keeps nothing of a refused message', () => {
     refusalOf(() => codec.toBytes({ ...message, pan: 'x'.repeat(16) }));
     expect(Object.keys(codec.decode(codec.toBytes({ mti: '0800', processingCode: '990000' })))).toEqual([
       'mti',

@@ -1,4 +1,4 @@
-/** The vectors of one field whose spec is in words: here it is in rows. */
+/** The vectors of one field describe its spec in words; here it is in rows. */
 import { expect, test } from 'vitest';
 import { Cursor } from '../../src/bytes/cursor.ts';
 import { fromHex, toHex } from '../../src/bytes/hex.ts';
@@ -132,7 +132,7 @@ const ROWS: Readonly<Record<string, Field>> = {
   'dataset-tlv': datasetRow,
 };
 
-/** The published datasets stand without the length of their field. */
+/** The published datasets do not include the length of their field. */
 const framed = (name: string, hex: string) =>
   name.startsWith('dataset') ? (hex.length / 2).toString(16).padStart(4, '0') + hex : hex;
 
@@ -142,7 +142,7 @@ function codecOf(name: string): FieldCodec {
   return compileField(ROWS[name]!, '48', ASCII.encodings);
 }
 
-test('every vector whose spec is in words has its spec here', () => {
+test('every vector with a spec in words has its spec here', () => {
   expect(cases.map(({ name }) => name)).toEqual(Object.keys(ROWS));
 });
 
@@ -158,7 +158,7 @@ test.each(cases.filter(({ expect: wanted }) => wanted === 'ok'))('$name decodes 
   expect(toHex(sink.target, 0, sink.position)).toBe(toHex(bytes, 0, cursor.position));
 });
 
-test('bytes behind the announced length are left to the next field', () => {
+test('bytes after the announced length are left to the next field', () => {
   const { name, wireHex } = vectors.find(({ name }) => name === 'composite-tagged-trailing-outside')!;
   const bytes = fromHex(wireHex);
   const cursor = new Cursor(bytes, 0, bytes.length);
@@ -173,7 +173,10 @@ test.each(cases.filter(({ expect: wanted }) => wanted === 'reject'))('$name', ({
   expect(error.offset).toBeLessThanOrEqual(bytes.length);
 });
 
-/** Our value in the terms of the vectors: by number or tag, bytes in hex, TLV by its tags. Kept unknown elements fall away. */
+/**
+ * The value in the terms of the vectors: number or tag, bytes in hex, TLV with its tags. Unknown elements that were
+ * kept are dropped.
+ */
 function neutral(value: unknown): unknown {
   if (value instanceof Uint8Array) return value.length === 1 ? toHex(value) : tlvFields(value);
   if (typeof value !== 'object' || value === null) return value;

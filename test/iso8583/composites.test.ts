@@ -32,7 +32,7 @@ describe('a tagged composite', () => {
   });
   const codec = codecOf(row);
 
-  test('gives elements by name in the order of the wire, and others with their place', () => {
+  test('returns elements by name in the order of the wire, and others with their position', () => {
     const bytes = message(ascii('018X1xB2bbA1aA0X0B2cc'));
     const decoded = codec.decode(bytes);
     expect(decoded.composite).toEqual({
@@ -49,7 +49,7 @@ describe('a tagged composite', () => {
     expect(toHex(codec.toBytes(decoded))).toBe(toHex(bytes));
   });
 
-  test('refuses unknown tags by default, and does not tell them', () => {
+  test('refuses unknown tags by default, and does not reveal them', () => {
     const strict = codecOf({ ...row, unknown: 'refuse' });
     const error = refusalOf(() => strict.decode(message(ascii('003X1x'))));
     expect(error).toMatchObject({ code: 'TAG_UNKNOWN', field: '48', offset: 13 });
@@ -61,7 +61,7 @@ describe('a tagged composite', () => {
     ['a length behind the end', '003A9a', 'TRUNCATED', '48.A'],
     ['a tag and no length', '001A', 'TRUNCATED', '48.A'],
     ['a length that the element does not have', '003B1b', 'LENGTH_TOO_SHORT', '48.B'],
-    ['a tag that is none', '002\u00010', 'TAG_INVALID', '48'],
+    ['an invalid tag', '002\u00010', 'TAG_INVALID', '48'],
   ])('%s is refused', (_what, content, code, field) => {
     expect(refusalOf(() => codec.decode(message(ascii(content))))).toMatchObject({ code, field });
   });
@@ -78,7 +78,7 @@ describe('a tagged composite', () => {
     expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code, field });
   });
 
-  test('holds at most 256 elements, together with the others of the message', () => {
+  test('holds at most 256 elements, counted together with the rest of the message', () => {
     const elements = (count: number) => message(ascii(`${count * 2}`.padStart(3, '0') + 'A0'.repeat(count)));
     expect(codec.decode(elements(256)).composite!.others!.length).toBe(255);
     expect(refusalOf(() => codec.decode(elements(257))).code).toBe('TOO_MANY_ELEMENTS');
@@ -115,7 +115,7 @@ describe('a positional composite', () => {
     expect(error).toMatchObject({ code: 'TRAILING_BYTES', field: '48', offset: 15 });
   });
 
-  test('cannot leave out a subfield in front of one that is there', () => {
+  test('cannot omit a subfield before one that is present', () => {
     const wrong = { mti: '0800', composite: { a: '12', c: '3' } };
     expect(refusalOf(() => codec.toBytes(wrong))).toMatchObject({ code: 'FIELD_MISSING', field: '48.2' });
   });
@@ -124,7 +124,7 @@ describe('a positional composite', () => {
 describe('BER-TLV', () => {
   const codec = codecOf(tlv({ name: 'chip', bytes: 255, prefix: 'LLL', allow: [0x9f02, 0x9a, 0x77] }));
 
-  test('keeps order, duplicates and padding as they are', () => {
+  test('keeps order, duplicates and padding unchanged', () => {
     const hex = '9A012077049A0121009F020100';
     const decoded = codec.decode(message(ascii('013') + hex));
     expect(toHex(decoded.chip!)).toBe(hex);
@@ -135,13 +135,13 @@ describe('BER-TLV', () => {
     ['9A02', 'TLV_INVALID', 2],
     ['9A0120950100', 'TAG_UNKNOWN', 5],
     ['77039501007700', 'TAG_UNKNOWN', 4],
-  ])('%s is refused both ways', (hex, code, at) => {
+  ])('%s is refused in both directions', (hex, code, at) => {
     const bytes = message(ascii(String(hex.length / 2).padStart(3, '0')) + hex);
     expect(refusalOf(() => codec.decode(bytes))).toMatchObject({ code, field: '48', offset: 13 + at });
     expect(refusalOf(() => codec.toBytes({ mti: '0800', chip: fromHex(hex) }))).toMatchObject({ code, field: '48' });
   });
 
-  test('can keep a template that is no TLV inside', () => {
+  test('can keep a template whose content is not TLV', () => {
     const lenient = codecOf(tlv({ name: 'chip', bytes: 255, prefix: 'LLL', onBadChild: 'opaque' }));
     expect(toHex(lenient.decode(message(`${ascii('004')}72029F18`)).chip!)).toBe('72029F18');
     expect(refusalOf(() => codec.decode(message(`${ascii('004')}77029F18`))).code).toBe('TLV_INVALID');
@@ -165,7 +165,7 @@ describe('datasets', () => {
     }),
   );
 
-  test('continue their bitmap as far as an element needs', () => {
+  test('extend their bitmap as far as an element needs', () => {
     const decoded = { mti: '0800', composite: { verification: { a: '1', z: '2', tlv: fromHex('9A0120') } } };
     const bytes = codec.toBytes(decoded);
     expect(toHex(bytes)).toBe(`${HEAD}001271000FC001${'80'.repeat(7)}0131329A0120`);
@@ -177,7 +177,7 @@ describe('datasets', () => {
     ['a continuation that is missing', '00057100028000', 'TRUNCATED', '48.71.bitmap'],
     ['a bitmap without end', `000F71000C8000${'80'.repeat(10)}`, 'TOO_MANY_ELEMENTS', '48.71.bitmap'],
     ['an element that the spec lacks', '0006710003200031', 'FIELD_UNKNOWN', '48.71.2'],
-    ['TLV that is none', '000671000300019A', 'TLV_INVALID', '48.71.tlv'],
+    ['invalid TLV', '000671000300019A', 'TLV_INVALID', '48.71.tlv'],
   ])('%s is refused', (_what, hex, code, field) => {
     expect(refusalOf(() => codec.decode(message(hex)))).toMatchObject({ code, field });
   });

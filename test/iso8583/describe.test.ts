@@ -73,14 +73,14 @@ describe('a described message', () => {
     ]);
   });
 
-  test('shows everything when it is asked to', () => {
+  test('shows everything on request', () => {
     const lines = describeMessage(spec, message, { unmasked: true }).join('\n');
     expect(lines).toContain(PAN);
     expect(lines).toContain('- PAN 4111111111111111, expiry 3012, service code 201');
     expect(lines).toContain('414141');
   });
 
-  test('says of values that are not what their field is no more than that', () => {
+  test('describes malformed values only as malformed', () => {
     const wrong = {
       mti: 'XX',
       pan: PAN.substring(1),
@@ -100,7 +100,7 @@ describe('a described message', () => {
     ]);
   });
 
-  test('gives no card data away, whatever the message', () => {
+  test('reveals no card data, for any message', () => {
     const withPan = samples.filter(({ name, wireHex }) => /34313131313131/.test(wireHex) && !/XML/.test(name));
     expect(withPan.length).toBeGreaterThan(1);
     for (const { wireHex } of withPan) {
@@ -111,7 +111,7 @@ describe('a described message', () => {
     }
   });
 
-  test('describes what an error has of a message', () => {
+  test('describes the part of a message that an error contains', () => {
     const bytes = compileSpec(spec).toBytes(message);
     const error = refusalOf(() => compileSpec(spec).decode(bytes.subarray(0, -1)));
     const lines = describeMessage(spec, error.partial!);
@@ -121,7 +121,7 @@ describe('a described message', () => {
 });
 
 describe('two messages', () => {
-  test('are told apart where they differ, without telling what is withheld', () => {
+  test('are distinguished where they differ, without revealing withheld values', () => {
     const changed = {
       ...message,
       pan: '5413330089010640',
@@ -139,7 +139,7 @@ describe('two messages', () => {
     expect(diffMessages(spec, message, { ...message, header: fromHex('60FF') })).toEqual([]);
   });
 
-  test('differ by the second of a repeated element', () => {
+  test('differ in the second of a repeated element', () => {
     const others = (hex: string) => ({
       ...message.privateData,
       others: [1, 2].map((at) => ({ at, tag: 'Z9', value: fromHex(hex) })),
@@ -157,7 +157,7 @@ describe('two messages', () => {
 });
 
 describe('a message in JSON', () => {
-  test('comes back as it was, from every spec', () => {
+  test('round-trips, with every spec', () => {
     const codec = compileSpec(spec);
     const json = JSON.parse(JSON.stringify(messageToJson(message)));
     expect(json).toMatchObject({

@@ -18,7 +18,7 @@ describe.each(['cp500', 'cp1047'] as const)('code page %s', (page) => {
   });
 });
 
-test('the two pages differ by brackets, bar, exclamation mark, cent, not sign, diaeresis and Y acute', () => {
+test('the two pages differ in brackets, bar, exclamation mark, cent, not sign, diaeresis and Y acute', () => {
   expect(ebcdic('cp500', '[]|!¢¬¨Ý')).toBe('4a 5a bb 4f b0 ba bd ad');
   expect(ebcdic('cp1047', '[]|!¢¬¨Ý')).toBe('ad bd 4f 5a 4a b0 bb ba');
   const differing = EBCDIC_TO_LATIN1.cp500.filter((code, byte) => code !== EBCDIC_TO_LATIN1.cp1047[byte]);

@@ -39,7 +39,7 @@ describe('a spec in JSON', () => {
     expect(refusalOf(() => codec.toBytes({ mti: '0200', pan: '4111111111111111' })).field).toBe('48.A1');
   });
 
-  test('can extend another one: add, replace and take away fields', () => {
+  test('can extend another one: add, replace and remove fields', () => {
     const child = {
       name: 'acme-2',
       extends: 'acme',
@@ -90,14 +90,14 @@ describe('a spec in JSON', () => {
     ['a field without a number', { ...acme, fields: { pan: { name: 'pan', type: 'n', length: 3 } } }, 'fields.pan'],
     ['an unknown type', { ...acme, fields: { '2': { name: 'pan', type: 'number', length: 3 } } }, 'fields.2.type'],
     ['composites that never end', nested(2_000), /^fields\.1(\.fields\.1)*/],
-  ])('%s is refused with the place', (_what, json, place) => {
+  ])('%s is refused with its position', (_what, json, place) => {
     const error = refusalOf(() => parseSpec(json));
     expect(error.code).toBe('SPEC_INVALID');
     expect(error.field).toMatch(place);
   });
 });
 
-test('a field called __proto__ in JSON is no field, and no prototype', () => {
+test('a field called __proto__ in JSON is neither a field nor a prototype', () => {
   const json = JSON.parse(JSON.stringify(acme).replace('"3":', '"__proto__":'));
   const { fields } = parseSpec(json);
   expect(Object.keys(fields)).toEqual(['2', '48', '55', '64']);
@@ -112,14 +112,14 @@ function nested(depth: number): object {
   return { ...acme, fields: { '1': field } };
 }
 
-describe('a spec that cannot be used is refused when it is compiled', () => {
+describe('an unusable spec is refused when it is compiled', () => {
   const { fields } = packed;
   test.each<[string, string, object]>([
     ['a length that its prefix cannot tell', '2', { 2: { ...fields[2], max: 100 } }],
     ['letters that are to be packed', '37', { 37: { ...fields[37], encoding: 'bcd' } }],
     ['two fields of one name', '4', { 3: fields[3], 4: { ...fields[4], name: 'processingCode' } }],
     ['a name that objects have', '3', { 3: { ...fields[3], name: 'toString' } }],
-    ['a name that is none', '3', { 3: { ...fields[3], name: '__proto__' } }],
+    ['an invalid name', '3', { 3: { ...fields[3], name: '__proto__' } }],
     ['a field where the bitmap is announced', '1', { 1: fields[3] }],
     ['a field behind the third bitmap', 'bitmap', { 193: fields[3] }],
     ['a negative length', '3', { 3: { ...fields[3], min: -1 } }],

@@ -1,4 +1,4 @@
-/** What no input may do: hang, grow out of proportion, or throw anything untyped. */
+/** No input may make a decoder hang, allocate out of proportion, or throw an untyped error. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
 
 describe('memory', () => {
-  /** What a decode allocates, garbage included: too few are made for a collection to come in between. */
+  /** The memory that a decode allocates, garbage included: few enough runs that no collection occurs between them. */
   function allocatedBytes(decode: () => unknown): number {
     const held: unknown[] = new Array(20).fill(undefined);
     decode();
@@ -25,7 +25,10 @@ describe('memory', () => {
     return (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / held.length;
   }
 
-  /** What a message allocates whatever its size: its record, and an object and a view for each of at most 256 elements. */
+  /**
+   * The memory that a message allocates at any size: its record, and an object and a view for each of at most 256
+   * elements.
+   */
   const FIXED_BYTES = 4_096 + 256 * 256;
 
   const spec = defineSpec({
@@ -55,7 +58,7 @@ describe('memory', () => {
   });
   const codec = compileSpec(spec);
 
-  test('of a message is at most 8 times its size, plus what each has', () => {
+  test('of a message is at most 8 times its size, plus a fixed part', () => {
     const others = Array.from({ length: 256 }, (_, at) => ({ at, tag: 'AA', value: new Uint8Array(20) }));
     const ones = Object.fromEntries(Array.from({ length: 99 }, (_, index) => [`one${index}`, 'x']));
     const messages = [
@@ -71,7 +74,7 @@ describe('memory', () => {
     }
   });
 
-  test('is not asked for by a length alone', () => {
+  test('is not allocated because of a length alone', () => {
     const bytes = Buffer.from('30313030400000000000000039393939', 'hex');
     expect(refusalOf(() => codec.decode(bytes)).code).toBe('TRUNCATED');
   });

@@ -23,7 +23,7 @@ function decoded(codec: Codec<object>, bytes: Uint8Array): object | undefined {
   }
 }
 
-/** What is kept of bytes must describe as the message did that they were before; gives it in hex. */
+/** The masked bytes must have the same description as the original message; returns them in hex. */
 function expectSameRows({ spec, decode }: Codec<object>, bytes: Uint8Array): string {
   const masked = maskerOf(spec).mask(bytes)!;
   expect(masked).toHaveLength(bytes.length);
@@ -31,21 +31,21 @@ function expectSameRows({ spec, decode }: Codec<object>, bytes: Uint8Array): str
   return toHex(masked);
 }
 
-/** An AID that is withheld, being too long for one, tells no kernel any more, and other words come of the same values. */
+/** An AID that is withheld because it is too long no longer determines a kernel, so the same values get other names. */
 function rowsOf(spec: Spec, message: object): MessageRow[] {
   const isWordless = ({ details }: MessageRow) => details.some((line) => /^(84|4F|9F06) .*withheld/.test(line));
   return messageRows(spec, message).map((row) => (isWordless(row) ? { ...row, details: [] } : row));
 }
 
-/** Every way in which digits lie on a wire: ASCII, EBCDIC and packed from either nibble. */
+/** Every encoding of digits on the wire: ASCII, EBCDIC and packed from either nibble. */
 function expectNowhere(hex: string, digits: string): void {
   for (const high of ['3', 'F']) expect(hex).not.toContain([...digits].map((digit) => high + digit).join(''));
   expect(hex).not.toContain(digits);
 }
 
-/** Samples are much alike: what one of them has not tried, the next does. */
+/** Samples are similar: changes that one of them skips are made in the next. */
 const STRIDE = 4;
-/** Bits that are turned, by turns. */
+/** The bits that are inverted, in rotation. */
 const CHANGES = [0xff, 0x01, 0x10];
 
 /** Published test cards. */
@@ -56,14 +56,14 @@ describe.each(processors)('of $type', ({ samples, codec, exampleConfig }) => {
     return { codec: codec((config ?? exampleConfig) as never) as Codec<object>, bytes: fromHex(wireHex) };
   });
 
-  test('every sample is described as before, and has nothing of its card but what may be shown', () => {
+  test('every sample has the same description as before, and nothing of its card except what may be shown', () => {
     for (const { codec, bytes } of wires) {
       const hex = expectSameRows(codec, bytes);
       for (const pan of PANS) expectNowhere(hex, pan.slice(6, -4));
     }
   });
 
-  test('of a sample with any byte changed, no more is left than describing it shows', () => {
+  test('of a sample with any byte changed, no more is left than its description shows', () => {
     for (const [index, { codec, bytes }] of wires.entries()) {
       for (let at = index % STRIDE; at < bytes.length; at += STRIDE) {
         const garbled = bytes.slice();
@@ -74,7 +74,7 @@ describe.each(processors)('of $type', ({ samples, codec, exampleConfig }) => {
     }
   });
 
-  test('a sample that ends too soon is not followed', () => {
+  test('a truncated sample cannot be masked', () => {
     for (const { codec, bytes } of wires) {
       for (let end = 0; end < bytes.length; end++) {
         if (decoded(codec, bytes.subarray(0, end)) === undefined) {
@@ -85,7 +85,7 @@ describe.each(processors)('of $type', ({ samples, codec, exampleConfig }) => {
   });
 });
 
-test('any message of any spec is described as before', () => {
+test('any message of any spec has the same description as before', () => {
   for (const codec of codecs) {
     fc.assert(
       fc.property(messages(codec.spec), (message) => {
@@ -96,7 +96,7 @@ test('any message of any spec is described as before', () => {
   }
 });
 
-test('any bytes at all are masked or not followed, never an exception', () => {
+test('any bytes are masked or refused, never an exception', () => {
   for (const { spec } of codecs) {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
@@ -107,7 +107,7 @@ test('any bytes at all are masked or not followed, never an exception', () => {
   }
 });
 
-test.each(processors)('a PAN and a track of $type keep the first 6 and last 4 digits alone', ({ spec }) => {
+test.each(processors)('a PAN and a track of $type keep only the first 6 and last 4 digits', ({ spec }) => {
   const codec = compileSpec(spec) as Codec<object>;
   for (const pan of PANS) {
     for (const track2 of [`${pan}D30122010000000000000`.slice(0, 37), `${pan}=3012201`]) {
@@ -117,7 +117,7 @@ test.each(processors)('a PAN and a track of $type keep the first 6 and last 4 di
   }
 });
 
-test('what is no PAN and no track is overwritten whole', () => {
+test('a value that is neither a PAN nor a track is overwritten completely', () => {
   const [spec] = processors.map((processor) => processor.spec) as [Spec];
   const codec = compileSpec(spec) as Codec<object>;
   for (const message of [

@@ -12,7 +12,7 @@ import {
 } from '../../src/iso8583/rows.ts';
 import type { Spec } from '../../src/iso8583/spec.ts';
 
-/** Longer values prove nothing that these do not. */
+/** Longer values prove nothing further. */
 const LONGEST = 40;
 
 const CHARACTERS: Readonly<Record<Exclude<Content, 'x+n'>, string>> = {
@@ -69,7 +69,7 @@ function recordOf(fields: Readonly<Record<string, Field>>): fc.Arbitrary<Record<
   return fc.record(values, { requiredKeys: [] }).map((record) => ({ ...record }));
 }
 
-/** Only the last ones may be absent, and only where a length says how many there are. */
+/** Only the last ones may be absent, and only if a length gives their number. */
 function positionsOf(fields: readonly Field[], mayEnd: boolean): fc.Arbitrary<Record<string, unknown>> {
   const values = fc.tuple(...fields.map(valuesOf));
   const count = mayEnd ? fc.integer({ min: 0, max: fields.length }) : fc.constant(fields.length);
@@ -84,7 +84,7 @@ function elementsOf(field: TaggedField): fc.Arbitrary<Record<string, unknown>> {
   const other = fc.oneof(...repeated, ...(field.unknown === 'keep' ? [unknown] : []));
   return fc.tuple(recordOf(field.fields), fc.array(other, { maxLength: 4 })).map(([named, others]) => {
     const known = new Set(Object.keys(field.fields).filter((tag) => field.fields[tag]!.name in named));
-    // What is not there by name would come back by name.
+    // An unknown element with the tag of a known one would return under that name.
     const rest = others.filter(({ tag }) => known.has(tag) || !(tag in field.fields));
     const count = Object.keys(named).length;
     const placed: OtherElement[] = rest.map((element, index) => ({ at: count + index, ...element }));
@@ -111,12 +111,12 @@ function textOf(field: TextField): fc.Arbitrary<string> {
   });
   return characters.map((list) => {
     const value = stripped(list.join(''), pad);
-    // An odd count that is filled up with `0` and told in bytes comes back with the fill.
+    // An odd number of digits filled up with `0`, whose length is in bytes, is read with the fill.
     return field.unit === 'bytes' && value.length < max ? value.substring(value.length % 2) : value;
   });
 }
 
-/** A value that ends in its own padding comes back without it. */
+/** A value that ends in its own padding is read without it. */
 function stripped(value: string, pad: TextField['pad']): string {
   if (pad?.strip !== true) return value;
   return pad.side === 'left' ? value.replace(/^ +/, '') : value.replace(/ +$/, '');

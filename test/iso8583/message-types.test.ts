@@ -66,7 +66,7 @@ test('the types of a message follow from its spec', () => {
   expectTypeOf<Check['tlv']>().toEqualTypeOf<Uint8Array | undefined>();
 });
 
-test('fields that a spec lacks, and values of another type, are no message', () => {
+test('fields that a spec lacks, and values of another type, are not accepted', () => {
   // @ts-expect-error: there is no such field
   const unknown: Message = { mti: '0200', stan: '000001' };
   // @ts-expect-error: amounts are text

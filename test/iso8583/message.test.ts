@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { isResponse, pairingKey, parseMti, responseMti } from '../../src/iso8583/message.ts';
 
 describe('an MTI', () => {
-  test('says version, class, function and origin', () => {
+  test('contains version, class, function and origin', () => {
     expect(parseMti('0200')).toEqual({
       version: 'ISO 8583:1987',
       class: 'financial',
@@ -17,7 +17,7 @@ describe('an MTI', () => {
     });
   });
 
-  test.each(['', '020', '02000', '3200', '0000', '0280', '0209', 'abcd'])('%j is none', (text) => {
+  test.each(['', '020', '02000', '3200', '0000', '0280', '0209', 'abcd'])('%j is not one', (text) => {
     expect(parseMti(text)).toBeUndefined();
     expect(responseMti(text)).toBeUndefined();
   });
@@ -36,7 +36,7 @@ describe('an MTI', () => {
     expect([isResponse(request), isResponse(response)]).toEqual([false, true]);
   });
 
-  test('of a response is answered by nothing', () => {
+  test('of a response has no response', () => {
     expect(responseMti('0210')).toBeUndefined();
   });
 });
@@ -47,13 +47,13 @@ describe('pairing', () => {
   const isPair = (other: typeof response, fields: string[]) =>
     pairingKey(request, fields) === pairingKey(other, fields);
 
-  test('goes by class and fields', () => {
+  test('uses class and fields', () => {
     expect(isPair(response, ['stan', 'tid'])).toBe(true);
     expect(isPair({ ...response, stan: '000124' }, ['stan', 'tid'])).toBe(false);
     expect(isPair({ ...response, mti: '0110' }, ['stan', 'tid'])).toBe(false);
   });
 
-  test('never matches by a field that is missing, in both or in one', () => {
+  test('never matches with a missing field, in both or in one', () => {
     expect(pairingKey(response, ['stan', 'amount'])).toBeUndefined();
     expect(pairingKey(request, ['stan', 'rrn'])).toBeUndefined();
   });

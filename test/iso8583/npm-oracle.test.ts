@@ -1,4 +1,7 @@
-/** Type 1 beside the package `iso_8583`, which models the same dialect: equal wherever it is right, and where it is not. */
+/**
+ * Type 1 compared with the package `iso_8583`, which models the same dialect: equal where the package is right, and a
+ * test where it is wrong.
+ */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spec as type1Spec } from '../../processors/type-1/spec.ts';
@@ -10,7 +13,7 @@ import { messages } from './message-arbitrary.ts';
 import { type NpmFields, npmDecode, npmEncode } from './npm-iso-8583.ts';
 import { refusalOf } from './refusal-of.ts';
 
-/** Fields that the package knows under another length or type than the dialect has. */
+/** Fields that have another length or type in the package than in the dialect. */
 const OTHERWISE_THERE: Readonly<Record<string, string>> = {
   '58': 'LL there, LLL in the dialect',
   '127.2': 'digits only there',
@@ -35,7 +38,7 @@ function without(fields: FieldTable, path: string): FieldTable {
   return kept;
 }
 
-/** A message in the terms of the package: flat, by number, bytes in hex; fixed fields as long as they are on the wire. */
+/** A message in the terms of the package: flat, by number, bytes in hex; fixed fields with their length on the wire. */
 function npmFields(message: { mti: string }): NpmFields {
   const flat: NpmFields = { 0: message.mti };
   flatten(comparable.fields, message, '', flat);
@@ -55,7 +58,9 @@ function padded({ pad, max }: TextField, value: string): string {
   return pad === undefined ? value : value.padEnd(max);
 }
 
-/** Messages without what the package cannot have: an unknown MTI, empty values and composites, `#`, DE127 and nothing else. */
+/**
+ * Messages without what the package does not support: an unknown MTI, empty values and composites, `#`, DE127 alone.
+ */
 const readable = messages(comparable).map(
   (message) => withoutEmpty({ posDataCode: 'A1', ...message, mti: '0200' }) as TestMessage,
 );
@@ -75,7 +80,7 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === 'object' && !(value instanceof Uint8Array) && Object.keys(value as object).length === 0;
 }
 
-describe('where the package is right', () => {
+describe('cases in which the package is right', () => {
   test('writes the same bytes for the same message', () => {
     fc.assert(
       fc.property(readable, (complete) => {
@@ -101,8 +106,8 @@ describe('where the package is right', () => {
   });
 });
 
-/** A row of the table in `test/README.md`: what the package makes of bytes that we refuse. */
-describe('where the package is wrong: bytes that it accepts', () => {
+/** A row of the table in `test/README.md`: how the package reads bytes that Tapwire refuses. */
+describe('cases in which the package is wrong: bytes that it accepts', () => {
   test.each<[what: string, hex: string, code: string, theirs: NpmFields]>([
     ['a fixed field that is cut off is shortened', '30323030200000000000000030', 'TRUNCATED', { 3: '0' }],
     ['a variable field that is cut off is shortened', '303230304000000000000000313634', 'TRUNCATED', { 2: '4' }],
@@ -113,7 +118,7 @@ describe('where the package is wrong: bytes that it accepts', () => {
       'TRAILING_BYTES',
       { 3: '000000' },
     ],
-    ['letters are taken for digits', '303230302000000000000000414243444546', 'CONTENT_INVALID', { 3: 'ABCDEF' }],
+    ['letters are read as digits', '303230302000000000000000414243444546', 'CONTENT_INVALID', { 3: 'ABCDEF' }],
     [
       'a PAN of 20 digits is read',
       `3032303040000000000000003230${'34'.repeat(20)}`,
@@ -127,7 +132,7 @@ describe('where the package is wrong: bytes that it accepts', () => {
   });
 });
 
-describe('where the package is wrong: messages that it refuses, or writes otherwise', () => {
+describe('cases in which the package is wrong: messages that it refuses, or writes differently', () => {
   const type1 = compileSpec(type1Spec);
   const posDataCode = 'A10101511344101';
 
@@ -143,12 +148,12 @@ describe('where the package is wrong: messages that it refuses, or writes otherw
     expect(type1.decode(bytes).additionalData).toBe('a@b#c\\d');
   });
 
-  test('lets a letter stand behind the sign of an amount', () => {
+  test('allows a letter after the sign of an amount', () => {
     const theirs = npmEncode({ 0: '0200', 28: 'CX0000000', 123: posDataCode }) as Buffer;
     expect(refusalOf(() => type1.decode(theirs))).toMatchObject({ code: 'CONTENT_INVALID', field: '28' });
   });
 
-  test('leaves out the fixed elements of DE127.25', () => {
+  test('omits the fixed elements of DE127.25', () => {
     const icc = { amountAuthorized: '000000001234', terminalType: '21' };
     const bytes = type1.toBytes({ mti: '0200', posDataCode, switchData: { switchKey: '0123456789AB', icc } });
     const fields = npmDecode(bytes) as NpmFields;
@@ -156,7 +161,7 @@ describe('where the package is wrong: messages that it refuses, or writes otherw
     expect(toHex(npmEncode({ ...fields, '127.25.1': '4000020000000000' }) as Buffer)).not.toBe(toHex(bytes));
   });
 
-  test('has a MAC of 4 bytes where DE128 has 8', () => {
+  test('has a MAC of 4 bytes instead of 8 in DE128', () => {
     const mac = fromHex('0123456789ABCDEF');
     const bytes = type1.toBytes({ mti: '0200', posDataCode, mac });
     expect(npmDecode(bytes)).toMatchObject({ 128: '01234567' });
@@ -170,7 +175,7 @@ describe('where the package is wrong: messages that it refuses, or writes otherw
     expect(type1.decode(bytes).switchData?.ucafData).toEqual(ucafData);
   });
 
-  test('reads on behind the end of DE127 when its length says so', () => {
+  test('reads past the end of DE127 if its length says so', () => {
     const bytes = type1.toBytes({ mti: '0200', posDataCode, switchData: { switchKey: '0123456789AB' } });
     const shorter = Buffer.from(bytes);
     shorter.write('000021', shorter.length - 28, 'latin1');

@@ -1,6 +1,6 @@
 import { Iso8583Error } from '../../src/errors.ts';
 
-/** The error with which a codec refuses; anything else that is thrown, or nothing, fails the test. */
+/** The error with which a codec refuses; the test fails if another error or none is thrown. */
 export function refusalOf(act: () => unknown): Iso8583Error {
   try {
     act();

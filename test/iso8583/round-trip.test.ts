@@ -30,7 +30,7 @@ const CHARACTERS: readonly TextEncoding[] = ['ascii', 'cp500', 'cp1047'];
 const CONTENTS: readonly Content[] = ['n', 'a', 'an', 'anp', 'ns', 'as', 'ans', 'z', 'x+n', 'any'];
 const BINARY: readonly BinaryEncoding[] = ['binary', 'hex', 'hex-lower', 'ebcdic-hex'];
 
-/** Every way to put a field together from encoding, content, length, unit and padding. */
+/** Every combination of encoding, content, length, unit and padding. */
 function* combinations(): Generator<Field> {
   for (const prefix of PREFIXES) {
     const size = prefix === undefined ? { min: 7, max: 7 } : { min: 2, max: 31, prefix };
@@ -58,7 +58,7 @@ function* combinations(): Generator<Field> {
   }
 }
 
-/** A busy machine takes its time for two thousand compiled fields. */
+/** Two thousand compiled fields take time on a busy machine. */
 const PATIENCE = { timeout: 60_000 };
 
 describe('every combination of encoding, content, length, unit and padding', PATIENCE, () => {
@@ -81,7 +81,7 @@ describe('every combination of encoding, content, length, unit and padding', PAT
     expect(fields.length).toBeGreaterThan(1_000);
   });
 
-  test('refuses every value that is cut off', () => {
+  test('refuses every truncated value', () => {
     for (const field of fields) {
       const codec = compileField(field, '2', packed.encodings);
       fc.assert(
@@ -109,7 +109,7 @@ function encoded(codec: FieldCodec, value: unknown): Uint8Array {
 describe.each(specs.map((spec) => ({ name: spec.name, spec })))('spec $name', PATIENCE, ({ spec }) => {
   const codec = compileSpec(spec);
 
-  test('every message comes back as it was, and gives the same bytes again', () => {
+  test('every message round-trips, and gives the same bytes again', () => {
     fc.assert(
       fc.property(messages(spec), (message) => {
         const bytes = codec.toBytes(message);
@@ -152,7 +152,7 @@ describe.each(specs.map((spec) => ({ name: spec.name, spec })))('spec $name', PA
   });
 });
 
-/** What is read can be written, and is then read as the same message. */
+/** A message that was read can be written, and is then read as the same message. */
 function decodesOrRefuses(codec: ReturnType<typeof compileSpec>, bytes: Uint8Array): void {
   let message: ReturnType<typeof codec.decode>;
   try {
@@ -168,7 +168,7 @@ function decodesOrRefuses(codec: ReturnType<typeof compileSpec>, bytes: Uint8Arr
   expect(plain(codec.decode(codec.toBytes(message)))).toEqual(plain(message));
 }
 
-/** Bytes as hex, so that views and copies compare as equal; absent fields left out. */
+/** Bytes as hex, so that views and copies compare as equal; absent fields are left out. */
 function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `0x${toHex(value)}`;
   if (Array.isArray(value)) return value.map(plain);

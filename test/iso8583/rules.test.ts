@@ -73,11 +73,11 @@ describe('required, conditional and forbidden fields', () => {
     { mti: '0100', acceptor: { city: 'AB' }, inner: { flag: '1' } },
     { mti: '0100', acceptor: { city: 'AB', country: 'ZA' }, inner: { flag: '0' } },
     { mti: '0400', pan: '4111111111111111' },
-  ])('%j obeys them', (message) => {
+  ])('%j obeys the rules', (message) => {
     expect(strict.decode(strict.toBytes(message))).toEqual(message);
   });
 
-  test('must speak of fields that there are', () => {
+  test('must name existing fields', () => {
     const wrong = extendSpec(spec, { name: 'wrong', rules: [{ required: ['60.2'] }] });
     expect(refusalOf(() => compileSpec(wrong))).toMatchObject({ code: 'SPEC_INVALID', field: '60.2' });
   });

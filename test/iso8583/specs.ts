@@ -1,4 +1,4 @@
-/** Specs that between them use every encoding, prefix, unit, padding and composite there is. */
+/** Specs that together use every encoding, prefix, unit, padding and composite. */
 import { spec as type1Spec } from '../../processors/type-1/spec.ts';
 import {
   alpha,
@@ -18,7 +18,7 @@ import {
 import { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../../src/iso8583/padding.ts';
 import { defineSpec, type Spec } from '../../src/iso8583/spec.ts';
 
-/** ISO 8583:1987 packed, as terminals speak it to their host. */
+/** ISO 8583:1987 packed, as terminals use it with their host. */
 export const packed = defineSpec({
   name: 'packed',
   mti: { encoding: 'bcd' },
@@ -62,7 +62,7 @@ export const packed = defineSpec({
   },
 });
 
-/** EBCDIC throughout, with a header and hex bitmaps, and fields of the third bitmap. */
+/** All in EBCDIC, with a header and hex bitmaps, and fields of the third bitmap. */
 export const ebcdic = defineSpec({
   name: 'ebcdic',
   headerBytes: 3,
@@ -94,7 +94,7 @@ export const ebcdic = defineSpec({
   },
 });
 
-/** ISO 8583:2003 with datasets, and bitmaps of a fixed number in lower-case hex. */
+/** ISO 8583:2003 with datasets, and a fixed number of bitmaps in lower-case hex. */
 export const datasetSpec = defineSpec({
   name: 'datasets',
   mti: { encoding: 'ascii' },

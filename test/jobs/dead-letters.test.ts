@@ -25,7 +25,7 @@ function tapwireJobs(...args: string[]) {
   return TapwireProcess.run(['jobs', ...args], { environment: { DATABASE_URL: testDatabase.url } });
 }
 
-/** Puts a job among the dead letters as a pump does that cannot read it. */
+/** Puts a job among the dead letters, as a pump does that cannot read it. */
 async function die(queue: 'overdue' | 'authorize', data: object, reason = 'attempt: too small'): Promise<DeadLetter> {
   await jobs.boss.send(queue, data);
   const [taken] = await jobs.boss.fetch(queue, { includeMetadata: true });
@@ -37,7 +37,7 @@ async function figuresOf(queue: string) {
   return (await queueFigures(testDatabase.database)).find((each) => each.queue === queue)!;
 }
 
-test('every queue is shown with what is due, later, in hand and to be tried again, and how long the oldest has waited', async () => {
+test('every queue is shown with its due, later, active and retried jobs, and the age of the oldest due one', async () => {
   expect((await queueFigures(testDatabase.database)).map(({ queue }) => queue)).toEqual(QUEUE_NAMES);
   await jobs.boss.insert('reverse', [{ data: {} }, { data: {} }, { data: {} }, { data: {}, startAfter: 3_600 }]);
   const [taken, failed] = await jobs.boss.fetch('reverse', { batchSize: 2, includeMetadata: true });
@@ -54,7 +54,7 @@ test('every queue is shown with what is due, later, in hand and to be tried agai
   await jobs.boss.deleteJob('reverse', taken!.id);
 });
 
-test('a job that cannot be read is listed with its queue and its reason, and with nothing of its payload but names', async () => {
+test('a job that cannot be read is listed with its queue and its reason, and of its payload only names', async () => {
   const data = { ...payload(), pan: PAN, track: Number(PAN) };
   const letter = await die('overdue', { ...data, attempt: Number(PAN) });
   expect(letter).toMatchObject({
@@ -70,7 +70,7 @@ test('a job that cannot be read is listed with its queue and its reason, and wit
   expect(stdout).not.toContain(PAN);
 });
 
-test('a job whose retries ran out is one, too', async () => {
+test('a job without retries left is one, too', async () => {
   await jobs.boss.send('authorize', payload(), { retryLimit: 0 });
   const [taken] = await jobs.boss.fetch('authorize', { includeMetadata: true });
   await jobs.boss.fail('authorize', { id: taken!.id, retryCount: 0 }, { reason: 'TypeError' });
@@ -78,7 +78,7 @@ test('a job whose retries ran out is one, too', async () => {
   expect(letter).toMatchObject({ queue: 'authorize', reason: 'TypeError', retries: 0 });
 });
 
-test('one that is redriven is in its queue again, with all its retries; the others stay', async () => {
+test('a redriven job is in its queue again, with all its retries; the others remain', async () => {
   const [first, second] = [await die('authorize', payload()), await die('authorize', payload())];
   expect(await tapwireJobs('dead-letters', 'redrive', first.id)).toMatchObject({
     exitCode: 0,
@@ -90,7 +90,7 @@ test('one that is redriven is in its queue again, with all its retries; the othe
   expect(await tapwireJobs('dead-letters', 'redrive', first.id)).toMatchObject({ exitCode: 1 });
 });
 
-test('a queue is redriven whole', async () => {
+test('a queue is redriven as a whole', async () => {
   await die('authorize', payload());
   const { dead, ready } = await figuresOf('authorize');
   const { stdout } = await tapwireJobs('dead-letters', 'redrive', '--queue', 'authorize');
@@ -105,7 +105,7 @@ test.each([
   [['dead-letters', 'redrive', randomUUID(), '--queue', 'overdue']],
   [['dead-letters', 'bury']],
   [['letters']],
-])('tapwire jobs %j tells how it is used', async (args) => {
+])('tapwire jobs %j prints its usage', async (args) => {
   const { exitCode, stderr } = await tapwireJobs(...args);
   expect(exitCode).toBe(2);
   expect(stderr).toContain('usage: tapwire jobs');

@@ -43,7 +43,7 @@ test('a job exists with the commit it was enqueued in, or not at all', async () 
   expect([await stored(kept), await stored(lost)]).toEqual([1, 0]);
 });
 
-test('a job is removed with the commit that makes it needless, or not at all', async () => {
+test('a job is removed in the commit that makes it unnecessary, or not at all', async () => {
   const [gone, still] = [randomUUID(), randomUUID()];
   const enqueue = [gone, still].map((id) => ({ queue: 'overdue', id, data: data() }) as const);
   await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, enqueue));
@@ -56,7 +56,7 @@ test('a job is removed with the commit that makes it needless, or not at all', a
   expect([await stored(gone), await stored(still)]).toEqual([0, 1]);
 });
 
-test('jobs of several queues go into one commit', async () => {
+test('one commit can contain jobs of several queues', async () => {
   const ids = [randomUUID(), randomUUID(), randomUUID()] as const;
   await inTransaction(testDatabase.database, (client) =>
     jobs.enqueue(client, [
@@ -68,7 +68,7 @@ test('jobs of several queues go into one commit', async () => {
   expect(await Promise.all(ids.map(stored))).toEqual([1, 1, 1]);
 });
 
-test('a job whose id is taken already fails the commit: a status must not stand without its job', async () => {
+test('a job with an existing id fails the commit: a status must not exist without its job', async () => {
   const id = randomUUID();
   const enqueue = () =>
     inTransaction(testDatabase.database, (client) => jobs.enqueue(client, [{ queue: 'overdue', id, data: data() }]));

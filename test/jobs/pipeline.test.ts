@@ -20,7 +20,9 @@ afterAll(async () => {
   await installation.stop();
 });
 
-/** An approved tap as it is when its process died before it recorded the answer: 7, with its job due in a second. */
+/**
+ * An approved tap in the state after its process died before it recorded the response: 7, with its job due in a second.
+ */
 async function unrecordedTap(): Promise<string> {
   const { database } = installation;
   const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
@@ -32,7 +34,7 @@ async function unrecordedTap(): Promise<string> {
   return id;
 }
 
-test('an outcome that no phone took comes to rest as FailedToRespondToPhone, and its job is gone', async () => {
+test('an outcome that no phone took comes to rest as FailedToRespondToPhone, and its job is removed', async () => {
   const { database } = installation;
   const id = await unrecordedTap();
   await untilStatus(database, id, 'FailedToRespondToPhone');
@@ -40,7 +42,7 @@ test('an outcome that no phone took comes to rest as FailedToRespondToPhone, and
   await eventually(async () => expect(await jobsOf(database, id)).toEqual([]));
 });
 
-test('the job that lets a transaction rest lives until the record of it is committed', async () => {
+test('the job that lets a transaction rest exists until its record is committed', async () => {
   const { database } = installation;
   const holder = await database.connect();
   let id = '';
@@ -48,7 +50,7 @@ test('the job that lets a transaction rest lives until the record of it is commi
     await holder.query('begin');
     id = await unrecordedTap();
     await holder.query('select from transactions where id = $1 for update', [id]);
-    // The record waits for the row, and the job has been taken by now.
+    // The record waits for the row, and the job is active by now.
     await eventually(async () => {
       const { rows } = await database.query('select from pg_locks where not granted');
       expect(rows.length).toBeGreaterThan(0);

@@ -39,7 +39,7 @@ async function enqueue(payloads: readonly Payload[], startAfterSeconds?: number)
   await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, requests));
 }
 
-/** Runs a handler on the queue, looking rarely unless it is woken. */
+/** Runs a handler on the queue, with rare polling unless it is woken. */
 function pump(handle: PumpOptions<'overdue'>['handle'], changes: Partial<PumpOptions<'overdue'>> = {}) {
   const errors: unknown[] = [];
   const options = {
@@ -68,7 +68,7 @@ async function storedJobs(): Promise<StoredJob[]> {
   return rows;
 }
 
-/** Something that a test opens when it likes. */
+/** A gate that a test opens. */
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -78,7 +78,7 @@ function gate() {
 }
 
 describe('a job', () => {
-  test('that is done is gone', async () => {
+  test('that is done is removed', async () => {
     const payload = payloadOf();
     const seen: Payload[] = [];
     pump(async (given) => {
@@ -90,7 +90,7 @@ describe('a job', () => {
     expect(seen).toEqual([payload]);
   });
 
-  test('that is wanted again comes back at its time, with its payload, once', async () => {
+  test('that is requested again returns at its time, with its payload, once', async () => {
     const payload = payloadOf();
     pump(async () => ({ againAfterSeconds: 60 }));
     await enqueue([payload]);
@@ -103,20 +103,20 @@ describe('a job', () => {
     });
   });
 
-  test('whose handler throws is told of, and tried again until it is done', async () => {
+  test('whose handler throws is reported, and retried until it is done', async () => {
     let tries = 0;
     const { errors } = pump(async () => {
       tries++;
-      if (tries === 1) throw new Error('the database is away');
+      if (tries === 1) throw new Error('the database is unavailable');
       return 'done';
     });
     await enqueue([payloadOf()]);
     await eventually(() => expect(tries).toBe(2));
     await eventually(async () => expect(await storedJobs()).toEqual([]));
-    expect(errors).toMatchObject([{ message: 'the database is away' }]);
+    expect(errors).toMatchObject([{ message: 'the database is unavailable' }]);
   });
 
-  test('that fails while the database takes nothing is given back when it does, before its claim expires', async () => {
+  test('that fails while the database is unavailable is returned when it is back, before its claim expires', async () => {
     const fail = vi.spyOn(jobs.boss, 'fail').mockRejectedValueOnce(new StoreUnavailable(false));
     let tries = 0;
     pump(async () => {
@@ -130,7 +130,7 @@ describe('a job', () => {
     expect(tries).toBe(2);
   });
 
-  test('whose handler throws keeps no word of the error in the table', async () => {
+  test('whose handler throws stores nothing of the error in the table', async () => {
     pump(async () => {
       throw new Error('4111111111111111');
     });
@@ -144,7 +144,7 @@ describe('a job', () => {
     ['lacks a field', { acquirerId: 1, id: randomUUID() }, 'attempt'],
     ['has a field too many', { ...payloadOf(), pan: 'x' }, 'pan'],
     ['is another kind of thing', { acquirerId: 'one', id: 'x', attempt: 0 }, 'acquirerId'],
-  ])('whose payload %s goes to the dead letters with the reason, and is not worked on', async (_what, data, reason) => {
+  ])('whose payload %s becomes a dead letter with the reason, and is not handled', async (_what, data, reason) => {
     let handled = 0;
     pump(async () => {
       handled++;
@@ -163,7 +163,7 @@ describe('a job', () => {
     expect(handled).toBe(0);
   });
 
-  test('is not taken before its time', async () => {
+  test('is not fetched before its time', async () => {
     let handled = 0;
     pump(async () => {
       handled++;
@@ -175,7 +175,7 @@ describe('a job', () => {
     expect(performance.now() - enqueuedAtMs).toBeGreaterThan(900);
   });
 
-  test('that a dead worker holds is given to another when its claim has lapsed', async () => {
+  test('of a dead worker is given to another after its claim has expired', async () => {
     await enqueue([payloadOf()]);
     const [held] = await jobs.boss.fetch('overdue');
     expect(held).toBeDefined();
@@ -191,7 +191,7 @@ describe('a job', () => {
 });
 
 describe('a pump', () => {
-  test('works on as many jobs at once as it has credits, and takes the next when one is free', async () => {
+  test('handles as many jobs at once as it has credits, and fetches the next when one is free', async () => {
     const { open, opened } = gate();
     let working = 0;
     let most = 0;
@@ -215,7 +215,7 @@ describe('a pump', () => {
     expect(most).toBe(3);
   });
 
-  test('is not held up by one job that is slow', async () => {
+  test('is not delayed by one slow job', async () => {
     const { open, opened } = gate();
     const slow = payloadOf();
     let done = 0;
@@ -234,7 +234,7 @@ describe('a pump', () => {
     await eventually(() => expect(done).toBe(6));
   });
 
-  test('that is woken looks at once', async () => {
+  test('that is woken polls immediately', async () => {
     let handled = 0;
     const { pump: sleeping } = pump(
       async () => {
@@ -243,13 +243,13 @@ describe('a pump', () => {
       },
       { pollMs: 3_600_000 },
     );
-    await new Promise((resolve) => setTimeout(resolve, 50)); // its first look finds nothing
+    await new Promise((resolve) => setTimeout(resolve, 50)); // its first poll finds nothing
     await enqueue([payloadOf()]);
     sleeping.wake();
     await eventually(() => expect(handled).toBe(1));
   });
 
-  test('that is stopped lets the jobs at hand finish and takes no more', async () => {
+  test('that is stopped lets the active jobs finish and fetches no others', async () => {
     const { open, opened } = gate();
     let started = 0;
     let done = 0;
@@ -273,7 +273,7 @@ describe('a pump', () => {
     expect(await storedJobs()).toMatchObject([{ state: 'created' }]);
   });
 
-  test('that is stopped while it looks finishes what it finds before it says that it has stopped', async () => {
+  test('that is stopped during a poll finishes the jobs of that poll before it reports that it has stopped', async () => {
     const { open, opened } = gate();
     const looking = gate();
     const fetch = jobs.boss.fetch.bind(jobs.boss);
@@ -296,7 +296,7 @@ describe('a pump', () => {
     expect(await storedJobs()).toEqual([]);
   });
 
-  test('goes on when the database fails it once', async () => {
+  test('continues after a failure of the database', async () => {
     vi.spyOn(jobs.boss, 'fetch').mockRejectedValueOnce(new Error('connection lost'));
     await enqueue([payloadOf()]);
     let handled = 0;

@@ -8,11 +8,11 @@ test.each([
   [0.8, 10],
   [0.95, 10],
   [1, 10],
-])('at a load of %f a look may take %i jobs', (load, most) => {
+])('at a load of %f a poll may fetch %i jobs', (load, most) => {
   expect(rationByLoad({ idle: 200, busy: 10 }, () => load)()).toBe(most);
 });
 
-test('the load is that of the time since the look before', () => {
+test('the load is that of the time since the previous poll', () => {
   const readings = [
     { idle: 1_000, active: 500 },
     { idle: 1_000, active: 560 },
@@ -24,7 +24,7 @@ test('the load is that of the time since the look before', () => {
   expect([ration(), ration(), ration()]).toEqual([10, 200, 141]);
 });
 
-test('the event loop is what is looked at', () => {
+test('the load is that of the event loop', () => {
   const utilization = utilizationSinceAsked()();
   expect(utilization).toBeGreaterThanOrEqual(0);
   expect(utilization).toBeLessThanOrEqual(1);

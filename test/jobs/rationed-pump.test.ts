@@ -61,7 +61,7 @@ async function stored(): Promise<{ id: string; data: Payload; state: string; sta
   return rows;
 }
 
-test('a rationed queue gives no more than its ration at a look, however many hands are free', async () => {
+test('a rationed queue returns no more than its ration per poll, regardless of free credits', async () => {
   await enqueue(Array.from({ length: 12 }, () => payload()));
   const rations = [5, 0, 0, 2];
   let looks = 0;
@@ -82,7 +82,7 @@ test('a rationed queue gives no more than its ration at a look, however many han
   expect(takenByLook.slice(0, 6)).toEqual([0, 5, 5, 5, 7, 7]);
 });
 
-test('a job that its handler settled in a commit of its own is left to that commit', async () => {
+test('a job that its handler settled in its own commit is left to that commit', async () => {
   await enqueue([payload()]);
   const seen: string[] = [];
   start(async (_payload, jobId) => {
@@ -94,7 +94,7 @@ test('a job that its handler settled in a commit of its own is left to that comm
   expect(await stored()).toMatchObject([{ id: seen[0], state: 'active' }]);
 });
 
-test('a job that is wanted again may come back with another payload', async () => {
+test('a job that is requested again may have another payload', async () => {
   const [first, second] = [payload(1), payload(2)];
   await enqueue([first]);
   start(async () => ({ againAfterSeconds: 60, payload: second }));
@@ -103,7 +103,7 @@ test('a job that is wanted again may come back with another payload', async () =
   expect(job!.startsInSeconds).toBeGreaterThan(50);
 });
 
-test('a job that waits without its hand lets another be worked on, as many as may', async () => {
+test('a job that waits without its credit lets another run, within the limit', async () => {
   const waiting: { release: () => boolean; end: () => void }[] = [];
   start(
     (_payload, _jobId, hand) =>

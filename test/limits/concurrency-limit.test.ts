@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Overloaded } from '../../src/errors.ts';
 import { ConcurrencyLimit } from '../../src/limits/concurrency-limit.ts';
 
-describe('a waiting line', () => {
-  test('does so many at once, in their order, and sends away who finds it full', async () => {
+describe('a queue with a limit', () => {
+  test('runs its limit at once, in order, and refuses work when it is full', async () => {
     const line = new ConcurrencyLimit({ atOnce: 2, waitMost: 3 });
     let running = 0;
     let most = 0;
@@ -23,7 +23,7 @@ describe('a waiting line', () => {
     expect(most).toBe(2);
   });
 
-  test('goes on after work that failed', async () => {
+  test('continues after failed work', async () => {
     const line = new ConcurrencyLimit({ atOnce: 1, waitMost: 1 });
     const failing = line.run(() => Promise.reject(new Error('no')));
     const next = line.run(async () => 'yes');

@@ -35,7 +35,7 @@ test('a run that fails is reported, and others follow', async () => {
   expect(faults).toEqual([new Error('run 1'), new Error('run 2')]);
 });
 
-test('stop waits for the current run, and none follows', async () => {
+test('stop waits for the current run, and no further one follows', async () => {
   let runs = 0;
   const run = Promise.withResolvers<void>();
   const repetition = repeatEvery(100, () => {

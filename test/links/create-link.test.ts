@@ -10,7 +10,7 @@ const OWNER = { acquirerId: 1, integratorId: 10 };
 const HOUR_MS = 3_600_000;
 const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS).toISOString();
 
-/** A desk whose merchant 1001 is the caller's, and 1003 is blocked; what it makes is kept in `made`. */
+/** Services whose merchant 1001 belongs to the caller, and 1003 is blocked; `made` collects the created links. */
 function openDesk(outcome: 'created' | 'exists' = 'created'): { services: LinkServices; made: NewLink[] } {
   const made: NewLink[] = [];
   const terminal = { xTid: 'TILL-1', tid: 'TW000001', mid: 'M1', canTakePin: true, profileName: null };
@@ -35,7 +35,7 @@ function openDesk(outcome: 'created' | 'exists' = 'created'): { services: LinkSe
   return { services, made };
 }
 
-/** Takes a body as the routes do: by its schema first. @returns the pointers of what is at fault */
+/** Validates a body with its schema first, as the routes do. @returns pointers to the faults */
 async function pointersOf(schema: z.ZodType, body: unknown): Promise<string[]> {
   const parsed = schema.safeParse(body);
   if (parsed.error) return [...new Set(parsed.error.issues.map(({ path }) => `/${path.join('/')}`))];
@@ -54,7 +54,7 @@ async function pointersOf(schema: z.ZodType, body: unknown): Promise<string[]> {
   }
 }
 
-describe('what is wrong with a request is told at its field', () => {
+describe('a fault in a request is reported with its field', () => {
   const LINK_FAULTS = [
     ['no merchantId', { merchantId: undefined }, '/merchantId'],
     ['a merchantId that is empty', { merchantId: '' }, '/merchantId'],
@@ -135,7 +135,7 @@ describe('what is wrong with a request is told at its field', () => {
   });
 });
 
-describe('a request that is right', () => {
+describe('a valid request', () => {
   test.each([
     ['text with decimals', { amount: '12.50' }, 1_250],
     ['text without', { amount: '12' }, 1_200],
@@ -151,7 +151,7 @@ describe('a request that is right', () => {
     expect(made).toMatchObject([{ amountMinor }]);
   });
 
-  test.each([[1001], ['1001']])('names its merchant by %j, kept as text', async (merchantId) => {
+  test.each([[1001], ['1001']])('names its merchant with %j, stored as text', async (merchantId) => {
     const { services, made } = openDesk();
     await createLink(services, OWNER, {
       ...intentRequest.parse(linkBody('coffee', { merchantId })),
@@ -163,11 +163,11 @@ describe('a request that is right', () => {
     ]);
   });
 
-  test.each([[-23], [0], [23]])('was made %i hours from now', async (hours) => {
+  test.each([[-23], [0], [23]])('was created %i hours from now', async (hours) => {
     expect(await pointersOf(linkRequest, linkBody('coffee', { timestamp: inHours(hours) }))).toEqual([]);
   });
 
-  test('has a URL with the token behind its fragment, lives for its time, and is on its terminal', async () => {
+  test('has a URL with the token behind its fragment, lives for its time, and has its terminal', async () => {
     const { services, made } = openDesk();
     const body = linkRequest.parse(linkBody('coffee', { xTid: 'TILL-1' }));
     const { url, token, qrCode } = await createLink(services, OWNER, { ...body, kind: 'link' });
@@ -187,17 +187,17 @@ describe('a request that is right', () => {
   });
 });
 
-describe('a request that is refused', () => {
+describe('a refused request', () => {
   const body = (changes = {}) => ({ ...linkRequest.parse(linkBody('coffee', changes)), kind: 'link' as const });
 
-  test("is somebody else's or nobody's merchant, or a blocked one", async () => {
+  test("names another owner's merchant, an unknown one, or a blocked one", async () => {
     const { services, made } = openDesk();
     await expect(createLink(services, OWNER, body({ merchantId: '9999' }))).rejects.toBeInstanceOf(NotFound);
     await expect(createLink(services, OWNER, body({ merchantId: '1003' }))).rejects.toBeInstanceOf(Forbidden);
     expect(made).toEqual([]);
   });
 
-  test('has a paymentReference that is not free: 409, 124', async () => {
+  test('has a paymentReference in use: 409, 124', async () => {
     const { services } = openDesk('exists');
     await expect(createLink(services, OWNER, body())).rejects.toMatchObject({ code: 'PAYMENT_REFERENCE_USED' });
   });

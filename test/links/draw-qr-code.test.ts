@@ -12,11 +12,11 @@ const modulesOf = (text: string) =>
 
 interface Picture {
   readonly side: number;
-  /** Whether a pixel is dark, by column and line. */
+  /** Whether a pixel is dark, by column and row. */
   readonly isDark: (x: number, y: number) => boolean;
 }
 
-/** Reads a PNG of one bit for a pixel, and checks it on the way. */
+/** Reads a PNG with one bit per pixel, and verifies it. */
 function readPng(dataUrl: string): Picture {
   const [, base64] = /^data:image\/png;base64,([A-Za-z0-9+/]+=*)$/.exec(dataUrl)!;
   const png = Buffer.from(base64!, 'base64');
@@ -45,7 +45,7 @@ describe('the QR code of a link', () => {
     [512],
     [1_000],
     [1_024],
-  ])('has %i pixels a side, each module whole, and a quiet zone', (size) => {
+  ])('has %i pixels a side, each module complete, and a quiet zone', (size) => {
     const { modules } = modulesOf(URL_OF_LINK);
     const { side, isDark } = readPng(drawQrCode(URL_OF_LINK, size));
     expect(side).toBe(size);
@@ -63,7 +63,7 @@ describe('the QR code of a link', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('is larger than asked where a module would have less than a pixel', () => {
+  test('is larger than requested if a module would have less than a pixel', () => {
     const long = `${URL_OF_LINK}${'x'.repeat(600)}`;
     const { modules } = modulesOf(long);
     expect(modules.size).toBeGreaterThan(92);

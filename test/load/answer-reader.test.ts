@@ -12,12 +12,12 @@ function readAll(pieces: readonly string[]): HttpAnswer | 'bad' | undefined {
   return last;
 }
 
-describe('an answer', () => {
+describe('a response', () => {
   test.each([
     ['of a stated length', SIZED, 200],
     ['in chunks', CHUNKED, 503],
     ['after an informational one', EARLY, 200],
-  ])('%s is whole with its last byte, however it is split', (_how, text, status) => {
+  ])('%s is complete with its last byte, however it is split', (_how, text, status) => {
     for (let at = 1; at < text.length; at++) {
       const answer = readAll([text.slice(0, at), text.slice(at)]);
       expect(answer).toMatchObject({ status, keepsAlive: true });
@@ -33,13 +33,13 @@ describe('an answer', () => {
     expect(reader.finish()).toMatchObject({ status: 200, keepsAlive: false });
   });
 
-  test('that ends before its end is none', () => {
+  test('that ends before its end is invalid', () => {
     const reader = new AnswerReader();
     reader.read(Buffer.from(SIZED.slice(0, -1)));
     expect(reader.finish()).toBeUndefined();
   });
 
-  test('tells that its connection ends', () => {
+  test('shows that its connection ends', () => {
     const answer = readAll(['HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n']);
     expect(answer).toMatchObject({ keepsAlive: false });
   });
@@ -47,7 +47,7 @@ describe('an answer', () => {
   test.each([
     ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
     ['a chunk without length', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
-    ['more than anybody answers', 'HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n'],
+    ['more than any response', 'HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n'],
   ])('that is %s is bad', (_what, text) => {
     expect(readAll([text])).toBe('bad');
   });

@@ -12,14 +12,14 @@ const between = (times: readonly number[], from: number, to: number) =>
   times.filter((ms) => ms >= from * 1_000 && ms < to * 1_000).length;
 
 describe('arrivals', () => {
-  test('come as regularly as a clock when they are constant, exactly as many as were asked for', () => {
+  test('come at equal intervals if they are constant, in exactly the requested number', () => {
     const times = timesOf('constant', 250, 4);
     expect(times).toHaveLength(1_000);
     expect(times.slice(0, 3)).toEqual([0, 4, 8]);
     expect(times.at(-1)).toBeCloseTo(3_996);
   });
 
-  test('are independent of one another when they are Poisson: gaps vary as much as they last, counts as much as they are', () => {
+  test('are independent if they are Poisson: the deviation of gaps equals their mean, and the variance of counts equals theirs', () => {
     const times = timesOf('poisson', 100, 1_000);
     expect(Math.abs(times.length - 100_000)).toBeLessThan(4 * Math.sqrt(100_000));
     const gaps = times.slice(1).map((ms, at) => ms - times[at]!);
@@ -34,12 +34,12 @@ describe('arrivals', () => {
     expect(variance / 100).toBeLessThan(1.2);
   });
 
-  test('are the same for the same seed, and others for another', () => {
+  test('are the same for the same seed, and different for another', () => {
     expect(timesOf('poisson', 50, 10, 3)).toEqual(timesOf('poisson', 50, 10, 3));
     expect(timesOf('poisson', 50, 10, 3)).not.toEqual(timesOf('poisson', 50, 10, 4));
   });
 
-  test('grow in a straight line on a ramp', () => {
+  test('grow linearly on a ramp', () => {
     const times = timesOf('ramp:from=100', 300, 10);
     expect(times).toHaveLength(2_000);
     expect(between(times, 0, 1)).toBe(110);
@@ -47,7 +47,7 @@ describe('arrivals', () => {
     expect(timesOf('ramp', 100, 10)).toHaveLength(500);
   });
 
-  test('come many times as fast during a spike', () => {
+  test('are multiplied during a spike', () => {
     const times = timesOf('spike:times=5,at=2s,for=1s', 100, 5);
     expect([0, 1, 2, 3, 4].map((second) => between(times, second, second + 1))).toEqual([100, 100, 500, 100, 100]);
   });
@@ -60,7 +60,7 @@ describe('arrivals', () => {
     expect(parseArrivals('steps,poisson', 100, 60)).toMatchObject({ isUntilItBreaks: true, spacing: 'poisson' });
   });
 
-  test('ascend, whatever their shape', () => {
+  test('ascend, in every pattern', () => {
     for (const text of ['poisson', 'ramp,poisson', 'spike', 'steps:every=1s', 'ramp:from=400']) {
       const times = timesOf(text, 200, 10);
       expect(times.every((ms, at) => at === 0 || ms >= times[at - 1]!)).toBe(true);
@@ -77,7 +77,7 @@ describe('arrivals', () => {
     ['spike:at=soon', 'spike:at soon: expected a time'],
     ['spike:times=1000000', 'spike:times 100000000: expected arrivals a second'],
     ['steps:every=8s', 'steps: 10 s hold no two steps of 8 s'],
-  ])('are refused when they read %s', (text, why) => {
+  ])('are refused as %s', (text, why) => {
     expect(() => parseArrivals(text, 100, 10)).toThrow(LoadError);
     expect(() => parseArrivals(text, 100, 10)).toThrow(why);
   });

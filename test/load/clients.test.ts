@@ -28,7 +28,7 @@ beforeAll(async () => {
   clients = { fleet, requests: plain, backend: { apiKey: 'tw_test_key' } };
 });
 
-/** A written request, taken apart. */
+/** Parses a written request. */
 function parse(written: Buffer) {
   const text = written.toString('utf8');
   const headEnd = text.indexOf('\r\n\r\n');
@@ -63,7 +63,7 @@ const authorized = (changes: Partial<OnlineAuthorization> = {}) =>
 
 const callOf = (scenario: string) => findScenario(scenario)!.call(clients, scenario, 0);
 
-/** The call that follows an answer. */
+/** The call that follows a response. */
 function next(call: ClientCall, answer: ReturnType<typeof json>): ClientCall {
   const step = call.read(answer);
   if ('request' in step) return step;
@@ -71,7 +71,7 @@ function next(call: ClientCall, answer: ReturnType<typeof json>): ClientCall {
 }
 
 describe('a written request', () => {
-  test('says where to, its headers and how many bytes follow', () => {
+  test('has its path, its headers and the number of following bytes', () => {
     const writer = new RequestWriter(new URL('https://gateway.test/prefix/'), true);
     const request = { method: 'POST', path: '/a?b=c', headers: { accept: 'x' }, body: '{"name":"Café"}' } as const;
     expect(parse(writer.write(request))).toEqual({
@@ -83,7 +83,7 @@ describe('a written request', () => {
     });
   });
 
-  test('tells the length of no body where there might be one, and keeps its connection', () => {
+  test('states the length of an empty body if there might be one, and keeps its connection', () => {
     const empty = { path: '/', headers: {}, body: undefined };
     const [post, get] = (['POST', 'GET'] as const).map((method) => parse(plain.write({ ...empty, method })));
     expect(post!.headers).toEqual({ host: 'gateway.test:3000', 'content-length': '0' });
@@ -92,7 +92,7 @@ describe('a written request', () => {
 });
 
 describe('a phone of a load test', () => {
-  test('submits a tap as 4.4 has it', () => {
+  test('submits a tap according to 4.4', () => {
     const { method, path, headers, body } = parse(callOf('approve').request);
     expect(`${method} ${path}`).toBe('POST /transactions/mobile');
     expect(headers).toMatchObject({
@@ -108,7 +108,7 @@ describe('a phone of a load test', () => {
     });
   });
 
-  test('takes an outcome as it is told, and says whether it had to be', () => {
+  test('reads the reported outcome, and whether it was expected', () => {
     const call = callOf('approve');
     expect(call.read(authorized())).toEqual({ outcome: 'Approved', isExpected: true, isError: false });
     expect(call.read(authorized({ type: 'Declined' }))).toMatchObject({ outcome: 'Declined', isExpected: false });
@@ -123,7 +123,7 @@ describe('a phone of a load test', () => {
     expect(callOf('approve').read(answer)).toEqual({ outcome, isExpected: false, isError: true });
   });
 
-  test('enters the PIN that is asked for, under the same reference', () => {
+  test('enters the required PIN, with the same reference', () => {
     const call = callOf('pin');
     const asked = authorized({ type: 'Declined', isSingleTapAndPin: true, pinToken: 'pin.token' });
     const withPin = next(call, asked);
@@ -134,7 +134,7 @@ describe('a phone of a load test', () => {
     expect(withPin.read(authorized())).toMatchObject({ outcome: 'Approved', isExpected: true });
   });
 
-  test('looks its latest tap up, and a page of its list', () => {
+  test('looks up its latest tap, and a page of its list', () => {
     callOf('approve').read(authorized());
     const detail = callOf('status');
     expect(parse(detail.request)).toMatchObject({ method: 'GET', path: `/transactions/${ID}`, body: '' });
@@ -166,7 +166,7 @@ describe('a backend of a load test', () => {
     expiresAt: at,
   };
 
-  test('makes a link, and looks it up once it was tapped', () => {
+  test('creates a link, and looks it up after its tap', () => {
     const made = callOf('link');
     const { path, headers, body } = parse(made.request);
     expect(path).toBe('/consumer/applink');
@@ -181,13 +181,13 @@ describe('a backend of a load test', () => {
     expect(looked.read(json({}))).toMatchObject({ outcome: 'HTTP 200', isError: true });
   });
 
-  test('looks up no link whose tap did not go as it should', () => {
+  test('looks up no link whose tap had an unexpected outcome', () => {
     const tapped = next(callOf('link'), link);
     expect(tapped.read(authorized({ type: 'Declined' }))).toMatchObject({ outcome: 'Declined', isExpected: false });
     expect(callOf('link').read(json({}, 400))).toMatchObject({ outcome: 'HTTP 400', isError: true });
   });
 
-  test('makes none without an API key', () => {
+  test('creates none without an API key', () => {
     const without = { ...clients, backend: undefined };
     expect(() => findScenario('link')!.call(without, 'link', 0)).toThrow(
       expect.objectContaining({ code: 'BAD_FILE', reason: expect.stringContaining('no apiKey') }),

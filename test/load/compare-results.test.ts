@@ -10,7 +10,7 @@ const verdicts = (before: object, after: object, tolerance = 0.1) =>
   );
 
 describe('two results side by side', () => {
-  test('are the same within the tolerance, and within what timers alone make', () => {
+  test('are the same within the tolerance, and within the noise of timers', () => {
     expect(verdicts({}, {})).toEqual({});
     expect(verdicts({}, { perSecond: 91, p99Ms: 21.9 })).toEqual({});
     expect(verdicts({ p50Ms: 0.4 }, { p50Ms: 1.3 })).toEqual({});
@@ -26,19 +26,19 @@ describe('two results side by side', () => {
     expect(verdicts({ lost: 5 }, { errors: 5 })).toEqual({ errors: 'worse', lost: 'better' });
   });
 
-  test('count silence as worse than any figure', () => {
+  test('count missing figures as worse than any figure', () => {
     const silent = { sent: 0, answered: 0, perSecond: 0, p50Ms: null };
     expect(verdicts({}, silent)).toMatchObject({ p50: 'worse', 'per second': 'worse' });
     expect(verdicts(silent, {})).toMatchObject({ p50: 'better' });
   });
 
-  test('tell the share by which a figure changed, where there is anything to divide by', () => {
+  test('report the share by which a figure changed, if the first value is not zero', () => {
     const figures = compareResults(resultWith(), resultWith({ perSecond: 75, errors: 10 }), 0.1);
     expect(figures.find(({ name }) => name === 'per second')?.change).toBe(-0.25);
     expect(figures.find(({ name }) => name === 'errors')).toMatchObject({ after: 1, change: undefined });
   });
 
-  test('say in what they are different tests', () => {
+  test('name the differences of their plans', () => {
     const { plan } = resultWith();
     const other = resultWith({ plan: { ...plan, perSecond: 200, seed: 9 } });
     expect(planDifferences(resultWith(), other)).toEqual(['perSecond: 100 and 200']);

@@ -4,11 +4,11 @@ import { Histogram } from '../../src/load/histogram.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 
 const LARGEST_ERROR = 1 / 250;
-/** Microseconds are whole. */
+/** Microseconds are integers. */
 const ROUNDING_MS = 0.0006;
 
 describe('a histogram of latencies', () => {
-  test('tells every percentile to within 0.4 % of a latency that was measured', () => {
+  test('reports every percentile to within 0.4 % of a measured latency', () => {
     fc.assert(
       fc.property(
         fc.array(fc.double({ min: 0, max: 1_000_000, noNaN: true }), { minLength: 1, maxLength: 300 }),
@@ -25,7 +25,7 @@ describe('a histogram of latencies', () => {
     );
   });
 
-  test('adds up with others to what one would have counted alone', () => {
+  test('merged with others equals one that counted everything', () => {
     const random = seededRandom(7);
     const [whole, left, right] = [new Histogram(), new Histogram(), new Histogram()];
     for (let at = 0; at < 2_000; at++) {
@@ -39,7 +39,7 @@ describe('a histogram of latencies', () => {
     expect(left.maxMs).toBe(whole.maxMs);
   });
 
-  test('knows nothing of nothing, and counts what is too long or negative at its ends', () => {
+  test('has no percentiles when empty, and counts too long or negative latencies at its ends', () => {
     const histogram = new Histogram();
     expect(histogram.percentileMs(0.5)).toBeUndefined();
     histogram.record(-5);

@@ -34,7 +34,7 @@ const RECORD = recordOf([second(10, 4), second(20, 90), emptySlice(), second(5, 
 describe('the report', () => {
   const page = htmlReport(resultWith(), RECORD, SAMPLES, NOTHING_DEMANDED);
 
-  test('needs nothing else: no address, no style sheet, no script, no picture from elsewhere', () => {
+  test('is self-contained: no address, style sheet, script or picture from elsewhere', () => {
     expect(page).not.toMatch(/https?:|\/\/[a-z]|<link|<img|<iframe|@import|url\(|\bsrc=|\bhref=|\bfetch\(/i);
   });
 
@@ -55,24 +55,24 @@ describe('the report', () => {
     expect(page).toContain('<tr><th scope="row">2 s</th><td>20/s</td><td>20/s</td></tr>');
   });
 
-  test('leaves out what could not be seen', () => {
+  test('leaves out charts without data', () => {
     const blind = htmlReport(resultWith(), RECORD, [], NOTHING_DEMANDED);
-    expect(blind).not.toContain('Switch lines');
+    expect(blind).not.toContain('Switch connections');
     expect(blind).not.toContain('Processor');
   });
 
-  test('draws no line through a second without answers', () => {
+  test('draws no line through a second without responses', () => {
     const paths = [...page.matchAll(/<path class="line"[^>]* d="([^"]+)"/g)].map((match) => match[1]!);
     expect(paths.some((path) => (path.match(/M/g)?.length ?? 0) === 2)).toBe(true);
     expect(page).not.toMatch(/NaN|Infinity|undefined/);
   });
 
-  test('shows names as text, whatever is in them', () => {
+  test('shows names as text, with any content', () => {
     expect(page).not.toContain('<b>gateway</b>');
     expect(page).toContain('&lt;b&gt;gateway&lt;/b&gt;');
   });
 
-  test('says whether what was demanded of the test held', () => {
+  test('states whether the conditions of the test held', () => {
     const thresholds = [{ text: 'p99>50ms' }, { text: 'lost>0' }];
     expect(htmlReport(resultWith(), RECORD, [], { thresholds, failed: [] })).toContain(
       'Passed: p99&gt;50ms, lost&gt;0 did not occur.',
@@ -82,16 +82,16 @@ describe('the report', () => {
     expect(failed).not.toContain('Passed');
   });
 
-  test('says what is wrong where something is', () => {
-    const ledger = { ok: false, description: '1 violation', violations: ['I1 7: stands at the switch'], checks: [] };
+  test('states what is wrong', () => {
+    const ledger = { ok: false, description: '1 violation', violations: ['I1 7: is booked at the switch'], checks: [] };
     const generator = { isLimit: true, description: ['its workers were busy'], lagP99Ms: 50, busy: 0.99, workers: 1 };
     const bad = htmlReport(resultWith({ ledger, generator, endedBy: 'signal' }), RECORD, [], NOTHING_DEMANDED);
-    expect(bad).toContain('I1 7: stands at the switch');
+    expect(bad).toContain('I1 7: is booked at the switch');
     expect(bad).toContain('The generator may have been the limit: its workers were busy.');
     expect(bad).toContain('stopped by hand');
   });
 
-  test('is drawn of a test that saw nothing, too, and stays small for one of hours', () => {
+  test('is also drawn for a test without data, and remains small for one of hours', () => {
     const nothing = resultWith({ scenarios: {}, p50Ms: null, p99Ms: null, sent: 0, answered: 0 });
     expect(htmlReport(nothing, recordOf([]), [], NOTHING_DEMANDED)).toContain('</html>');
     const hours = recordOf(Array.from({ length: 20_000 }, () => second(1, 5)));
@@ -100,12 +100,12 @@ describe('the report', () => {
 });
 
 describe('a scale', () => {
-  test('ends at a round number, and has few lines', () => {
+  test('ends at a round number, and has few grid lines', () => {
     expect(straightScale(87).ticks).toEqual([0, 50, 100]);
     expect(straightScale(0.32).positionOf(0.4)).toBeCloseTo(1);
   });
 
-  test('is logarithmic where latencies lie far apart', () => {
+  test('is logarithmic if latencies are far apart', () => {
     expect(latencyScale([1.5, 3_000]).ticks).toEqual([1, 10, 100, 1_000, 10_000]);
     expect(latencyScale([10, 40]).ticks[0]).toBe(0);
     expect(latencyScale([]).positionOf(0)).toBe(0);

@@ -8,13 +8,13 @@ import { emptySlice } from '../../src/load/slice.ts';
 const CORES = cpus().length;
 const RECORD: LoadRecord = { startedAtMs: 0, seconds: [emptySlice()], total: emptySlice(), sendingSeconds: 1 };
 
-/** @param own cores of the gateway; without it no process is seen */
+/** @param own cores of the gateway; without it no process is visible */
 function sample(machineCores: number, own?: number): MachineSample {
   const processes: MachineSample['processes'] = own === undefined ? {} : { gateway: { cores: own, memoryBytes: 1 } };
   return { second: 1, gateway: undefined, processes, machineCores };
 }
 
-test('a machine that other programs keep busy is named, since it slows gateway and generator alike', () => {
+test('other programs that keep the machine busy are reported, because they slow gateway and generator alike', () => {
   const { isLimit, description } = judgeGenerator(RECORD, 1, [
     sample(CORES, 0.1),
     sample(CORES, 0.1),
@@ -30,6 +30,6 @@ test.each([
   ['is busy with the gateway alone', [sample(CORES, CORES)]],
   ['cannot tell its processes', [sample(CORES)]],
   ['was not watched', []],
-])('a machine that %s says nothing of others', (_what, samples) => {
+])('a machine that %s reports no other programs', (_what, samples) => {
   expect(judgeGenerator(RECORD, 1, samples)).toMatchObject({ isLimit: false, description: [] });
 });

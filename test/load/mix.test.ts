@@ -16,7 +16,7 @@ function fileOf(text: string): string {
 }
 
 describe('a mix', () => {
-  test('draws each scenario as often as its weight says, and those of weight 0 never', () => {
+  test('draws each scenario in proportion to its weight, and those of weight 0 never', () => {
     const draw = mixDraw({ approve: 6, decline: 3, timeout: 1, pin: 0 }, seededRandom(5));
     const counts = new Map<string, number>();
     for (let at = 0; at < 10_000; at++) {
@@ -28,7 +28,7 @@ describe('a mix', () => {
     expect(counts.get('timeout')! / 10_000).toBeCloseTo(0.1, 1);
   });
 
-  test('may name every scenario that there is, and a decline by its code', () => {
+  test('may name every scenario, and a decline with its code', () => {
     const names = [...SCENARIO_NAMES.filter((name) => name !== 'decline-NN'), 'decline-51'];
     expect(readMix(fileOf(JSON.stringify(Object.fromEntries(names.map((name) => [name, 1])))))).toHaveProperty(
       'link',
@@ -48,11 +48,11 @@ describe('a mix', () => {
     ['{}', 'no scenario has a weight above 0'],
     ['[1]', 'expected {"approve": 90'],
     ['not json', 'is not valid JSON'],
-  ])('is refused in one line when it reads %s', (text, why) => {
+  ])('is refused in one line as %s', (text, why) => {
     expect(() => readMix(fileOf(text))).toThrow(why);
   });
 
-  test('that cannot be read is refused by its path', () => {
+  test('that cannot be read is refused with its path', () => {
     expect(() => readMix(join(folder, 'none.json'))).toThrow(/--mix .*none\.json: ENOENT/);
   });
 });

@@ -22,7 +22,7 @@ interface Options {
   readonly makeCall?: () => ClientCall;
 }
 
-/** A loop against a server that does with each request what it is told. */
+/** A loop against a server that answers each request with the given function. */
 async function loopAgainst(answer: (response: ServerResponse, number: number) => void, options: Options = {}) {
   const { perSecond = 200, seconds = 0.5, most = 1_000, isNewEach = false, answerWithinMs = 5_000 } = options;
   const connections = { count: 0 };
@@ -47,13 +47,13 @@ function closeAll(server: Server): void {
 }
 
 describe('the open loop', () => {
-  test('sends every call that is due, and counts each answer once', async () => {
+  test('sends every call that is due, and counts each response once', async () => {
     const { loop, tally } = await loopAgainst((response) => response.end('ok'));
     await loop.run(performance.now());
     expect(tally.sum()).toMatchObject({ due: 100, sent: 100, answered: 100, lost: 0, unsent: 0, requests: 100 });
   });
 
-  test('sends as many calls to a server that stalls, and tells the whole of their wait', async () => {
+  test('sends the same number of calls to a server that stalls, and reports the whole of their wait', async () => {
     const held: ServerResponse[] = [];
     let isStalled = true;
     const { loop, tally } = await loopAgainst(
@@ -70,7 +70,7 @@ describe('the open loop', () => {
     expect(latenciesOf(tally.sum()).percentileMs(0.01)).toBeGreaterThan(480);
   });
 
-  test('counts the wait for a connection where there may be no more of them, and sends those calls, too', async () => {
+  test('counts the wait for a connection at the maximum of connections, and sends those calls, too', async () => {
     const slow = (response: ServerResponse) => void setTimeout(() => response.end('ok'), 100);
     const { loop, tally, connections } = await loopAgainst(slow, { perSecond: 100, seconds: 0.4, most: 8 });
     await loop.run(performance.now());
@@ -80,7 +80,7 @@ describe('the open loop', () => {
     expect(latenciesOf(tally.sum()).maxMs).toBeGreaterThan(150);
   });
 
-  test('tells lost calls from those that never left', async () => {
+  test('distinguishes lost calls from those that were never sent', async () => {
     const cut = (response: ServerResponse, number: number) =>
       number % 2 === 0 ? response.end('ok') : response.destroy();
     const { loop, tally } = await loopAgainst(cut, { perSecond: 100, seconds: 0.2 });
@@ -108,7 +108,7 @@ describe('the open loop', () => {
     expect(tally.sum()).toMatchObject({ sent: 10, answered: 0, lost: 10, reasons: { 'no answer in time': 10 } });
   });
 
-  test('follows an answer with the next request of the same call, which counts as one', async () => {
+  test('follows a response with the next request of the same call, which counts as one', async () => {
     const { loop, tally } = await loopAgainst((response) => response.end('ok'), {
       perSecond: 50,
       seconds: 0.2,
@@ -123,15 +123,15 @@ describe('the open loop', () => {
     });
   });
 
-  test('opens a connection for each request where it is told to', async () => {
+  test('opens a connection for each request if configured', async () => {
     const options = { perSecond: 50, seconds: 0.2, isNewEach: true };
     const { loop, tally, connections } = await loopAgainst((response) => response.end('ok'), options);
     await loop.run(performance.now());
     expect(tally.sum()).toMatchObject({ answered: 10 });
-    expect(connections.count).toBe(11); // and the one that was tried beforehand
+    expect(connections.count).toBe(11); // including the one that was opened before the test
   });
 
-  test('stops when it is told to: nothing more is sent, what is under way is abandoned in time', async () => {
+  test('stops on request: nothing further is sent, and calls in progress are abandoned in time', async () => {
     const { loop, tally } = await loopAgainst(() => {}, { perSecond: 100, seconds: 60 });
     setTimeout(() => loop.stop(100), 200);
     await loop.run(performance.now());

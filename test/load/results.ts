@@ -1,6 +1,6 @@
 import { type LoadResult, loadResult } from '../../schemas/load-result.ts';
 
-/** A result of a load test, good unless something else is said. */
+/** A result of a load test, good except for the given differences. */
 export function resultWith(differences: Partial<LoadResult> = {}): LoadResult {
   return loadResult.parse({
     sent: 1_000,

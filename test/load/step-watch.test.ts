@@ -7,7 +7,7 @@ import { parseThresholds } from '../../src/load/thresholds.ts';
 
 const PLAN = parseArrivals('steps:by=100,every=2s', 100, 10);
 
-/** A second in which so many calls were due, and so many answered, each after so long. */
+/** A second with this number of due calls and of responses, each with this latency. */
 function second(due: number, answered: number, ms = 5, isError = false, inFlight = 0): Slice {
   const tally = new Tally();
   for (let at = 0; at < due; at++) tally.count('due');
@@ -24,7 +24,7 @@ function watch(slices: readonly Slice[], thresholds = '') {
 }
 
 describe('steps until it breaks', () => {
-  test('hold as long as answers keep up, and break with the step in which they do not', () => {
+  test('hold as long as responses keep up, and break with the step in which they do not', () => {
     const { broke, results } = watch([
       second(100, 99),
       second(100, 101),
@@ -38,22 +38,22 @@ describe('steps until it breaks', () => {
     ]);
   });
 
-  test('hold while answers that take their time are on their way', () => {
+  test('hold while slow responses are in flight', () => {
     expect(watch([second(100, 80, 5, false, 20), second(100, 100, 5, false, 20)]).results[0]?.broke).toBeNull();
   });
 
-  test('hold when their last second was told of late, with calls of the next step in it', () => {
+  test('hold if the report of their last second is late and contains calls of the next step', () => {
     expect(watch([second(100, 100), second(160, 100, 5, false, 60)]).results[0]?.broke).toBeNull();
   });
 
-  test('break by waiting longer than a person would, and by errors', () => {
+  test('break for waits longer than a person accepts, and for errors', () => {
     expect(watch([second(100, 100), second(100, 100, 2_000)]).results[0]?.broke).toMatch(
       /^p99 is 2\d{3} ms$|^p99 is 1\d{3} ms$/,
     );
     expect(watch([second(100, 100), second(100, 100, 5, true)]).results[0]?.broke).toBe('100 of 200 calls failed');
   });
 
-  test('break by conditions of one’s own instead, where there are some', () => {
+  test('break for the given conditions instead, if there are any', () => {
     const slow = [second(100, 100, 2_000), second(100, 100, 2_000)];
     expect(watch(slow, 'p99>5s').broke).toBe(-1);
     expect(watch(slow, 'p50>1s').results[0]?.broke).toMatch(/^p50>1s: it is /);

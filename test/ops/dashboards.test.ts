@@ -7,7 +7,7 @@ import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts
 import { Metrics } from '../../src/ops/metrics/metrics.ts';
 import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
 
-/** Everything a process tells, without one. */
+/** Every metric that a process exposes, without starting one. */
 function knownMetrics(): Set<string> {
   const { registry } = new Metrics();
   registerSwitchMetrics(registry, []);
@@ -53,17 +53,17 @@ describe.each([
 ] as const)('%s', (_, read, least) => {
   const used = metricsIn(read());
 
-  test('asks for a good many figures', () => {
+  test('uses many figures', () => {
     expect(used.size).toBeGreaterThanOrEqual(least);
   });
 
-  test('asks for none that no process tells', () => {
+  test('uses only figures that a process exposes', () => {
     const known = knownMetrics();
     expect([...used].filter((name) => !known.has(name) && name !== PROMETHEUS_OWN)).toEqual([]);
   });
 });
 
-test('every alert says what it means, what to do and how urgent it is', () => {
+test('every alert states its meaning, the action and its urgency', () => {
   const rules = text('prometheus/alerts.yml')
     .split(/^ {6}- alert:/m)
     .slice(1);

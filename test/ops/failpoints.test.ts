@@ -4,7 +4,7 @@ import { StartError } from '../../src/errors.ts';
 import { armFailpoints, armFetcher, Failpoints } from '../../src/ops/failpoints.ts';
 import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
 
-test('without failpoints the world and the fetcher are the very ones that were given', () => {
+test('without failpoints the dependencies and the fetcher are returned unchanged', () => {
   const deps = {} as TransactionDependencies;
   const fetcher = { request: () => Promise.reject(new Error('not called')) };
   expect(armFailpoints(deps, undefined)).toBe(deps);

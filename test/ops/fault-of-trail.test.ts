@@ -6,7 +6,7 @@ import { moves, Status, type StatusId } from '../../src/transactions/model/statu
 const AT = '2026-03-01T10:00:00.000Z';
 const told = (path: StatusId[], from: StatusId | null = null) => moves(from, path, Date.parse(AT));
 
-/** `sent 1`, `acknowledged 1`: a trail that came to Indeterminate, and what its reversal told. */
+/** `sent 1`, `acknowledged 1`: a trail that came to Indeterminate, and the steps of its reversal. */
 function reversal(...steps: string[]): AuditEntry[] {
   return steps.map((text) => {
     const [reversal, attempt] = text.split(' ') as ['sent', string];
@@ -46,7 +46,7 @@ describe('reversals', () => {
     [['sent 1', 'confirming 2'], 'out of turn'],
     [['unsent 1'], 'does not follow owed'],
     [['sent 1', 'unsent 1', 'acknowledged 0'], 'out of turn'],
-  ])('%j is none', (steps, fault) => {
+  ])('%j is not a path', (steps, fault) => {
     expect(faultOf(...steps)).toContain(fault);
   });
 });
@@ -54,7 +54,7 @@ describe('reversals', () => {
 describe('attempts', () => {
   const first = { attempt: 1, moves: told([1, 3, 8]) };
 
-  test('the next one begins where a transaction may rest', () => {
+  test('the next one begins in a status in which a transaction may rest', () => {
     const second = { attempt: 2, moves: told([1, 3, 4, 7, 8]) };
     expect(faultOfTrail([first, second], Status.RespondedToPhone)).toBeUndefined();
   });
@@ -64,7 +64,7 @@ describe('attempts', () => {
     expect(faultOfTrail([first, second], Status.RespondedToPhone)).toBeUndefined();
   });
 
-  test('a PIN may come before it was recorded that the phone was asked for it: its row then tells that, too', () => {
+  test('a PIN may arrive before the phone’s request for it was recorded: its row then records that, too', () => {
     const asked = { attempt: 1, moves: told([1, 3, 4, 7]) };
     const pin = { attempt: 2, moves: [...told([8], 7), ...told([1, 3, 4, 7, 8], 8)] };
     expect(faultOfTrail([asked, pin], Status.RespondedToPhone)).toBeUndefined();
@@ -72,21 +72,21 @@ describe('attempts', () => {
     expect(faultOfTrail([asked, early], Status.RespondedToPhone)).toContain('does not follow');
   });
 
-  test('none begins while the one before is under way, and none is left out', () => {
+  test('none begins while the previous one is in progress, and none is skipped', () => {
     const underWay = { attempt: 1, moves: told([1, 3, 4]) };
     const next = { attempt: 2, moves: told([1]) };
     expect(faultOfTrail([underWay, next], Status.RequestReceived)).toContain('begins again from Submitted');
     expect(faultOfTrail([first, { ...next, attempt: 3 }], Status.RequestReceived)).toContain('follows attempt 1');
   });
 
-  test('a transaction is born once', () => {
+  test('a transaction is created once', () => {
     const again = { attempt: 1, moves: told([1]) };
     expect(faultOfTrail([{ attempt: 1, moves: told([1]) }, again], Status.RequestReceived)).toContain(
       'does not follow',
     );
   });
 
-  test('a void that was refused may be followed by another, whose attempts count from one', () => {
+  test('a refused void may be followed by another, whose attempts count from one', () => {
     const asked: AuditEntry = { void: 'id', at: AT };
     const approved = told([1, 3, 4, 7, 8]);
     const refused = [...approved, asked, ...reversal('sent 1', 'sent 2', 'refused 2')];
@@ -98,7 +98,7 @@ describe('attempts', () => {
     );
   });
 
-  test('a response that came late changes nothing', () => {
+  test('a late response changes nothing', () => {
     const refused: AuditEntry = { reversalAnswer: 'refused', attempt: 1, at: AT };
     const late: AuditEntry = { late: 'approved', responseCode: '00', at: AT };
     const trail = [{ attempt: 1, moves: [...INDETERMINATE, late, ...reversal('sent 1', 'acknowledged 1'), refused] }];
@@ -107,7 +107,7 @@ describe('attempts', () => {
     expect(faultOfTrail(stranger, Status.RespondedToPhone)).toContain('which was not made');
   });
 
-  test('an attempt that asked for a PIN has a reversal of its own', () => {
+  test('an attempt that required a PIN has a reversal of its own', () => {
     const asked = { attempt: 1, moves: told([1, 3, 4, 7, 8]) };
     const pin = { attempt: 2, moves: told([1, 3, 4, 5, 8], 8) };
     const reversed = [

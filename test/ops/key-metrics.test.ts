@@ -36,12 +36,12 @@ test('key exchanges are counted by processor and result, with the age of each ke
   ]);
 });
 
-test('where the switch changes keys when it wants, no age is due; where keys stay, nothing is told', async () => {
+test('if the switch decides when to change keys, no age is due; without key changes, nothing is reported', async () => {
   expect((await told({ ...KEYS, maxAgeMs: null })).join()).not.toContain('max_age');
   expect(await told(undefined)).toEqual([]);
 });
 
-test('what was kept of messages, what was dropped and what waits are told', async () => {
+test('stored, dropped and waiting messages are reported', async () => {
   const { registry } = new Metrics();
   registerMessageMetrics(registry, { counts: { kept: 3, dropped: 1, waitingBytes: 900 } });
   const text = await registry.metrics();

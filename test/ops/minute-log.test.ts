@@ -26,7 +26,7 @@ describe('the line of a minute', () => {
     outcomes: outcomes(90, 3),
   });
 
-  test('tells what came in it, and not what came before', () => {
+  test('reports what occurred in it, and nothing earlier', () => {
     const after = figures({
       taps: { ...QUIET.taps, counts: [190, 14, 1, 1], failed: 2 },
       commits: { bounds: [1], counts: [110, 2] },
@@ -45,11 +45,11 @@ describe('the line of a minute', () => {
     });
   });
 
-  test('says of a quiet one that it was quiet', () => {
+  test('reports that a minute was quiet', () => {
     expect(minuteOf(before, before)).toMatchObject({ taps: 0, failed: 0, p50Ms: null, p99Ms: null, outcomes: {} });
   });
 
-  test('has no figure for taps that took longer than the last bound', () => {
+  test('has no figure for taps slower than the last bound', () => {
     const slow = { ...QUIET.taps, counts: [0, 0, 0, 3] };
     expect(minuteOf(QUIET, figures({ taps: slow }))).toMatchObject({ taps: 3, p50Ms: null, p99Ms: null });
   });
@@ -59,7 +59,7 @@ describe('a process', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('tells a line a minute until it is stopped, and goes on when figures cannot be read', async () => {
+  test('logs a line per minute until it is stopped, and continues if figures cannot be read', async () => {
     const lines: { msg: string }[] = [];
     const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     let isReadable = true;

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { openTracing } from '../../src/ops/tracing/open-tracing.ts';
 import { type LogLine, logTo } from '../support/log-lines.ts';
 
-/** Nobody listens on port 1 (tcpmux). */
+/** No server listens on port 1 (tcpmux). */
 const AWAY = 'http://127.0.0.1:1';
 
 const lines: LogLine[] = [];
@@ -14,11 +14,11 @@ afterEach(() => {
   lines.length = 0;
 });
 
-test('without a collector there is nothing that makes spans', async () => {
+test('without a collector nothing creates spans', async () => {
   expect(await openTracing({ ...settings, endpoint: undefined })).toBeUndefined();
 });
 
-test('a collector without the packages that send to it is a refusal to start that says what to do', async () => {
+test('a collector without the packages for sending to it refuses the start and states what to do', async () => {
   vi.doMock('@opentelemetry/exporter-trace-otlp-http', () => {
     throw new Error('not installed');
   });
@@ -29,7 +29,7 @@ test('a collector without the packages that send to it is a refusal to start tha
   });
 });
 
-test('a collector that is away fails no work and no stop; the log tells of it, and not where it is', async () => {
+test('an unavailable collector fails no work and no stop; the log reports it, without its address', async () => {
   const { tracing, close } = (await openTracing({ ...settings, endpoint: AWAY }))!;
   const work = { name: 'work', kind: SpanKind.INTERNAL };
   expect(await tracing.within(work, async () => 'done')).toBe('done');

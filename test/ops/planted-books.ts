@@ -15,14 +15,14 @@ export interface Planted {
   readonly rrn: string;
 }
 
-/** What a planted transaction is to be; an approved one of 10.00 ZAR unless it says otherwise. */
+/** The properties of a planted transaction; default: an approved one of 10.00 ZAR. */
 export interface Plant {
   readonly disposition?: DispositionId | null;
   readonly status?: StatusId;
   readonly reversalState?: number;
   readonly amountMinor?: number;
   readonly stan?: string;
-  /** What the audit trail tells; that of `disposition` when absent. */
+  /** The audit trail; default: that of `disposition`. */
   readonly trail?: readonly AuditEntry[];
   readonly createdAt?: Date;
 }
@@ -30,7 +30,7 @@ export interface Plant {
 const SUBMITTED: StatusId[] = [1, 3, 4];
 const AT = '2026-03-01T10:00:00.000Z';
 
-/** A database and a ledger whose rows and entries a test writes itself, so that it can write what must never be. */
+/** A database and a ledger whose rows and entries a test writes itself, including those that must never occur. */
 export class PlantedBooks {
   readonly ledger: LedgerLine[] = [];
   readonly #testDatabase: TestDatabase;
@@ -59,7 +59,7 @@ export class PlantedBooks {
     return this.#testDatabase.drop();
   }
 
-  /** Empties both books. The audit trail forbids it, unless its triggers sleep. */
+  /** Empties both books. The audit trail forbids it unless its triggers are disabled. */
   async clear(): Promise<void> {
     this.ledger.length = 0;
     const tables = [
@@ -102,7 +102,7 @@ export class PlantedBooks {
     return { id, stan, rrn };
   }
 
-  /** One more row of an audit trail. */
+  /** Adds a row to an audit trail. */
   async tell(id: string, entries: readonly AuditEntry[], attempt = 1): Promise<void> {
     await this.database.query(
       'insert into transaction_events (acquirer_id, transaction_id, attempt, moves) values (1, $1, $2, $3)',
@@ -128,7 +128,7 @@ export class PlantedBooks {
     });
   }
 
-  /** What is as it should be: approved, declined, and voided. */
+  /** Valid transactions: approved, declined, and voided. */
   async plantSoundOnes(): Promise<void> {
     this.entry(await this.transaction());
     await this.transaction({ disposition: Disposition.Declined });
@@ -144,7 +144,7 @@ export class PlantedBooks {
     return verifyLedger({ database: this.database, ledger: this.ledger, types: await loadProcessors(), since });
   }
 
-  /** The violations by their check: those without any are left out. */
+  /** The violations by check; checks without violations are left out. */
   async faults(since?: Date): Promise<Record<string, { id: string; what: string }[]>> {
     const findings = await this.verify(since);
     const wrong = findings.filter(({ violationCount }) => violationCount > 0);

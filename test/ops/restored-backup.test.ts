@@ -15,7 +15,7 @@ const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, STANs 
 let installation: Installation;
 let relay: Relay;
 let backup: TestDatabase;
-/** Two taps before the backup: one that was approved, one whose reversal is owed. */
+/** Two taps before the backup: an approved one, and one whose reversal is pending. */
 let sold: string;
 let owed: string;
 let lastStan: number;
@@ -44,14 +44,14 @@ afterAll(async () => {
 });
 
 describe('a gateway on a restored backup', () => {
-  test('sends the reversals that were owed', async () => {
-    await letDoubtPass(backup.database, owed); // acknowledged on another line than the sale's
+  test('sends the pending reversals', async () => {
+    await letDoubtPass(backup.database, owed); // acknowledged on another connection than the sale's
     await eventually(async () =>
       expect((await storedTransaction(backup.database, owed)).disposition).toBe(Disposition.Voided),
     );
   });
 
-  test('says that its database is another one, and repeats no STAN', async () => {
+  test('detects that its database is another one, and repeats no STAN', async () => {
     expect(installation.logLines.filter(({ msg }) => msg === ANOTHER_DATABASE)).toHaveLength(1);
     const { stan } = await storedTransaction(backup.database, await sell());
     expect(Number(stan)).toBeGreaterThan(lastStan + 100_000);
@@ -63,13 +63,13 @@ describe('a gateway on a restored backup', () => {
     expect(await wrongChecks()).toEqual([]);
   });
 
-  test('can tell that a tap which came after the backup is missing', async () => {
+  test('can show that a tap later than the backup is missing', async () => {
     await forget(sold);
     expect(await wrongChecks()).toEqual(['I1']);
   });
 });
 
-/** The checks of `tapwire verify-ledger` that found something. */
+/** The checks of `tapwire verify-ledger` that found a violation. */
 async function wrongChecks(): Promise<string[]> {
   const { ledger } = installation;
   const findings = await verifyLedger({ database: backup.database, ledger, types: await loadProcessors() });
@@ -82,7 +82,7 @@ async function sell(): Promise<string> {
   return answer.serviceReference;
 }
 
-/** Approved by the switch, which goes away before it has said so. */
+/** A sale that the switch approves, whose response is lost with the connection. */
 async function sellInVain(): Promise<string> {
   const booked = installation.ledger.length;
   const tapping = installation.phone().tap({ amount: '10.69', currency: 'ZAR' });
@@ -93,7 +93,7 @@ async function sellInVain(): Promise<string> {
   return serviceReference;
 }
 
-/** As if the tap had come after the backup. */
+/** Simulates that the tap was later than the backup. */
 async function forget(id: string): Promise<void> {
   await backup.database.query('delete from transactions where id = $1', [id]);
 }

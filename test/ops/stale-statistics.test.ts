@@ -13,7 +13,7 @@ const GROWING = ['transactions', 'transaction_events', 'webhook_events'];
 const EMPTY = `set session_replication_role = replica; truncate ${GROWING.join()}, webhook_attempts, webhook_endpoints cascade;
   reset session_replication_role`;
 
-// Some events still to be delivered, and some reversals under way, each with its job.
+// Some events still to be delivered, and some reversals in progress, each with its job.
 const PENDING_EVENTS = `
 with pending as (
   update webhook_events set state = 'pending' where ctid = any (array(select ctid from webhook_events limit ${PENDING})) returning *
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const { database } = testDatabase;
   const processor = (await loadProcessors()).get('type-1')!;
   await saveTenants(database, { type: 'type-1', config: processor.exampleConfig });
-  // The statistics of a gateway that has just been started, and nobody brings them up to date.
+  // The statistics of a gateway that has just been started, which nothing updates.
   for (const table of GROWING) await database.query(`alter table ${table} set (autovacuum_enabled = false)`);
   await seedBooks(database, 2);
   await database.query('analyze');
@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => testDatabase.drop());
 
-test('the books are verified in one pass whatever the statistics say', { timeout: 60_000 }, async () => {
+test('the books are verified in one pass with any statistics', { timeout: 60_000 }, async () => {
   const types = await loadProcessors();
   const findings = await verifyLedger({ database: testDatabase.database, ledger: seededLedger(ROWS), types });
   expect(findings.map(({ check, lookedAt, violationCount }) => [check, lookedAt, violationCount])).toEqual([

@@ -7,7 +7,7 @@ const SPAN = '00f067aa0ba902b7';
 const GIVEN = `00-${TRACE}-${SPAN}-01`;
 
 describe('a well-formed traceparent', () => {
-  test('is gone on with: the same trace, a span of our own, the same flag', () => {
+  test('is continued: the same trace, a new span, the same flag', () => {
     const trace = takeTrace(GIVEN);
     expect(trace).toMatchObject({ traceId: TRACE, parentSpanId: SPAN, isSampled: true });
     expect(trace.spanId).toMatch(/^[0-9a-f]{16}$/);
@@ -15,7 +15,7 @@ describe('a well-formed traceparent', () => {
     expect(formatTraceparent(trace)).toBe(`00-${TRACE}-${trace.spanId}-01`);
   });
 
-  test('has one flag that we know; others are not handed on', () => {
+  test('has one known flag; others are not passed on', () => {
     expect(formatTraceparent(takeTrace(`00-${TRACE}-${SPAN}-fe`)).slice(-2)).toBe('00');
     expect(formatTraceparent(takeTrace(`00-${TRACE}-${SPAN}-ff`)).slice(-2)).toBe('01');
   });
@@ -23,7 +23,7 @@ describe('a well-formed traceparent', () => {
   test.each([
     `cc-${TRACE}-${SPAN}-01`,
     `cc-${TRACE}-${SPAN}-01-what-the-future-brings`,
-  ])('of a later version is read as far as we know it: %s', (header) => {
+  ])('of a later version is read as far as it is known: %s', (header) => {
     const trace = takeTrace(header);
     expect(trace).toMatchObject({ traceId: TRACE, parentSpanId: SPAN });
     expect(formatTraceparent(trace)).toMatch(/^00-/);
@@ -61,7 +61,7 @@ describe('a trace begins here', () => {
   });
 });
 
-test('no two requests have the same ids, however many come', () => {
+test('no two of many requests have the same ids', () => {
   const ids = new Set<string>();
   for (let request = 0; request < 10_000; request++) {
     const { traceId, spanId } = takeTrace(undefined);

@@ -7,7 +7,7 @@ import { postTap } from '../support/requests.ts';
 import { letDoubtPass } from '../support/transactions.ts';
 import { type Receiver, startReceiver, status } from '../webhooks/receiver.ts';
 
-/** A span as OTLP has it in JSON, with its attributes as a record. */
+/** A span in OTLP's JSON, with its attributes as a record. */
 interface SentSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   installation = await startInstallation({ role: 'none', settings });
   const gateway = await installation.startGateway();
   answered = await work();
-  await gateway.stop(); // and what is left is sent
+  await gateway.stop(); // the remaining spans are sent
   spans = collector.received.flatMap(({ body }) => spansOf(body.toString()));
 });
 afterAll(async () => {
@@ -40,7 +40,10 @@ afterAll(async () => {
   await collector.close();
 });
 
-/** Two taps within a trace of the caller's, one approved and one that must be reversed; one that the caller does not record. */
+/**
+ * Two taps within a trace of the caller's, one approved and one that must be reversed; and one that the caller does not
+ * record.
+ */
 async function work(): Promise<string[]> {
   const phone = installation.phone();
   const send = async (amount: string, flags: string) => {
@@ -78,7 +81,7 @@ function entryOf({ key, value }: Attribute): [string, unknown] {
 
 const named = (name: string) => spans.filter((span) => span.name === name);
 
-test('a request is a span of the caller’s trace, and the answer names it', () => {
+test('a request is a span of the caller’s trace, and the response names it', () => {
   const [id, traceparent] = answered[0]!.split(' ');
   const [span] = named('POST /transactions/mobile');
   expect(span).toMatchObject({ traceId: TRACE, parentSpanId: CALLER, kind: SERVER });
@@ -97,13 +100,13 @@ test('a request is a span of the caller’s trace, and the answer names it', () 
   }
 });
 
-test('the round trip to the switch tells the type of the processor and whether there was an answer', () => {
+test('the round trip to the switch has the type of the processor and whether there was a response', () => {
   const told = named('switch authorization').map(({ attributes }) => attributes);
-  expect(told).toHaveLength(2); // the third tap is of a trace that its caller does not record
+  expect(told).toHaveLength(2); // the third tap belongs to a trace that its caller does not record
   expect(told[0]).toMatchObject({ 'tapwire.processor.type': 'type-1', 'tapwire.switch.answer': 'answered' });
 });
 
-test('a reversal that runs ahead of its job belongs to the trace of its tap', () => {
+test('a reversal that is sent before its job runs belongs to the trace of its tap', () => {
   expect(named('switch reversal')[0]).toMatchObject({ traceId: TRACE, kind: CLIENT });
 });
 
@@ -121,10 +124,10 @@ describe('no span', () => {
     expect(named('POST /transactions/mobile')).toHaveLength(2);
   });
 
-  test('tells anything of a card, a credential or an address', () => {
+  test('contains anything of a card, a credential or an address', () => {
     const all = collector.received.map(({ body }) => body.toString()).join('\n');
     expect(all).toContain('type-1');
-    // Whole numbers of cards: four of their digits may stand in any random id.
+    // Whole card numbers: four of their digits may occur in any random id.
     const pans = Object.values(SAMPLE_CARDS).map(({ pan }) => pan);
     expect(pans.filter((pan) => all.includes(pan) || all.includes(pan.slice(0, 10)))).toEqual([]);
     expect(all).not.toMatch(/Bearer|eyJ|\?|"url\./);

@@ -27,7 +27,7 @@ const settled = (disposition: number | null) =>
     isOverdue: false,
   }) as unknown as GuardedDecision;
 
-/** A world whose commits come true or do not, and what its log says. */
+/** Dependencies whose commits succeed or fail, and the log. */
 function watchedWorld(level: LogLevel, isCommitted = true) {
   const lines: LogLine[] = [];
   const log = pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -40,7 +40,7 @@ function watchedWorld(level: LogLevel, isCommitted = true) {
   return { store: logTransactions(deps, log).store, lines, log };
 }
 
-test('on debug a tap is told from its submission to its outcome, each line under every name that it has', async () => {
+test('on debug a tap is logged from its submission to its outcome, each line with every identifier of the tap', async () => {
   const { store, lines } = watchedWorld('debug');
   const accepted = { ...submitted, status: Status.ReadyToSubmitToPaymentProcessor };
   await store.insert({ transaction: accepted } as NewAttempt);
@@ -51,13 +51,13 @@ test('on debug a tap is told from its submission to its outcome, each line under
   expect(lines[2]).toMatchObject({ disposition: 'Approved', responseCode: '00' });
 });
 
-test('in one commit it is told once', async () => {
+test('in one commit it is logged once', async () => {
   const { store, lines } = watchedWorld('debug');
   await store.insert({ transaction: submitted } as NewAttempt);
   expect(lines.map(({ msg }) => msg)).toEqual(['submitted to the switch']);
 });
 
-test('what was not committed is not told', async () => {
+test('what was not committed is not logged', async () => {
   const { store, lines } = watchedWorld('debug', false);
   await store.insert({ transaction: submitted } as NewAttempt);
   await store.submit({ transaction: submitted } as NewSubmission);
@@ -65,7 +65,7 @@ test('what was not committed is not told', async () => {
   expect(lines).toEqual([]);
 });
 
-test('on info what is certain is not told, and what is uncertain not more often than a person can read', async () => {
+test('on info what is certain is not logged, and what is uncertain only as often as a person can read', async () => {
   const { store, lines } = watchedWorld('info');
   await store.insert({ transaction: submitted } as NewAttempt);
   await store.recordDecision(settled(Disposition.Declined));
@@ -78,7 +78,7 @@ test('on info what is certain is not told, and what is uncertain not more often 
   expect(lines[20]).toMatchObject({ msg: 'reversal advanced', reversal: 'sent', reversalAttempt: 2, rrn: NAMES.rrn });
 });
 
-test('a response to nothing of ours is told by the names that the switch has for it, and not without end', () => {
+test('a response without a request is logged with the identifiers of the switch, at a limited rate', () => {
   const { lines, log } = watchedWorld('info');
   const tell = createUnmatchedLog(log);
   const unmatched = { acquirerId: 1, processorId: 1, stan: '000999', rrn: '632500000999', tid: 'TW101001' };

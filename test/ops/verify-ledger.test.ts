@@ -21,14 +21,14 @@ beforeEach(async () => {
 });
 afterAll(() => books.close());
 
-test('books that agree have no violation, and each check looked at something', async () => {
+test('books that agree have no violation, and each check examined something', async () => {
   expect(await books.faults()).toEqual({});
   const looked = Object.fromEntries((await books.verify()).map(({ check, lookedAt }) => [check, lookedAt]));
   expect(looked).toEqual({ I1: 2, I2: 1, I3: 1, I4: 2, I5: 3, I6: 3, I7: 0, I8: 2, J: 0, R: 0 });
 });
 
-describe('I1: what a switch approved is Approved to the merchant, or reversed, or visibly open', () => {
-  test('an approval of which no row tells', async () => {
+describe('I1: what a switch approved is Approved for the merchant, or reversed, or visibly open', () => {
+  test('an approval without a row', async () => {
     books.entry({ stan: '999999', rrn: '606010999999' });
     expect(await books.faults()).toMatchObject({ I1: [{ what: 'approved at the switch, and in no transaction' }] });
   });
@@ -38,7 +38,7 @@ describe('I1: what a switch approved is Approved to the merchant, or reversed, o
     ['UnableToGoOnline', Disposition.UnableToGoOnline, 0],
     ['Voided', Disposition.Voided, 3],
     ['Indeterminate, with a reversal that is over', Disposition.Indeterminate, 3],
-  ])('an approval that stands, and the merchant was told %s', async (_what, disposition, reversalState) => {
+  ])('a booked approval, and the merchant was shown %s', async (_what, disposition, reversalState) => {
     const planted = await books.transaction({ disposition, reversalState });
     books.entry(planted);
     expect((await books.faults()).I1).toMatchObject([{ id: planted.id }]);
@@ -47,17 +47,17 @@ describe('I1: what a switch approved is Approved to the merchant, or reversed, o
   test.each([
     ['owed', 1, { open: 1, inReview: 0 }],
     ['needsReview', 4, { open: 0, inReview: 1 }],
-  ])('one whose reversal is %s is told as such, and no violation', async (_what, reversalState, counts) => {
+  ])('one whose reversal is %s is reported as such, and is no violation', async (_what, reversalState, counts) => {
     books.entry(await books.transaction({ disposition: Disposition.Indeterminate, reversalState }));
     const [i1] = await books.verify();
     expect(i1).toMatchObject({ check: 'I1', ...counts, violationCount: 0 });
   });
 });
 
-describe('a switch that says what is not true', () => {
+describe('a switch that reports something untrue', () => {
   const SAID = { received: 1, approvals: 0, declines: 0, refusedReversals: 0 };
   const { Declined, Voided, Approved } = Disposition;
-  /** What came of each check that looks at money. */
+  /** The result of each check of money. */
   async function verdicts() {
     const findings = await books.verify();
     const told = findings.filter(({ misstated, violationCount }) => misstated + violationCount > 0);
@@ -101,14 +101,14 @@ describe('a switch that says what is not true', () => {
   });
 });
 
-test('R: a reversal that is over without an acknowledgement must be flagged for a person', async () => {
+test('R: a reversal that ended without an acknowledgement must be flagged for a person', async () => {
   const planted = await books.transaction({ disposition: Disposition.Indeterminate, reversalState: 4 });
   expect((await books.faults()).R).toMatchObject([{ id: planted.id }]);
   await books.database.query('update transactions set needs_review = true where id = $1', [planted.id]);
   expect((await books.faults()).R).toBeUndefined();
 });
 
-test('I2: a reversed approval that the merchant was told is Approved', async () => {
+test('I2: a reversed approval that is Approved for the merchant', async () => {
   const planted = await books.transaction();
   books.entry(planted, { state: 'reversed' });
   expect((await books.faults()).I2).toMatchObject([{ id: planted.id }]);
@@ -119,8 +119,8 @@ test('I3: an Approved transaction that no switch approved', async () => {
   expect(await books.faults()).toMatchObject({ I3: [{ id: planted.id }] });
 });
 
-describe('an attempt that one with a PIN has superseded', () => {
-  /** An Approved transaction whose earlier attempt asked for a PIN, and was approved as well. */
+describe('an attempt that was superseded by one with a PIN', () => {
+  /** An Approved transaction whose earlier attempt required a PIN, and was approved as well. */
   async function plantSuperseded(reversalState: number, isBooked = true) {
     const planted = await books.transaction();
     if (isBooked) books.entry(planted);
@@ -133,13 +133,13 @@ describe('an attempt that one with a PIN has superseded', () => {
     return { id: planted.id, earlier };
   }
 
-  test('may be reversed, and is no second authorization', async () => {
+  test('may be reversed, and is not a second authorization', async () => {
     const { earlier } = await plantSuperseded(3);
     books.entry(earlier, { state: 'reversed' });
     expect(await books.faults()).toEqual({});
   });
 
-  test('I1: must not stand at the switch', async () => {
+  test('I1: must not be booked at the switch', async () => {
     const { id, earlier } = await plantSuperseded(0);
     books.entry(earlier);
     expect((await books.faults()).I1).toMatchObject([{ id }]);
@@ -151,14 +151,14 @@ describe('an attempt that one with a PIN has superseded', () => {
     expect((await books.faults()).I3).toMatchObject([{ id }]);
   });
 
-  test('J: has a job while its reversal is under way', async () => {
+  test('J: has a job while its reversal is in progress', async () => {
     const { id, earlier } = await plantSuperseded(1);
     books.entry(earlier);
     expect(await books.faults()).toMatchObject({ J: [{ id }] });
   });
 });
 
-test('I4: two approvals for one attempt, under another DE7', async () => {
+test('I4: two approvals for one attempt, with another DE7', async () => {
   const planted = await books.transaction();
   books.entry(planted);
   books.entry(planted);
@@ -172,7 +172,7 @@ describe('I5: no STAN twice in its scope and business day', () => {
     expect((await books.faults()).I5).toMatchObject([{ what: expect.stringContaining('STAN 000777 2 times') }]);
   });
 
-  test('on two business days it is none, be they dates or told by a cut-over in between', async () => {
+  test('on two business days it is none, with dates or with a cut-over in between', async () => {
     const noonMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
     const at = (hours: number) => new Date(noonMs + hours * 3_600_000);
     const declined = { disposition: Disposition.Declined, stan: '000777' } as const;
@@ -190,7 +190,7 @@ describe('I5: no STAN twice in its scope and business day', () => {
   });
 });
 
-describe('I6: every audit trail is a path of the declared moves', () => {
+describe('I6: every audit trail is a path of declared transitions', () => {
   const { RequestReceived, SubmittedToPaymentProcessor, RespondedToPhone } = Status;
   test.each([
     ['there is none', []],
@@ -226,7 +226,7 @@ describe('I7: one event for each outcome', () => {
     );
   });
 
-  test('delivered once is as it should be; none, two, and one that nobody delivers are not', async () => {
+  test('delivered once is right; none, two, and one without a job are wrong', async () => {
     const { id } = await books.transaction({ disposition: Disposition.Declined });
     expect(await books.faults()).toMatchObject({ I7: [{ id, what: 'no event of sequence 1' }] });
     await event(id, 'delivered', 1);
@@ -258,14 +258,14 @@ describe('I8: amount and currency are the same everywhere', () => {
   });
 });
 
-test('J: a status that must not rest, and a reversal that nobody will send', async () => {
+test('J: a status that must not rest, and a reversal without a job', async () => {
   const resting = await books.transaction({ disposition: null });
   const owed = await books.transaction({ disposition: Disposition.Indeterminate, reversalState: 1 });
   const ids = (await books.faults()).J!.map(({ id }) => id);
   expect(ids.sort()).toEqual([resting.id, owed.id].sort());
 });
 
-test('J: a PIN that is awaited, and a wait that nobody will end, in a status that may rest otherwise', async () => {
+test('J: an awaited PIN, and a wait without a job, in a status that may otherwise rest', async () => {
   const asked = await books.transaction({
     disposition: null,
     status: Status.RespondedToPhone,
@@ -275,13 +275,13 @@ test('J: a PIN that is awaited, and a wait that nobody will end, in a status tha
   expect((await books.faults()).J).toEqual([{ id: asked.id, what: 'awaits a PIN without a job that ends the wait' }]);
 });
 
-test('J: a refund under way that nobody will decide', async () => {
+test('J: a refund in progress without a job', async () => {
   const refund = await books.transaction({ disposition: null });
   await books.database.query('update transactions set type = $1 where id = $2', [TransactionType.Refund, refund.id]);
   expect((await books.faults()).J).toEqual([{ id: refund.id, what: 'rests in status 4 without a job' }]);
 });
 
-test('J: a void whose sale nobody reverses', async () => {
+test('J: a void whose sale has no reversal', async () => {
   const sale = await books.transaction();
   books.entry(sale);
   const asked = await books.transaction({ disposition: null, status: 8, trail: moves(null, [1, 8], 0) });
@@ -304,7 +304,7 @@ test('J: a void whose sale nobody reverses', async () => {
   expect((await books.faults()).J).toEqual([{ id: sale.id, what: 'its reversal is in state 1 without a job' }]);
 });
 
-test('what was submitted before the ledger began is not looked for in it', async () => {
+test('submissions before the start of the ledger are not searched for in it', async () => {
   const since = new Date(Date.now() - 60_000);
   await books.transaction({ createdAt: new Date(Date.now() - 3_600_000) });
   expect(Object.keys(await books.faults())).toEqual(['I3']);
@@ -353,12 +353,12 @@ describe('tapwire verify-ledger', () => {
     expect(JSON.parse(asJson.stdout)[0]).toMatchObject({ check: 'I1', violationCount: 1 });
   });
 
-  test('says in a sentence that nobody serves a ledger there', async () => {
+  test('reports in a sentence that no ledger is served there', async () => {
     const ended = await run('http://127.0.0.1:1/ledger');
     expect(ended).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('does not serve a complete ledger') });
   });
 
-  test('reads a ledger of a hundred thousand entries as they come', async () => {
+  test('reads a ledger of a hundred thousand entries as they arrive', async () => {
     for (let n = 0; n < 100_000; n++) books.entry({ stan: String(n).padStart(6, '0'), rrn: `x${n}` });
     const count = await served(async (url) => {
       let lines = 0;

@@ -3,10 +3,10 @@ import { toHex } from '../../src/bytes/hex.ts';
 import { PinPad } from '../../src/phone/pin-pad.ts';
 
 const PAN = '4111111111111111';
-/** More than one device has counters for. */
+/** More than the counters of one device. */
 const PINS = 1_100;
 
-test('a PIN pad enciphers every PIN under a key of its own, also when the counters of a device are used up', () => {
+test('a PIN pad enciphers every PIN under its own key, also when the counters of a device are used up', () => {
   const pad = new PinPad();
   const entered = Array.from({ length: PINS }, () => pad.enter('12345', PAN));
   expect(new Set(entered.map(({ ksn }) => toHex(ksn))).size).toBe(PINS);

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { acceptorNameLocation } from '../../src/processor-kit/acceptor-name-location.ts';
 
-test('DE43 is name, city, region and country at their places', () => {
+test('DE43 is name, city, region and country at their positions', () => {
   expect(acceptorNameLocation({ name: 'Corner Café', city: 'Cape Town', country: 'ZA', mcc: '5812' })).toBe(
     'Corner Cafe            Cape Town      ZA',
   );
 });
 
-test('DE43 has 40 characters of ASCII whatever the merchant is called', () => {
+test('DE43 has 40 characters of ASCII for any merchant name', () => {
   for (const name of ['', 'A name that is far too long for its field', 'Łódź 寿司 & Sønner', '\u0000\n\t']) {
     const field = acceptorNameLocation({ name, city: name, country: 'ZA', mcc: '5812' });
     expect(field).toMatch(/^[\x20-\x7e]{40}$/);

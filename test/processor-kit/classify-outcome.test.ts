@@ -31,7 +31,7 @@ test('a code of the approval table approves what was requested', () => {
   expect(outcomeOf('08')).toMatchObject({ kind: 'approved', approvedMinor: 1_000 });
 });
 
-test('a partial approval is for what the response says, and only where the request allowed it', () => {
+test('a partial approval is for the amount of the response, and only if the request allowed it', () => {
   expect(outcomeOf('10', { partialAllowed: true, respondedMinor: 400 })).toMatchObject({
     kind: 'approved',
     approvedMinor: 400,
@@ -43,26 +43,26 @@ test.each([undefined, 0, 1_001, Number.NaN])('a partial approval of %s is unknow
   expect(outcomeOf('10', { partialAllowed: true, respondedMinor })).toMatchObject({ kind: 'unknown' });
 });
 
-test('a PIN is asked for by the code of the card’s own scheme', () => {
+test('a PIN is required with the code of the card’s own scheme', () => {
   expect(outcomeOf('70')).toMatchObject({ kind: 'pinRequired' });
   expect(outcomeOf('70', { scheme: 'Mastercard' })).toMatchObject({ kind: 'unknown' });
   expect(outcomeOf('55', { scheme: 'anything' })).toMatchObject({ kind: 'pinRequired' });
 });
 
-test('65 asks for a PIN only with the issuer’s flag, and declines without it', () => {
+test('65 requires a PIN only with the issuer’s flag, and declines without it', () => {
   expect(outcomeOf('65', { scheme: 'Mastercard', singleTapFlag: true })).toMatchObject({ kind: 'pinRequired' });
   expect(outcomeOf('65', { scheme: 'Mastercard' })).toMatchObject({ kind: 'declined' });
 });
 
-test('what is the word of one scheme’s issuers is not that of another’s', () => {
-  // 13 at the end of tag 91 sets the PIN try counter of a Mastercard, and asks for the PIN of an Amex.
+test('the flag of one scheme’s issuers does not count for another scheme', () => {
+  // 13 at the end of tag 91 sets the PIN try counter of a Mastercard, and requests the PIN of an Amex.
   const issuerAuthenticationData = '0123456789ABCDEF0013';
   expect(outcomeOf('65', { scheme: 'Mastercard', issuerAuthenticationData })).toMatchObject({ kind: 'declined' });
   expect(outcomeOf('1A', { scheme: 'Amex', issuerAuthenticationData })).toMatchObject({ kind: 'pinRequired' });
   expect(outcomeOf('1A', { scheme: 'Amex', singleTapFlag: true })).toMatchObject({ kind: 'unknown' });
 });
 
-test('a duplicate transmission declines and asks for a person', () => {
+test('a duplicate transmission declines and needs review', () => {
   expect(outcomeOf('94')).toMatchObject({ kind: 'declined', needsReview: true });
 });
 

@@ -18,7 +18,7 @@ test('a processor whose reading throws leaves the outcome unknown', () => {
   expect(broken.readOutcome(approval(), request)).toMatchObject({ kind: 'unknown', responseCode: '' });
 });
 
-test('a processor that approves everything is not believed about a response that is not the request’s', () => {
+test('a processor that approves everything is overruled for a response that does not belong to the request', () => {
   const credulous = defineProcessor({
     ...type1,
     readOutcome: () => ({ kind: 'approved', approvedMinor: 1, responseCode: '00', cardTags: [] }),
@@ -28,7 +28,7 @@ test('a processor that approves everything is not believed about a response that
   expect(credulous.readOutcome({ ...approval(), mti: '0430' }, request).kind).toBe('unknown');
 });
 
-test('an unknown outcome keeps the facts and says why, and holds no approved amount', () => {
+test('an unknown outcome keeps the facts and its reason, and has no approved amount', () => {
   const outcome = type1.readOutcome({ ...approval(), rrn: '000000000000' }, request);
   expect(outcome).toMatchObject({ kind: 'unknown', why: 'rrn differs from the request', responseCode: '00' });
   expect(outcome).not.toHaveProperty('approvedMinor');
@@ -47,7 +47,7 @@ test.each(['bad', 'unverifiable'] as const)('a response whose MAC is %s contribu
   expect(outcome).toEqual({ kind: 'unknown', why: `MAC ${verdict}`, responseCode: '', cardTags: [] });
 });
 
-test('the verdict on a MAC is no field', () => {
+test('the verdict on a MAC is not a field', () => {
   const response = approval();
   recordMacVerdict(response, 'good');
   expect(Object.keys(response)).toEqual(Object.keys(approval()));
@@ -56,10 +56,10 @@ test('the verdict on a MAC is no field', () => {
 
 test.each([
   ['a type with spaces', { type: 'type 1' }],
-  ['an example config that is none', { exampleConfig: { ...type1.exampleConfig, acquirerId: 'letters' } }],
+  ['an invalid example config', { exampleConfig: { ...type1.exampleConfig, acquirerId: 'letters' } }],
   ['no way to pair reversals', { match: { 2: ['stan'] } }],
   ['no way to pair sales', { match: { 4: ['stan'] } }],
-  ['a MAC in a field that others may stand behind', { mac: { ...type1.mac!, field: 'securityControl' } }],
+  ['a MAC in a field that others may follow', { mac: { ...type1.mac!, field: 'securityControl' } }],
   ['a MAC in a field that is text', { mac: { ...type1.mac!, field: 'reasonCode' } }],
   ['a MAC of another length than its field', { mac: { ...type1.mac!, lengthBytes: 4 } }],
   ['echoes that tell no day from another', { profile: { ...type1.profile, echoed: ['amount', 'stan', 'tid'] } }],

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatMoment } from '../../src/processor-kit/iso-moment.ts';
 
-test('writes every moment from 1970 to 9999 as Date does, with parts of a millisecond left out', () => {
+test('formats every time from 1970 to 9999 as Date does, without fractions of a millisecond', () => {
   const moment = fc.double({ min: 0, max: Date.UTC(10_000) - 1, noNaN: true });
   fc.assert(fc.property(moment, (atMs) => formatMoment(atMs) === new Date(atMs).toISOString()));
 });
@@ -12,6 +12,6 @@ test('the ends of a day', () => {
     expect(formatMoment(Date.parse(text))).toBe(text);
 });
 
-test('throws what Date throws where there is no such moment', () => {
+test('throws what Date throws for an invalid time', () => {
   expect(() => formatMoment(Number.NaN)).toThrow(RangeError);
 });

@@ -4,14 +4,14 @@ import { promisify } from 'node:util';
 const LOADER = new URL('../../src/processor-kit/load-processors.ts', import.meta.url).href;
 const CONFORMANCE = new URL('../../src/processor-kit/conformance.ts', import.meta.url).href;
 
-/** What became of loading: the types there are and the checks of the last one that failed, or the error. */
+/** The result of loading: the types and the failed checks of the last one, or the error. */
 export interface LoadedOutside {
   readonly types?: readonly string[];
   readonly failed?: readonly string[];
   readonly error?: string;
 }
 
-/** Loads in a process of its own, as the gateway does: without a test runner that resolves names by rules of its own. */
+/** Loads in a separate process, as the gateway does, because a test runner resolves names with its own rules. */
 export async function loadOutside(external: string, from: string): Promise<LoadedOutside> {
   const script = `
     const { loadProcessors } = await import(${JSON.stringify(LOADER)});

@@ -21,27 +21,27 @@ function write(path: string, text: string): void {
   writeFileSync(join(folder, path), text);
 }
 
-/** Type 1 under another name: a whole processor in a few lines. */
+/** Type 1 under another name: a complete processor in a few lines. */
 const ACME = `
   import { defineProcessor } from '#processor-kit';
   import type1 from ${JSON.stringify(join(TYPE_1, 'index.ts'))};
   export default defineProcessor({ ...type1, type: 'acme', name: 'Acme' });
 `;
 
-test('every folder of processors/ is found and loaded by its type', async () => {
+test('every folder of processors/ is found and loaded under its type', async () => {
   const processors = await loadProcessors();
   expect([...processors.keys()]).toContain('type-1');
   expect(processors.size).toBe(builtInEntries().length);
 });
 
-test('a folder outside the repository is loaded by its path, and conforms', async () => {
+test('a folder outside the repository is loaded from its path, and conforms', async () => {
   write('acme/index.ts', ACME);
   const { types, failed } = await loadOutside('./acme', folder);
   expect(types).toContain('acme');
   expect(failed).toEqual([]);
 });
 
-test('a package that ships JavaScript is loaded by its name', async () => {
+test('a package that contains JavaScript is loaded with its name', async () => {
   write(
     'node_modules/@acme/switch/package.json',
     '{ "name": "@acme/switch", "type": "module", "main": "lib/main.js" }',
@@ -50,7 +50,7 @@ test('a package that ships JavaScript is loaded by its name', async () => {
   expect((await loadOutside('@acme/switch', folder)).types).toContain('acme');
 });
 
-test('the schemas are there for a plug-in outside the repository', async () => {
+test('a plug-in outside the repository can use the schemas', async () => {
   write('acme/index.ts', `${ACME}\nimport * as schemas from '#schemas/transaction'; void schemas;`);
   expect((await loadOutside('./acme', folder)).types).toContain('acme');
 });

@@ -9,7 +9,7 @@ import type { MessageCodec, Processor } from '../../src/processor-kit/processor.
 
 const type2 = (await loadProcessors()).get('type-2')!;
 
-/** Type 2 with one field marked as what everybody may see. */
+/** Type 2 with one field marked as visible to everybody. */
 function showing(number: number): Processor {
   const { fields } = type2.spec;
   const spec: Spec = { ...type2.spec, fields: { ...fields, [number]: { ...fields[number]!, safe: true } as Field } };
@@ -40,12 +40,12 @@ test.each([
   expect(reasons.join('; ')).not.toMatch(/[0-9]{7}/);
 });
 
-test('a processor whose codec tells no field table is refused: nothing of its messages could be kept', () => {
+test('a processor whose codec has no field table is refused: nothing of its messages could be kept', () => {
   const { encode, decode } = type2.codec(type2.exampleConfig);
   expect(whyNot({ ...type2, codec: () => ({ encode, decode }) })).toHaveLength(3);
 });
 
-test('a processor whose codec is of another field table than it tells is refused', () => {
+test('a processor whose codec uses another field table than it declares is refused', () => {
   const spec = { ...type2.spec, fields: { ...type2.spec.fields, 3: type2.spec.fields[4]! } };
   const codec = type2.codec(type2.exampleConfig);
   expect(whyNot({ ...type2, codec: () => ({ ...codec, spec }) })).toHaveLength(3);

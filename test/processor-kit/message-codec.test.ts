@@ -31,7 +31,7 @@ function bytesOf(codec: typeof plain, message: IsoMessage): Uint8Array {
 
 const sale = () => type1.authorization(testPurchase(), type1.exampleConfig);
 
-test('a message leaves with the number of its key and four bytes of MAC, and is taken for good', () => {
+test('a message is sent with the number of its key and four bytes of MAC, and verified as good', () => {
   const bytes = bytesOf(codecWith('old'), sale());
   const mac = bytes.subarray(-8);
   expect(mac[0]).toBe(1);
@@ -39,14 +39,14 @@ test('a message leaves with the number of its key and four bytes of MAC, and is 
   expect(macVerdictOf(codecWith('old').decode(bytes))).toBe('good');
 });
 
-test('during a key change messages by either key are good', () => {
+test('during a key change messages with either key are good', () => {
   const both = codecWith('new', 'old');
   expect(macVerdictOf(both.decode(bytesOf(codecWith('old'), sale())))).toBe('good');
   expect(macVerdictOf(both.decode(bytesOf(both, sale())))).toBe('good');
   expect(bytesOf(both, sale()).at(-8)).toBe(2);
 });
 
-test('a MAC of a key that is not ours cannot be checked, one that is wrong is bad', () => {
+test('a MAC of an unknown key cannot be verified, a wrong one is bad', () => {
   expect(macVerdictOf(codecWith('old').decode(bytesOf(codecWith('new'), sale())))).toBe('unverifiable');
   expect(macVerdictOf(codecWith('new').decode(bytesOf(codecWith('other'), sale())))).toBe('bad');
 });
@@ -59,29 +59,29 @@ test.each([
   'currency',
   'pan',
   'processingCode',
-])('a message whose %s was changed on its way is bad', (field) => {
+])('a message whose %s was changed in transit is bad', (field) => {
   const message = codecWith('old').decode(bytesOf(codecWith('old'), sale()));
   const value = String(message[field]);
   const changed = { ...message, [field]: `${value.startsWith('1') ? '2' : '1'}${value.slice(1)}` };
   expect(macVerdictOf(codecWith('old').decode(bytesOf(plain, changed)))).toBe('bad');
 });
 
-test('a message without a MAC is unverifiable where one was agreed, and one with a MAC where none was', () => {
+test('a message without a MAC is unverifiable if one was agreed, and so is one with a MAC if none was', () => {
   expect(macVerdictOf(codecWith('old').decode(bytesOf(plain, sale())))).toBe('unverifiable');
   expect(macVerdictOf(plain.decode(bytesOf(codecWith('old'), sale())))).toBe('unverifiable');
 });
 
-test('a line without MACs has no verdicts', () => {
+test('a connection without MACs has no verdicts', () => {
   expect(macVerdictOf(plain.decode(bytesOf(plain, sale())))).toBeUndefined();
 });
 
-test('keys that nobody has, or a dialect without MACs, stop the start', () => {
+test('missing keys, or a dialect without MACs, stop the start', () => {
   const config = { ...type1.exampleConfig, macKeys: [{ number: 1, keyId: 'old' }] };
   expect(() => messageCodec(type1, config)).toThrow('no MAC keys');
   expect(() => messageCodec({ ...type1, mac: undefined }, config, macKeys)).toThrow('has no MAC');
 });
 
-test('a MAC over the whole message, in DE64 and from AES, covers every byte in front of it', () => {
+test('a MAC over the whole message, in DE64 and with AES, covers every byte before it', () => {
   const key = new BlockKey('aes', new Uint8Array(16).fill(7));
   const cmacs: MacKeys = (_keyId, method) => keyMac(key, method);
   const dialect = { ...type2, mac: { ...type2.mac!, method: { algorithm: 'cmac' } } } as const;

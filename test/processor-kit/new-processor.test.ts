@@ -19,7 +19,7 @@ test('the template conforms', () => {
   expect(processorConformance(template).filter(({ passed }) => !passed)).toEqual([]);
 });
 
-test('a new processor is loaded from where it was made, under its own name, and conforms', async () => {
+test('a new processor is loaded from its folder, under its own name, and conforms', async () => {
   const folder = newProcessor('north-bank', parent);
   expect(folder).toBe(join(parent, 'north-bank'));
   const { types, failed } = await loadOutside(folder, parent);
@@ -39,7 +39,7 @@ test.each(['', 'North', '1bank', 'north bank', '../north', 'a'.repeat(33)])('the
   expect(() => newProcessor(name, parent)).toThrow('PROCESSOR_INVALID');
 });
 
-test('a folder that is there is left alone', () => {
+test('an existing folder is not changed', () => {
   newProcessor('north', parent);
   expect(() => newProcessor('north', parent)).toThrow('PROCESSOR_DUPLICATE');
 });

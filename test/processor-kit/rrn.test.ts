@@ -7,7 +7,7 @@ test('an RRN is the last digit of the year, the day of the year, the hour and th
   expect(retrievalReference(Date.UTC(2028, 11, 31, 23, 0, 0), '999999')).toBe('836623999999');
 });
 
-test('another STAN is valid, never the same, and far away', () => {
+test('another STAN is valid, never the same, and far from the first', () => {
   for (const stan of ['000001', '000002', '499999', '500000', '999999']) {
     const other = otherStan(stan);
     expect(other).toMatch(/^\d{6}$/);

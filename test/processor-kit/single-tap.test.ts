@@ -18,10 +18,10 @@ test.each([
   '2299040',
   '22AB04011',
   '220401XX',
-])('DE48 "%s" does not ask for a PIN', (additionalData) => {
+])('DE48 "%s" does not request a PIN', (additionalData) => {
   expect(singleTapFlag(additionalData)).toBe(false);
 });
 
-test('any text has an answer', () => {
+test('any text gets an answer', () => {
   fc.assert(fc.property(fc.string({ maxLength: 999 }), (text) => typeof singleTapFlag(text) === 'boolean'));
 });

@@ -13,7 +13,7 @@ function protocolWith(differing: Partial<typeof exampleConfig> = {}, onSwitchReq
   return switchProtocol(type1, { ...exampleConfig, ...differing }, options);
 }
 
-/** A line whose other end answers with this code, and what was sent on it. */
+/** A connection whose other end answers with this code, and the requests sent on it. */
 function answering(responseCode: string) {
   const sent: IsoMessage[] = [];
   const exchange = async (message: IsoMessage) => {
@@ -25,7 +25,7 @@ function answering(responseCode: string) {
 
 const LINE = answering('00').line;
 
-test('sign-on is one exchange with a STAN of its own, and succeeds when the switch says so', async () => {
+test('sign-on is one exchange with its own STAN, and succeeds if the switch accepts it', async () => {
   const { sent, line } = answering('00');
   const protocol = protocolWith();
   expect(await protocol.signOn!(line)).toBe(true);
@@ -37,14 +37,14 @@ test('sign-on is one exchange with a STAN of its own, and succeeds when the swit
   expect(await protocol.signOn!(answering('91').line)).toBe(false);
 });
 
-test('a switch without sign-on is signed neither on nor off, yet echoed', () => {
+test('a switch without sign-on is neither signed on nor off, but gets echoes', () => {
   const protocol = protocolWith({ signOn: false });
   expect(protocol.signOn).toBeUndefined();
   expect(protocol.signOff).toBeUndefined();
   expect(protocol.echo).toBeDefined();
 });
 
-test('a dialect that knows no echo has none', () => {
+test('a dialect without an echo message sends none', () => {
   const quiet = { ...type1, networkRequest: () => undefined };
   const protocol = switchProtocol(quiet, exampleConfig, { nextStan: () => '000001', nowMs: () => 0 });
   expect([protocol.signOn, protocol.echo, protocol.signOff]).toEqual([undefined, undefined, undefined]);
@@ -59,13 +59,13 @@ test('a response that lacks a key field could answer its request, but not withou
   expect(protocol.couldAnswer({ ...response, mti: '0430' }, request)).toBe(false);
 });
 
-test('a response without DE7 or DE37 is never an approval, even when it is the only one it can be', () => {
+test('a response without DE7 or DE37 is never an approval, even if only one request can be its original', () => {
   for (const field of ['transmissionDateTime', 'rrn']) {
     expect(type1.readOutcome({ ...response, [field]: undefined }, request).kind).toBe('unknown');
   }
 });
 
-test('a reversal and its sale have different keys, though the STAN is the same', () => {
+test('a reversal and its sale have different keys, although the STAN is the same', () => {
   const protocol = protocolWith();
   const reversal = type1.reversal(
     {
@@ -82,7 +82,7 @@ test('a reversal and its sale have different keys, though the STAN is the same',
   expect(protocol.requestKey(reversal)).not.toBe(protocol.requestKey(request));
 });
 
-test('of a message that cannot be read whole, what was read is salvaged', () => {
+test('of a message that cannot be read completely, the readable part is used', () => {
   const protocol = protocolWith();
   const target = new Uint8Array(2_048);
   const end = protocol.encode(response, target, 0);
@@ -96,7 +96,7 @@ test('of a message that cannot be read whole, what was read is salvaged', () => 
   expect(protocol.salvage(new Error('something else'))).toBeUndefined();
 });
 
-test('what the switch asks is answered first and told afterwards', () => {
+test('a request of the switch is answered first and reported afterwards', () => {
   const told: string[] = [];
   const protocol = protocolWith({}, (message) => told.push(`told ${String(message.networkCode)}`));
   const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
@@ -104,7 +104,7 @@ test('what the switch asks is answered first and told afterwards', () => {
   expect(told).toEqual(['answered 00', 'told 201']);
 });
 
-test('a line that the switch signs off is signed on again before it carries anything, and no other is', () => {
+test('a connection that the switch signs off is signed on again before it carries anything, and no other is', () => {
   const done: string[] = [];
   const line = { ...LINE, signOnAgain: () => void done.push('signs on again') };
   const protocol = protocolWith();
@@ -115,7 +115,7 @@ test('a line that the switch signs off is signed on again before it carries anyt
   expect(done).toEqual(['answers 301', 'answers 201', 'answers 002', 'signs on again']);
 });
 
-test('a sale from the switch is told and not answered', () => {
+test('a sale from the switch is reported and not answered', () => {
   const told: string[] = [];
   const protocol = protocolWith({}, (message) => told.push(message.mti));
   protocol.onRequest(request, () => told.push('answered'), LINE);

@@ -5,7 +5,7 @@ import { classifyOutcome } from '../../src/processor-kit/classify-outcome.ts';
 import { processorConformance } from '../../src/processor-kit/conformance.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 
-/** Nothing besides the code says what it means. */
+/** Meanings that are defined by the code alone. */
 const PLAIN = {
   requestedMinor: 1_000,
   respondedMinor: 1_000,
@@ -29,14 +29,14 @@ describe('type 1 with chip data in XML conforms', () => {
   });
 });
 
-describe('whatever DE39 a card of whatever scheme is answered with', () => {
+describe('any DE39 for a card of any scheme', () => {
   const characters = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
   const everyCode = characters.flatMap((first) => characters.map((second) => first + second));
   const schemes = ['Visa', 'Mastercard', 'Maestro', 'Amex', 'JCB', 'UnionPay', 'Discover', ''];
 
   test.each([
     ...processors.values(),
-  ])('$name decides nothing by a code that the interface (7.5) does not list', (type) => {
+  ])('$name decides nothing from a code that the interface (7.5) does not list', (type) => {
     const { codes } = type.profile;
     for (const responseCode of everyCode) {
       for (const scheme of schemes) {
@@ -53,7 +53,7 @@ describe('whatever DE39 a card of whatever scheme is answered with', () => {
   });
 });
 
-test('a failure names its error and where it was thrown, and quotes nothing of it', () => {
+test('a failure names its error and its position, and quotes nothing of it', () => {
   const type1 = processors.get('type-1')!;
   const talkative = (): never => {
     throw new TypeError('cannot read:\n4111111111111111 at once');

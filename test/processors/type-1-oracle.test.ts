@@ -14,7 +14,7 @@ interface Package {
 }
 const Iso8583 = createRequire(import.meta.url)('iso_8583') as Package;
 
-/** Where the package is wrong, and what it does instead. */
+/** Fields for which the package is wrong, and what it does instead. */
 const PACKAGE_IS_WRONG: Readonly<Record<string, string>> = {
   58: 'takes the length as two digits; the network writes three',
   '127.2': 'takes digits alone; the network allows letters',
@@ -22,7 +22,7 @@ const PACKAGE_IS_WRONG: Readonly<Record<string, string>> = {
   '127.25': 'cannot pack its elements (it stops at the first that is absent); it is compared by unpacking',
 };
 
-/** DE123 is in every message, so that both write two bitmaps; the package always does, the standard when needed. */
+/** DE123 is in every message, so that both write two bitmaps. The package always does; the standard does if needed. */
 const CARRIER: Type1Message = { mti: '0200', posDataCode: 'A00101A00044021' };
 
 const fields = spec.fields as Record<string, Field>;
@@ -60,7 +60,7 @@ describe('a field has the same bytes as from the package iso_8583', () => {
   });
 });
 
-describe('a message is read by the package iso_8583 as it was meant', () => {
+describe('the package iso_8583 reads a message as intended', () => {
   const messages = samples.filter(({ config }) => config === undefined);
   test.each(messages)('$name', ({ message, wireHex }) => {
     const read = new Iso8583().getIsoJSON(Buffer.from(wireHex, 'hex'), { lenHeader: false });
@@ -90,7 +90,7 @@ describe('the package iso_8583 is wrong', () => {
     expect(Buffer.from(packedByPackage('58', '123'), 'hex').toString('latin1')).not.toContain('003123');
   });
 
-  test('about 127.2: letters are allowed; digits are written alike', () => {
+  test('about 127.2: letters are allowed; digits are written in the same way', () => {
     expect(packedByPackage('127.2', 'ABC')).toContain("127.2: provided data is not of type 'n'");
     expect(bytesOf({ ...CARRIER, switchData: { switchKey: '123' } })).toBe(packedByPackage('127.2', '123'));
   });
@@ -100,12 +100,12 @@ describe('the package iso_8583 is wrong', () => {
     expect(bytesOf({ ...CARRIER, mac: new Uint8Array(8).fill(1) })).toMatch(/(01){8}$/);
   });
 
-  test('about 127.32: binary data lie there as bytes', () => {
+  test('about 127.32: it contains binary data as bytes', () => {
     expect(bytesOf({ ...CARRIER, switchData: { ucafData: Uint8Array.of(0xab, 0xcd) } })).toMatch(/3032abcd$/);
     expect(packedByPackage('127.32', Uint8Array.of(0xab, 0xcd))).toMatch(/303461626364$/);
   });
 
-  test('about a message that is cut short: it is read as if nothing were missing', () => {
+  test('about a truncated message: it is read as if nothing were missing', () => {
     const [tap] = samples;
     const cut = Buffer.from(tap!.wireHex, 'hex').subarray(0, 100);
     expect(new Iso8583().getIsoJSON(cut, { lenHeader: false })).toMatchObject({ 0: '0200', 41: '' });

@@ -9,7 +9,7 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 const PROJECT = 'till-project';
 const EMAIL = `push@${PROJECT}.iam.gserviceaccount.com`;
 
-/** A message as the push service got it. */
+/** A message as the push service received it. */
 export interface SentMessage {
   readonly authorization: string;
   readonly token: string;
@@ -17,7 +17,7 @@ export interface SentMessage {
   readonly android: unknown;
 }
 
-/** What the fake answers to a message: its status, FCM's error code with it, and headers. */
+/** The fake's response to a message: status, FCM's error code, and headers. */
 export interface FcmAnswer {
   readonly status: number;
   readonly errorCode?: string;
@@ -26,21 +26,24 @@ export interface FcmAnswer {
 
 const SENT: FcmAnswer = { status: 200 };
 
-/** Google's authorization server and Firebase Cloud Messaging, as far as one needs them, on a free port of this machine. */
+/**
+ * Google's authorization server and Firebase Cloud Messaging, reduced to what tests need, on a free port of this
+ * machine.
+ */
 export class FakeFcm {
   readonly #receiver: Receiver;
   readonly #folder = mkdtempSync(join(tmpdir(), 'tapwire-fcm-'));
   readonly #publicKey: string;
   readonly messages: SentMessage[] = [];
-  /** Claims of the assertions that access tokens were given for. */
+  /** Claims of the assertions for which access tokens were issued. */
   readonly assertions: JWTPayload[] = [];
-  /** From now on. */
+  /** The response from now on. */
   answer: FcmAnswer = SENT;
-  /** Of the next access tokens. */
+  /** Lifetime of the next access tokens. */
   expiresIn = 3_600;
-  /** What the authorization server answers. */
+  /** The status of the authorization server's responses. */
   tokenStatus = 200;
-  /** Messages are left without an answer. */
+  /** Whether messages are left without a response. */
   isHanging = false;
   /** Access tokens that are refused. */
   readonly revoked = new Set<string>();
@@ -101,7 +104,7 @@ export class FakeFcm {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  /** RFC 7523 2.1: a token for an assertion that is good. */
+  /** RFC 7523 2.1: a token for a valid assertion. */
   async #giveToken(form: string): Promise<[number, object]> {
     if (this.tokenStatus !== 200) return [this.tokenStatus, { error: 'internal_failure' }];
     const parameters = new URLSearchParams(form);
@@ -120,7 +123,7 @@ export class FakeFcm {
   }
 }
 
-/** In the shape of Google's APIs. */
+/** An error in the format of Google's APIs. */
 function fcmError(code: number, errorCode = 'INTERNAL'): object {
   const detail = { '@type': 'type.googleapis.com/google.firebase.fcm.v1.FcmError', errorCode };
   return { error: { code, message: 'some words', status: 'SOME_STATUS', details: [{ '@type': 'other' }, detail] } };

@@ -39,7 +39,7 @@ const MESSAGE: PushMessage = {
 const WITHIN_MS = 10_000;
 
 describe('a message', () => {
-  test('goes to its device as data alone, at high priority, for as long as it may take', async () => {
+  test('is sent to its device as data only, at high priority, with its time to live', async () => {
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'sent' });
     expect(fcm.messages).toEqual([
       {
@@ -59,17 +59,17 @@ describe('a message', () => {
     ['a quota is used up', 429, 'QUOTA_EXCEEDED', { kind: 'unavailable', retryAfterSeconds: undefined }],
     ['the service has a fault', 500, 'INTERNAL', { kind: 'unavailable', retryAfterSeconds: undefined }],
     ['the service is overloaded', 503, 'UNAVAILABLE', { kind: 'unavailable', retryAfterSeconds: undefined }],
-  ])('is answered for what it is when %s', async (_what, status, errorCode, result) => {
+  ])('is reported correctly if %s', async (_what, status, errorCode, result) => {
     fcm.answer = { status, errorCode };
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual(result);
   });
 
-  test('is tried again when the service says', async () => {
+  test('is retried when the service allows', async () => {
     fcm.answer = { status: 503, headers: { 'retry-after': '30' } };
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'unavailable', retryAfterSeconds: 30 });
   });
 
-  test('is tried again after no answer, and after none that can be understood', async () => {
+  test('is retried after no response, and after one that cannot be understood', async () => {
     fcm.isHanging = true;
     expect(await sender.send(MESSAGE, 50)).toEqual({ kind: 'unavailable', retryAfterSeconds: undefined });
     const account = await readServiceAccount(fcm.accountFile);
@@ -80,7 +80,7 @@ describe('a message', () => {
 });
 
 describe('an access token', () => {
-  test('is asked for once, by an assertion of the account, however many need it', async () => {
+  test('is requested once, with an assertion of the account, for any number of messages', async () => {
     await Promise.all([1, 2, 3].map(() => sender.send(MESSAGE, WITHIN_MS)));
     await sender.send(MESSAGE, WITHIN_MS);
     expect(fcm.messages).toHaveLength(4);
@@ -105,7 +105,7 @@ describe('an access token', () => {
     ]);
   });
 
-  test('that is refused before its time is renewed once, and not for ever', async () => {
+  test('that is refused before its time is renewed once, not repeatedly', async () => {
     await sender.send(MESSAGE, WITHIN_MS);
     fcm.revoked.add('Bearer access-1');
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'sent' });
@@ -114,7 +114,7 @@ describe('an access token', () => {
     fcm.revoked.clear();
   });
 
-  test('that is not given makes the message wait', async () => {
+  test('that is not issued makes the message wait', async () => {
     fcm.tokenStatus = 500;
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'unavailable', retryAfterSeconds: undefined });
     fcm.tokenStatus = 200;
@@ -122,7 +122,7 @@ describe('an access token', () => {
   });
 });
 
-describe('a service account that cannot be used is told by its place, never by its key', () => {
+describe('an unusable service account is reported with its position, never with its key', () => {
   const account = () => JSON.parse(readFileSync(fcm.accountFile, 'utf8')) as Record<string, unknown>;
   test.each<[string, () => string, RegExp]>([
     ['no JSON', () => 'private', /is no service account/],

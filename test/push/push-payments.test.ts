@@ -48,7 +48,9 @@ beforeEach(() => {
   };
 });
 
-/** Pushes of one device, by a push service that gives `results` one by one and then takes everything. */
+/**
+ * Pushes to one device, through a push service that returns `results` one after the other and then accepts everything.
+ */
 function pushesTo(device = DEVICE): PushPayments {
   const services: LinkServices = {
     links: { create: async () => 'created' },
@@ -79,7 +81,7 @@ function pushesTo(device = DEVICE): PushPayments {
 }
 
 describe('the first attempt', () => {
-  test('is short, since the caller waits, and is the only one when it succeeds', async () => {
+  test('is short, because the caller waits, and is the only one if it succeeds', async () => {
     expect(await pushesTo().push(OWNER, REQUEST)).toMatchObject({ reference: LINK_ID, status: 'sent' });
     expect(sent).toMatchObject([{ timeoutMs: 3_000, message: { ttlSeconds: 300, data: { amount: '1' } } }]);
     expect(enqueued).toEqual([]);
@@ -90,14 +92,14 @@ describe('the first attempt', () => {
     [2, 5],
     [30, 30],
     [86_400, 60],
-  ])('is followed by a job after the push service’s own wish of %s s: %i', async (retryAfterSeconds, seconds) => {
+  ])('is followed by a job after the push service’s requested delay of %s s: %i', async (retryAfterSeconds, seconds) => {
     results = [{ kind: 'unavailable', retryAfterSeconds }];
     expect(await pushesTo().push(OWNER, REQUEST)).toMatchObject({ status: 'queued' });
     expect(enqueued).toEqual([{ queue: 'push', data: JOB, startAfterSeconds: seconds }]);
   });
 });
 
-test('what fails at once is told, too', async () => {
+test('a permanent failure is reported, too', async () => {
   results = [{ kind: 'failed', reason: 'NOT_CONFIGURED' }];
   const answer = await pushesTo().push(OWNER, REQUEST);
   expect(answer).toMatchObject({
@@ -110,7 +112,7 @@ test('what fails at once is told, too', async () => {
 });
 
 describe('further attempts', () => {
-  test('come again at longer and longer intervals, and end before the message would', async () => {
+  test('follow at increasing intervals, and end before the message would', async () => {
     results = Array(20).fill(UNAVAILABLE);
     const pushes = pushesTo();
     const waits: number[] = [];
@@ -126,7 +128,7 @@ describe('further attempts', () => {
     expect(failed).toEqual([{ acquirerId: 1, reference: LINK_ID, reason: 'UNAVAILABLE' }]);
   });
 
-  test('end with what cannot be helped, and that is told', async () => {
+  test('end with a permanent failure, which is reported', async () => {
     results = [{ kind: 'failed', reason: 'REFUSED' }];
     expect(await pushesTo().retry(JOB)).toBe('done');
     expect(failed).toEqual([{ acquirerId: 1, reference: LINK_ID, reason: 'REFUSED' }]);
@@ -136,13 +138,13 @@ describe('further attempts', () => {
     ['was paid, or is being paid', () => ({ ...link!, isHeld: true })],
     ['has run out', () => ({ ...link!, isPast: true })],
     ['is gone', () => undefined],
-  ])('are not made once the link %s', async (_what, then) => {
+  ])('are not made if the link %s', async (_what, then) => {
     link = then();
     expect(await pushesTo().retry(JOB)).toBe('done');
     expect(sent).toEqual([]);
   });
 
-  test('are not made once the device is blocked, or another one', async () => {
+  test('are not made if the device is blocked, or another one', async () => {
     isBlocked = true;
     expect(await pushesTo().retry(JOB)).toBe('done');
     isBlocked = false;
@@ -158,13 +160,13 @@ const MESSAGE: PushMessage = {
   ttlSeconds: 300,
 };
 
-test('the sender for development tells the log of the link’s reference and of nothing else', async () => {
+test('the sender for development logs the link’s reference and nothing else', async () => {
   const told: object[] = [];
   const sender = createLogSender((message) => told.push(message));
   expect(await sender.send(MESSAGE, 1_000)).toEqual({ kind: 'sent' });
   expect(told).toEqual([{ reference: LINK_ID }]);
 });
 
-test('without a push service every push says so', async () => {
+test('without a push service every push reports that', async () => {
   expect(await NO_PUSH_SENDER.send(MESSAGE, 1_000)).toEqual({ kind: 'failed', reason: 'NOT_CONFIGURED' });
 });

@@ -17,7 +17,7 @@ describe('a merchant reference', () => {
   test.each([
     ['empty', ''],
     ['longer than 255 characters', 'x'.repeat(256)],
-    ['with NUL, which no text column takes', 'a\u0000b'],
+    ['with NUL, which no text column accepts', 'a\u0000b'],
     ['with a line break, which would split a log line', 'a\nb'],
     ['with a control character of Latin-1', 'a\u0085b'],
     ['with DEL', 'a\u007f'],

@@ -15,7 +15,7 @@ const KNOWN: Readonly<Record<string, Operation>> = {
   ...VIRTUAL_READER_OPERATIONS,
 };
 
-/** The client as a pay page has it. */
+/** The client of a pay page. */
 type Served = Pick<typeof typed, 'createClient' | 'requestOf' | 'answerOf' | 'ProblemError' | 'AnswerError'>;
 let served: Served;
 let operations: Readonly<Record<string, Operation>>;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 
 describe('the client of a pay page', () => {
-  test('has the operations that the page calls, each as all others have it', () => {
+  test('has the operations that the page calls, each with the same definition', () => {
     const scripts = readdirSync(SOURCES).filter((name) => name.endsWith('.js'));
     const text = scripts.map((name) => readFileSync(new URL(name, SOURCES), 'utf8')).join('\n');
     const called = [...text.matchAll(/(?:\bgateway\.(?=\w+\()|#ask\('|operation: ')(\w+)/g)].map(([, name]) => name!);
@@ -60,7 +60,7 @@ describe('the client of a pay page', () => {
     expect(say(served)).toEqual(say(typed));
   });
 
-  test('takes an answer as it is, and knows a refusal and what is neither', () => {
+  test('returns a response unchanged, and recognizes a refusal and anything else', () => {
     const read = (status: number, text: string) => () => served.answerOf('getCardDataKeys', { status, text });
     expect(read(200, '{"keys":[],"more":1}')()).toEqual({ keys: [], more: 1 });
     const problem = { status: 404, errorCode: 122, message: 'E122', requestId: ID };
@@ -80,7 +80,7 @@ describe('the client of a pay page', () => {
 describe.each([true, false])('the parts of a pay page, with a virtual phone: %j', (hasVirtualPhone) => {
   const { assets } = payPageFiles({ hasVirtualPhone });
 
-  test('import nothing but one another', () => {
+  test('import only each other', () => {
     for (const [name, { text }] of assets) {
       const imported = [...text.matchAll(/^(?:import|export) .*?from '([^']+)'/gms)].map(([, path]) => path!);
       for (const path of imported) expect([...assets.keys()], `${name} imports it`).toContain(path.replace('./', ''));

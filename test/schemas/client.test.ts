@@ -23,7 +23,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 describe('the client has a method for every operation that answers with JSON', () => {
   const documented = operationsOf(readStoredDocument()).filter(answersJson);
 
-  test('by the same names', () => {
+  test('with the same names', () => {
     expect(Object.keys(OPERATIONS).sort()).toEqual(documented.map(({ operationId }) => operationId).sort());
     expect(Object.keys(createClient({ baseUrl: '' })).sort()).toEqual(Object.keys(OPERATIONS).sort());
   });
@@ -53,14 +53,14 @@ function shownBy({ security }: NamedOperation): Shows {
   return isKey.some(Boolean) ? 'either' : 'token';
 }
 
-/** What else is asked over HTTP, and why. */
+/** Other requests over HTTP, and the reason. */
 const OTHERS = {
   'src/cli/webhooks-listen.ts': 'passes events on to a receiver under development',
   'src/load/gateway-watch.ts': 'reads metrics, which are text',
   'src/http/pay-page/gateway.js': 'gives the client its fetch',
 };
 
-test('our own command line, phones, load tests and pay pages speak by it', () => {
+test('the command line, phones, load tests and pay pages use it', () => {
   const source = fileURLToPath(new URL('../../', import.meta.url));
   const fetching = ['src/cli', 'src/phone', 'src/load', 'src/http/pay-page'].flatMap((room) =>
     readdirSync(join(source, room), { recursive: true, encoding: 'utf8' })
@@ -76,7 +76,7 @@ interface Sent {
   readonly headers: Headers;
 }
 
-/** A client whose requests go nowhere: each is answered by the next of `answers`. */
+/** A client without a network: each request is answered with the next of `answers`. */
 function clientOf(answers: readonly (Response | Error)[], options: Partial<ClientOptions> = {}) {
   const sent: Sent[] = [];
   const left = [...answers];
@@ -122,7 +122,7 @@ describe('a request', () => {
     expect(sent[1]!.url).toBe('https://tap.example/transactions/..%2Fx%3Fy/events');
   });
 
-  test('shows what its operation takes: a key, a token, the key of two that would do, both, or nothing', async () => {
+  test('has the credentials of its operation: a key, a token, the key if either would do, both, or nothing', async () => {
     const { client, sent } = clientOf([
       json(replay),
       json({}),
@@ -146,7 +146,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('asks for a credential anew each time, where it is made', async () => {
+  test('asks for a credential each time if it is a function', async () => {
     let made = 0;
     const token = async () => `jwt-${++made}`;
     const { client, sent } = clientOf([json([]), json([])], { credentials: { token } });
@@ -155,14 +155,14 @@ describe('a request', () => {
     expect(sent.map(({ headers }) => headers.get('authorization'))).toEqual(['Bearer jwt-1', 'Bearer jwt-2']);
   });
 
-  test('goes to the public URL of its operation', async () => {
+  test('is sent to the public URL of its operation', async () => {
     const { client, sent } = clientOf([json(replay), json({ status: 'ok' })], { appUrl: 'https://app.example' });
     await client.replayWebhookEvent({ params: { id: ID } });
     await client.getLiveness();
     expect(sent.map(({ url }) => new URL(url).host)).toEqual(['app.example', 'tap.example']);
   });
 
-  test('goes behind the path of a public URL, with or without a slash at its end', async () => {
+  test('is sent below the path of a public URL, with or without a trailing slash', async () => {
     for (const baseUrl of ['https://tap.example/pay-by-phone', 'https://tap.example/pay-by-phone/']) {
       const { client, sent } = clientOf([json({ status: 'ok' })], { baseUrl });
       await client.getLiveness();
@@ -178,7 +178,7 @@ describe('a request', () => {
     expect(sent).toEqual([]);
   });
 
-  test('has a correlation id, and where it creates something an idempotency key, made or given', async () => {
+  test('has a correlation id, and an idempotency key if it creates something, generated or given', async () => {
     const answer = () => json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
     const { client, sent } = clientOf([answer(), answer(), json([])]);
     await client.voidSale({ params: { id: ID } });
@@ -194,7 +194,7 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   test('loses the fields that this version does not know', async () => {
     const { client } = clientOf([json({ callbackUrl: null, later: 1 })]);
     expect(await client.getCallbackUrl()).toEqual({ callbackUrl: null });
@@ -217,7 +217,7 @@ describe('an answer', () => {
   });
 });
 
-describe('for whoever sends by other means', () => {
+describe('with other means of sending', () => {
   test('a request is what the client would send', async () => {
     const { client, sent } = clientOf([json([])]);
     const parts = { query: { limit: 5 } };
@@ -233,7 +233,7 @@ describe('for whoever sends by other means', () => {
     expect([body, sent[0]!.init.body]).toEqual([undefined, undefined]);
   });
 
-  test('a request shows nothing but what its operation takes, and says its body in JSON', () => {
+  test('a request has only the credentials of its operation, and its body as JSON', () => {
     const credentials = { apiKey: 'tw_test_key', token: 'jwt' };
     const given = { headers: { 'x-device-installation-id': 'd' }, params: { id: ID } };
     const { headers, body } = requestOf('acknowledgeOutcome', given, credentials, { correlationId: ID });
@@ -256,7 +256,7 @@ describe('for whoever sends by other means', () => {
     });
   });
 
-  test('an answer is what the client would give, or throw', async () => {
+  test('a response is what the client would return or throw', async () => {
     expect(answerOf('getLiveness', { status: 200, text: '{"status":"ok","later":1}' })).toEqual({ status: 'ok' });
     expect(() => answerOf('getLiveness', { status: 200, text: '{}' })).toThrow(AnswerError);
     const text = await refusal(503).text();
@@ -274,7 +274,7 @@ describe('for whoever sends by other means', () => {
 describe('a random UUID', () => {
   afterEach(() => vi.unstubAllGlobals());
 
-  test('is one also where the runtime makes none', () => {
+  test('is also available if the runtime provides none', () => {
     vi.stubGlobal('crypto', { getRandomValues: crypto.getRandomValues.bind(crypto) });
     const made = Array.from({ length: 64 }, randomUuid);
     for (const uuid of made) expect(uuid).toMatch(UUID);
@@ -282,8 +282,8 @@ describe('a random UUID', () => {
   });
 });
 
-describe('a repeat', () => {
-  test('of what it does no harm to comes after a passing fault, under the same idempotency key', async () => {
+describe('a retry', () => {
+  test('of a safe request follows a temporary fault, with the same idempotency key', async () => {
     const created = json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
     const { client, sent } = clientOf([new TypeError('fetch failed'), refusal(503, { 'retry-after': '0' }), created]);
     await client.voidSale({ params: { id: ID } });
@@ -292,7 +292,7 @@ describe('a repeat', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test('of a tap is for the caller: the same merchantReference gives the same answer', async () => {
+  test('of a tap is up to the caller: the same merchantReference gives the same response', async () => {
     const { client, sent } = clientOf([new TypeError('fetch failed')]);
     const body = { merchantReference: 'r', generalCardData: 'AA==', paymentCardData: 'AA==' };
     const headers = { 'x-device-installation-id': 'd' };
@@ -300,7 +300,7 @@ describe('a repeat', () => {
     expect(sent).toHaveLength(1);
   });
 
-  test('does not come after a refusal, after the last try, or sooner than the server wants', async () => {
+  test('does not follow a refusal or the last attempt, and is not sooner than the server allows', async () => {
     const refused = clientOf([refusal(404), json([])]);
     await expect(refused.client.listTransactions()).rejects.toBeInstanceOf(ProblemError);
     const away = clientOf([new Error('1'), new Error('2')], { repeats: 1 });
@@ -310,7 +310,7 @@ describe('a repeat', () => {
     expect([refused, away, busy].map(({ sent }) => sent.length)).toEqual([1, 2, 1]);
   });
 
-  test('does not come when the caller has given up', async () => {
+  test('does not follow if the caller has cancelled', async () => {
     const gone = new AbortController();
     gone.abort();
     const { client, sent } = clientOf([new Error('aborted'), json([])]);
@@ -319,7 +319,7 @@ describe('a repeat', () => {
   });
 });
 
-test('no answer in time is a NoAnswerError', async () => {
+test('no response in time is a NoAnswerError', async () => {
   const hanging = ((_url: string, { signal }: RequestInit) =>
     new Promise((_, reject) => signal!.addEventListener('abort', () => reject(signal!.reason)))) as typeof fetch;
   const client = createClient({ baseUrl: 'https://tap.example', fetch: hanging, timeoutMs: 5, repeats: 0 });

@@ -9,7 +9,7 @@ import { TRANSACTION_TYPE_NAMES } from '../../src/transactions/model/transaction
 const namesById = (entries: readonly { readonly id: number; readonly name: string }[]) =>
   Object.fromEntries(entries.map(({ id, name }) => [name, id]));
 
-describe('what /enums tells is what the gateway does', () => {
+describe('the lists of /enums agree with the gateway', () => {
   test('statuses', () => expect(namesById(STATUSES)).toEqual(Status));
   test('dispositions', () => expect(namesById(DISPOSITION_TEXTS)).toEqual(Disposition));
   test('types', () => {

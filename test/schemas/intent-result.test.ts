@@ -13,7 +13,7 @@ describe('an outcome and a code give result_transaction_type', () => {
     ['UnableToGoOnline', 'NetworkError'],
     ['Indeterminate', 'Indeterminate'],
     ['Voided', 'Declined'],
-  ] as const)('%s is %s, whatever the code', (disposition, type) => {
+  ] as const)('%s is %s, with any code', (disposition, type) => {
     for (const { code } of ERROR_CODES) expect(resultTypeOf({ disposition, errorCode: code })).toBe(type);
     expect(resultTypeOf({ disposition })).toBe(type);
   });
@@ -35,11 +35,11 @@ describe('an outcome and a code give result_transaction_type', () => {
     InvalidJWT: [117, 118, 304],
   };
 
-  test.each(Object.entries(types))('%s without an outcome is of the codes %j', (type, codes) => {
+  test.each(Object.entries(types))('%s without an outcome has one of the codes %j', (type, codes) => {
     for (const errorCode of codes) expect(resultTypeOf({ errorCode })).toBe(type);
   });
 
-  test('every code with a name is in that table once, and every type is reached', () => {
+  test('every named code is in that table once, and every type is reached', () => {
     const listed = Object.values(types)
       .flat()
       .sort((one, other) => one - other);
@@ -52,7 +52,7 @@ describe('an outcome and a code give result_transaction_type', () => {
     expect(RESULT_TYPES).toHaveLength(12);
   });
 
-  test('a code of a range, an unknown one and none at all are a ProcessingError', () => {
+  test('a code of a range, an unknown one and none are a ProcessingError', () => {
     for (const errorCode of [3, 99, 116, 299, 323, 404, 500, 9_999, -1, Number.NaN, undefined, null]) {
       expect(resultTypeOf({ errorCode })).toBe('ProcessingError');
     }
@@ -75,7 +75,7 @@ describe('result extras are read', () => {
     });
   });
 
-  test('without a transaction, and of a code that nobody knows', () => {
+  test('without a transaction, and with an unknown code', () => {
     const extras = { result_transaction_type: 'NetworkError', result_transaction_error_code: '777' };
     expect(readIntentResult(extras)).toEqual({
       transactionId: undefined,
@@ -86,9 +86,7 @@ describe('result extras are read', () => {
     });
   });
 
-  test.each(
-    RESULT_TYPES,
-  )('%s: success is Approved alone, and nothing is tried again that may have been paid', (type) => {
+  test.each(RESULT_TYPES)('%s: success is only Approved, and what may have been paid is not retried', (type) => {
     const { isSuccess, next, error } = readIntentResult({ result_transaction_type: type });
     expect(isSuccess).toBe(type === 'Approved');
     expect(error).toBeUndefined();
@@ -108,7 +106,7 @@ describe('result extras are read', () => {
 });
 
 describe('a code has a text', () => {
-  test('of its own before that of its range', () => {
+  test('of its own, or else of its range', () => {
     expect(errorCodeText(100)?.name).toBe('Unauthorised');
     expect(errorCodeText(65)?.name).toBe('PinRequired');
     expect(errorCodeText(211)?.name).toBe('InvalidPinData');

@@ -7,7 +7,7 @@ test.each([
   '9999-12-31T23:59:59.999999Z',
   '2026-03-01T10:20:30+14:00',
   '2026-03-01T10:20:30-12:00',
-])('%s is a moment', (text) => expect(moment.parse(text)).toBe(text));
+])('%s is a time', (text) => expect(moment.parse(text)).toBe(text));
 
 test.each([
   '0000-01-01T00:00:00Z',
@@ -16,7 +16,7 @@ test.each([
   '2026-02-31T10:20:30Z',
   '2026-03-01T10:20:30',
   '+275760-09-13T00:00:00.001Z',
-])('%s is none that the database knows', (text) => expect(moment.safeParse(text).success).toBe(false));
+])('%s is not a time that the database knows', (text) => expect(moment.safeParse(text).success).toBe(false));
 
 test('a year 0 has no days', () => {
   expect(day.safeParse('0000-12-31').success).toBe(false);

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { type Maker, type Row, row, type Sent } from './row.ts';
 import { made, NOWHERE, PROCESSOR, type Things } from './things.ts';
 
-/** `/acquirers/:acquirerId/<name>`: what is added, shown, listed, changed and removed. */
+/** `/acquirers/:acquirerId/<name>`: settings that are added, shown, listed, changed and removed. */
 function settingsRows(
   name: string,
   thing: keyof Things,
@@ -33,7 +33,7 @@ function settingsRows(
   };
 }
 
-/** Under which the first merchant's acquirer makes what is used up. */
+/** Parents in the first merchant's acquirer under which used-up settings are created again. */
 const FIRST = {
   acquirerId: 1,
   integratorId: 10,
@@ -50,7 +50,7 @@ const { publicKey: PUBLIC_KEY } = generateKeyPairSync('ed25519', {
   publicKeyEncoding: { type: 'spki', format: 'pem' },
 });
 
-/** What acquirers and the operator manage. */
+/** Settings that acquirers and the operator manage. */
 export const ADMINISTRATION: Readonly<Record<string, Row>> = {
   'GET /acquirers': row(() => ({ query: { limit: 500 } })),
   'POST /acquirers': row(() => ({ body: { name: unique('Bank') } })),

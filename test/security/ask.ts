@@ -9,12 +9,12 @@ export interface Answer {
   readonly headers: globalThis.Headers;
 }
 
-/** How many requests are under way at once: enough to keep a gateway busy, few enough to wait for none. */
+/** Requests in progress at once: enough to keep a gateway busy, few enough that none waits. */
 const AT_ONCE = 12;
 
 export const nameOf = ({ method, url }: Pick<KnownRoute, 'method' | 'url'>) => `${method} ${url}`;
 
-/** Sends a row's request. `body` is sent instead of its own, as it is. */
+/** Sends a row's request. `body` replaces its own, unchanged. */
 export async function ask(
   base: string,
   { method, url }: Pick<KnownRoute, 'method' | 'url'>,
@@ -38,8 +38,8 @@ export async function ask(
 }
 
 /**
- * What an answer tells besides its own ids, times and figures: two that are the same tell nobody which ids there are. Of a
- * problem that is all but where and when.
+ * The content of a response without its own ids, times and figures: if two are equal, they do not reveal which ids
+ * exist. For a problem, everything except place and time.
  */
 export function gist({ status, text }: Answer, named: readonly unknown[]): string {
   if (status < 300) return `${status} ${JSON.stringify(shapeOf(text === '' ? null : JSON.parse(text)))}`;
@@ -48,7 +48,7 @@ export function gist({ status, text }: Answer, named: readonly unknown[]): strin
   return `${status} ${names.reduce((bare, name) => bare.replaceAll(name, '#'), JSON.stringify(rest))}`;
 }
 
-/** Words are those of closed lists, such as `Approved`. */
+/** Words from closed lists, such as `Approved`. */
 const WORD = /^[A-Za-z]{1,24}$/;
 
 function shapeOf(value: unknown): unknown {
@@ -62,7 +62,7 @@ export function errorCodeOf({ text }: Answer): number | undefined {
   return text.startsWith('{') ? (JSON.parse(text) as Partial<Problem>).errorCode : undefined;
 }
 
-/** Does them all, a few at once, and gathers what they find. */
+/** Processes all items, a few at once, and collects the results. */
 export async function gather<Item>(
   items: readonly Item[],
   find: (item: Item) => Promise<string | undefined>,

@@ -13,7 +13,7 @@ import { isOfConsole } from './rows.ts';
 import { strangely } from './strange.ts';
 import { type Headers, nobodysThings, type Things, thingsOf } from './things.ts';
 
-/** The console is entered by a session of its own: its routes are tried here as all others are in the matrix. */
+/** The console has its own session: its routes are tested here as all others are in the matrix. */
 const LINE = { processId: randomUUID(), line: 'nowhere' };
 const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/session': row(() => ({})),
@@ -22,12 +22,12 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/transactions/:acquirerId/:id': row(({ acquirerId, transactionId: id }) => ({ params: { acquirerId, id } })),
   'POST /ops/acts': row(({ acquirerId, eventId: id }) => ({ body: { act: 'replayWebhook', acquirerId, id } })),
 };
-/** What else is done there. */
+/** The other actions of the console. */
 const ACTS: readonly Row[] = [
   row(({ acquirerId, transactionId: id }) => ({ body: { act: 'retryReversal', acquirerId, id } })),
   row(({ acquirerId, processorId }) => ({ body: { act: 'signOff', acquirerId, processorId, ...LINE } })),
 ];
-/** With no session one begins, and ends none. */
+/** The routes that begin and end a session. */
 const OPEN = ['POST /ops/session', 'DELETE /ops/session'];
 
 bePatient();
@@ -69,7 +69,7 @@ test('every route of the console has a row, or begins or ends a session', () => 
   expect(routes().map(nameOf).sort()).toEqual([...Object.keys(ROWS), ...OPEN].sort());
 });
 
-test('without a session each is 401, whatever else is shown', async () => {
+test('without a session each is 401, with any other credential', async () => {
   const others: readonly { readonly name: string; readonly headers: Headers }[] = [
     { name: 'nothing', headers: {} },
     { name: 'a made-up session', headers: { cookie: `${session.cookie!.split('=')[0]}=${'a'.repeat(43)}` } },
@@ -83,7 +83,7 @@ test('without a session each is 401, whatever else is shown', async () => {
   expect(faults).toEqual([]);
 });
 
-test('what is another acquirer’s is answered exactly as what nobody has', async () => {
+test('what belongs to another acquirer is answered exactly like what does not exist', async () => {
   const nobodys = nobodysThings(own);
   const faults = await gather(answering(), async ({ route, row }) => {
     const ways = [own, nobodys].map((source) => [
@@ -105,7 +105,7 @@ test('what is another acquirer’s is answered exactly as what nobody has', asyn
   expect(faults).toEqual([]);
 });
 
-test('one’s own is found, shown and done, and done only from the page', async () => {
+test('an acquirer’s own things are found, shown and changed, and changed only from the page', async () => {
   const [found, shown, done] = await Promise.all(
     ['POST /ops/search', 'GET /ops/transactions/:acquirerId/:id', 'POST /ops/acts'].map((name) =>
       sendOwn(name, session),
@@ -128,7 +128,7 @@ async function sendOwn(name: string, headers: Headers): Promise<Answer> {
   return ask(installation.url, route, await ROWS[name]!.send(own), headers);
 }
 
-test('a request with one strange thing in it is never more than the gateway can take', async () => {
+test('a request with one strange element never causes more than a refusal', async () => {
   const tries = (
     await Promise.all(
       answering().map(async ({ route, row }, index) => {

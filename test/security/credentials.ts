@@ -10,10 +10,10 @@ import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { MERCHANTS, type MerchantName } from '../support/tenants.ts';
 import type { Headers, Things } from './things.ts';
 
-/** Something that a request can show, and whose it is. */
+/** A credential of a request, and its owner. */
 export interface Shown {
   readonly kind: Credential;
-  /** For faults: `loginToken (viewer)`. */
+  /** For fault messages: `loginToken (viewer)`. */
   readonly name: string;
   readonly headers: Headers;
   readonly owner: 'operator' | Tenant;
@@ -21,13 +21,13 @@ export interface Shown {
   readonly role?: Role;
 }
 
-/** What the backend of a merchant claims besides: every right that a token can have. */
+/** Further claims of a merchant's backend: every permission that a token can have. */
 const CLAIMED = { scope: 'transactions:refund createMobileProximityToken' };
 const ROLES: readonly Role[] = ['admin', 'operator', 'viewer'];
 
 export const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
-/** Every kind of credential of a merchant and of those above it, each with all the rights that its kind can have. */
+/** Every kind of credential of a merchant and of its parents, each with all permissions of its kind. */
 export async function credentialsOf(
   installation: Installation,
   merchant: MerchantName,
@@ -42,7 +42,7 @@ export async function credentialsOf(
   return [...keys, ...(await tokensOf(installation, merchant, intentToken, keys.at(-1)!.headers))];
 }
 
-/** Each kind of key of a merchant and of those above it, without one scope. */
+/** Each kind of key of a merchant and of its parents, without one scope. */
 export async function keysWithout(installation: Installation, merchant: MerchantName, scope: string): Promise<Shown[]> {
   const scopes = SCOPE_NAMES.filter((each) => each !== scope);
   return Promise.all(
@@ -95,7 +95,7 @@ async function tokensOf(
   return [...others, ...logins];
 }
 
-/** What a route wants to be shown: each of what it takes, or a key and a token together. */
+/** The credentials that a route accepts: each one, or a key and a token together. */
 export function shownTo(
   { takes, takesBoth }: Pick<RouteFacts, 'takes' | 'takesBoth'>,
   credentials: readonly Shown[],

@@ -5,10 +5,10 @@ import { signMerchantToken } from '../../src/phone/phone.ts';
 import type { Installation } from '../support/installation.ts';
 import { request } from '../support/requests.ts';
 
-/** Tokens that say what a good one says, each with another thing wrong, by what it is. */
+/** Tokens with the claims of a good one, each with one fault, by the name of the fault. */
 export type Forgeries = Readonly<Record<string, string>>;
 
-/** Of a token that somebody else has, without the key that signed it. */
+/** Of a token of another owner, without the key that signed it. */
 export async function forgeriesOf(installation: Installation, kind: Credential, good: string): Promise<Forgeries> {
   const [head, payload, signature] = good.split('.') as [string, string, string];
   const header = decodeProtectedHeader(good);
@@ -43,7 +43,7 @@ export async function forgeriesOf(installation: Installation, kind: Credential, 
   };
 }
 
-/** What an integrator that holds a key of its own could sign, too. */
+/** Further tokens that an integrator with its own key could sign. */
 async function ofAnIntegrator(installation: Installation): Promise<Forgeries> {
   const [own, other] = [installation.profile('coffee'), installation.profile('flowers')];
   const now = Math.floor(Date.now() / 1_000);
@@ -61,7 +61,7 @@ async function ofAnIntegrator(installation: Installation): Promise<Forgeries> {
   };
 }
 
-/** PEM, as anybody may know it. */
+/** PEM, which is public. */
 async function publicKeyOf(installation: Installation, kind: Credential): Promise<string> {
   if (kind === 'merchantToken') return installation.profile('coffee').issuer.publicKey;
   const { body } = await request(installation.url, '/.well-known/jwks.json');
@@ -69,7 +69,7 @@ async function publicKeyOf(installation: Installation, kind: Credential): Promis
   return createPublicKey({ key: key!, format: 'jwk' }).export({ format: 'pem', type: 'spki' }) as string;
 }
 
-/** API keys of which one thing is not right. */
+/** API keys with one fault each. */
 export function forgedKeys(good: string): Forgeries {
   const [prefix, mode, id, secret] = good.split('_') as [string, string, string, string];
   return {

@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 const guarded = () => routes.filter(({ facts }) => facts.takes.length > 0);
-/** Those that the API reference lists: what pages ask for is the pages' own. */
+/** The routes in the API reference, without those of pages. */
 const withBody = () =>
   routes.filter(({ method, facts }) => ['POST', 'PUT', 'PATCH'].includes(method) && !facts.isAsset);
 
@@ -93,15 +93,15 @@ function forgeriesFor<Value>(forged: ReadonlyMap<Credential, Value>, kind: Crede
   return forged.get(kind);
 }
 
-describe('a body that is none is refused at every route that takes one', () => {
-  /** Of what is expected, with the name of the problem. */
+describe('an invalid body is refused at every route with a body', () => {
+  /** The expected status, with the name of the problem. */
   const refused = async (
     how: string,
     make: (route: TriedRoute) => Promise<Answer>,
     status: number,
     errorCode: number,
   ) => {
-    // A reader's token is asked for with whatever body, and that is not read.
+    // The route for a reader's token accepts any body and does not read it.
     const reading = withBody().filter(({ url }) => url !== '/mobile/proximity-token');
     const faults = await gather(reading, async (route) => {
       const answer = await make(route);
@@ -148,7 +148,7 @@ function isProblem({ status, text, headers }: Answer): boolean {
   return headers.get('content-type') === 'application/problem+json' && parsed.success && parsed.data.status === status;
 }
 
-test('every address names in a 405 the methods that it takes, and no other', async () => {
+test('every address lists in a 405 the methods that it supports, and no others', async () => {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
   const takenBy = Map.groupBy(installation.routes, ({ url }) => url);
   const tries = [...takenBy].flatMap(([url, known]) => {
@@ -169,7 +169,7 @@ test('every address names in a 405 the methods that it takes, and no other', asy
   expect(faults).toEqual([]);
 });
 
-describe('a request that two servers could read in two ways is refused, and its connection closed', () => {
+describe('a request that two servers could read differently is refused, and its connection closed', () => {
   const KEY = () => credentials.find(({ kind }) => kind === 'integratorKey')!.headers['x-api-key']!;
   const post = (headers: string, body: string) =>
     `POST /transactions/references/check HTTP/1.1\r\nhost: x\r\nx-api-key: ${KEY()}\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${body}`;
@@ -190,12 +190,12 @@ describe('a request that two servers could read in two ways is refused, and its 
     expect(await toldTo(request())).toMatch(/^HTTP\/1\.1 (?:4\d\d|501) (?!.*HTTP\/1\.1)/s);
   });
 
-  test('but not one that they read alike', async () => {
+  test('but not one that they read in the same way', async () => {
     const answer = await toldTo(post(`connection: close\r\ncontent-length: ${BODY.length}`, BODY));
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  /** Sends it and waits until the gateway closes; what it said. */
+  /** Sends it and waits until the gateway closes; returns the response. */
   function toldTo(request: string): Promise<string> {
     const socket = connect(Number(new URL(installation.url).port), '127.0.0.1');
     socket.write(request);
@@ -203,7 +203,7 @@ describe('a request that two servers could read in two ways is refused, and its 
   }
 });
 
-test('a query parameter that is there twice is refused', async () => {
+test('a repeated query parameter is refused', async () => {
   const lists = routes.filter(({ method, url }) => method === 'GET' && !url.includes(':') && credentials);
   const faults = await gather(
     lists.filter(({ facts }) => !facts.isAsset),
@@ -218,7 +218,7 @@ test('a query parameter that is there twice is refused', async () => {
   expect(faults).toEqual([]);
 });
 
-test('1 MB of a token gets no further than the headers', async () => {
+test('1 MB of a token is refused with the headers', async () => {
   const answer = await fetch(new URL('/transactions', installation.url), {
     headers: bearer('a'.repeat(1_048_576)),
   }).catch(() => ({ status: 431 }));

@@ -34,7 +34,7 @@ afterAll(async () => {
   await installation.stop();
 });
 
-/** Not parts of pages, nor the virtual reader of `dev`: what a reader reads in clear is what it is for. */
+/** Excludes parts of pages, and the virtual reader of `dev`, whose purpose is to read cards in clear. */
 function isLooked({ url, facts }: KnownRoute): boolean {
   return facts?.isAsset !== true || (facts.takes.length > 0 && !url.startsWith('/dev/'));
 }
@@ -50,12 +50,12 @@ const CARD = {
 const PUSH_TOKEN = `push-token-${randomUUID()}`;
 const CARD_MARKS: readonly SecretMark[] = Object.entries(CARD).map(([name, text]) => ({ name, text }));
 
-/** Of a route that asks for nothing: a login, right and wrong. */
+/** For a route without credentials: a login, right and wrong. */
 function openRow(name: string): Row {
   return row(() => (name === 'POST /login' ? { body: { username: 'nobody@coffee.example', password: PASSWORD } } : {}));
 }
 
-/** What makes a credential work; its beginning is no secret. */
+/** The secret part of a credential; its beginning is not secret. */
 function marksOf({ name, headers }: Pick<Shown, 'name' | 'headers'>): SecretMark[] {
   const { authorization, 'x-api-key': key } = headers;
   const [head, payload, signature] = authorization?.slice('Bearer '.length).split('.') ?? [];
@@ -70,7 +70,7 @@ function marksOf({ name, headers }: Pick<Shown, 'name' | 'headers'>): SecretMark
   ];
 }
 
-/** What routes make and show this once: keys, passwords, secrets of webhooks, tokens. */
+/** Values that routes create and show once: keys, passwords, secrets of webhooks, tokens. */
 const SHOWN_ONCE = /"(key|password|secret|token|pinToken)":"([^"]{16,})"|#(eyJ[\w.-]+)/g;
 
 function madeIn({ text }: Answer): SecretMark[] {
@@ -86,12 +86,12 @@ function secretPartOf(text: string): string {
   return text.startsWith('eyJ') ? text.split('.').at(-1)! : text.replace(/^whsec_/, '');
 }
 
-/** The request that is right, by each kind of credential that will do, with a key for its repeat where there can be one. */
+/** The valid request, with each accepted kind of credential, and with an idempotency key if it is supported. */
 async function takeThrough(route: TriedRoute): Promise<Answer[]> {
   const answers: Answer[] = [];
   const open: Shown[] = [{ kind: 'operatorKey', name: 'nothing', headers: {}, owner: 'operator' }];
   const shown = shownTo(route.facts, credentials);
-  // Each kind of token, and one key: where one is taken, so are the others.
+  // Each kind of token, and one key: routes that accept one key accept the others.
   const tried = shown.filter(({ kind }, at) => at === 0 || !kind.endsWith('Key'));
   for (const each of tried.length === 0 ? open : tried) {
     const { about, headers } = await usable(route.row, each, owner);
@@ -105,7 +105,7 @@ async function takeThrough(route: TriedRoute): Promise<Answer[]> {
   return answers;
 }
 
-/** Requests that fail, or whose fields nobody asked for, with card data and credentials wherever there is room. */
+/** Requests that fail, or have unknown fields, with card data and credentials in every possible place. */
 async function failures(route: TriedRoute): Promise<Answer[]> {
   const { kind, headers } = shownTo(route.facts, credentials)[0] ?? { kind: 'operatorKey' as const, headers: {} };
   const { about } = await usable(route.row, { kind, headers }, owner);
@@ -121,7 +121,7 @@ async function failures(route: TriedRoute): Promise<Answer[]> {
   const wrong: Sent[] = [
     { ...sent, query: { ...sent.query, card: pan, track2: CARD.track2 } },
     ...Object.keys(params).map((name) => ({ ...sent, params: { ...params, [name]: CARD.track2.padEnd(300, '0') } })),
-    // What an integrator keeps with a merchant, and what a switch is told, is as they say.
+    // What an integrator stores with a merchant, and what a switch receives, is stored unchanged.
     ...(body === undefined
       ? []
       : placesIn(body)
@@ -146,15 +146,15 @@ async function failures(route: TriedRoute): Promise<Answer[]> {
   return (await Promise.all(asked)).filter((answer) => answer !== undefined);
 }
 
-/** No answer about anybody's things is longer; the descriptions of the interface are. */
+/** No response about a tenant's things is longer; the descriptions of the interface are. */
 const MOST_CHARS = 20_000;
 const textOf = ({ text, headers }: Answer) => `${text.slice(0, MOST_CHARS)}\n${JSON.stringify([...headers])}`;
 
-test('what is secret stands after every route in no log line, no column, no job, no figure and no answer', async () => {
+test('after every route no secret is in a log line, column, job, metric or response', async () => {
   const answers: string[] = [];
   const made: SecretMark[] = [];
   await gather(routes, async (route) => {
-    // What was wrong goes first: what is right may take it away.
+    // Invalid requests first: valid ones may remove their subject.
     answers.push(...(await failures(route)).map(textOf));
     const right = await takeThrough(route);
     made.push(...madeIn(right[0]!));
@@ -182,7 +182,7 @@ test('what is secret stands after every route in no log line, no column, no job,
     .map((mark) => answers.find((answer) => secretsIn(answer, [mark]).length > 0)?.slice(0, 500));
   expect({ told, telling }, 'answers').toEqual({ told: [], telling: [] });
 
-  // It did pass through here.
+  // The requests did arrive.
   expect(logged).toContain('"msg":"answered"');
   for (const text of [stored, answers.join()]) expect(text).toContain('411111******1111');
   expect(new Set(made.map(({ name }) => name))).toEqual(

@@ -29,7 +29,7 @@ interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends bytes and waits until the gateway closes: every response that it gave. */
+/** Sends bytes and waits until the gateway closes; returns all of its responses. */
 async function answersTo(bytes: string | Buffer): Promise<RawAnswer[]> {
   const socket = connect(Number(new URL(installation.url).port), '127.0.0.1');
   socket.write(bytes);
@@ -71,7 +71,7 @@ const sized = (body: string | Buffer, headers = '') =>
   post(`${headers}content-length: ${Buffer.byteLength(body)}`, body);
 const LOGIN = '{"username":"nobody","password":"nothing"}';
 
-describe('what is no request is a problem, and its connection is closed', () => {
+describe('an invalid request is a problem, and its connection is closed', () => {
   test.each<[string, string | Buffer, number]>([
     ['another protocol', '\x16\x03\x01 this is TLS\r\n\r\n', 400],
     ['an unknown method', `FOO /livez HTTP/1.1\r\n${CLOSE}\r\n`, 501],
@@ -108,13 +108,13 @@ describe('what is no request is a problem, and its connection is closed', () => 
     expectProblem(answer!, 408);
   });
 
-  test('the response to the request before it goes first', async () => {
+  test('the response to the previous request is sent first', async () => {
     const answers = await answersTo(`GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n\x16\x03 garbage\r\n\r\n`);
     expect(answers.map(({ status }) => status)).toEqual([200, 400]);
     expectProblem(answers[1]!, 400);
   });
 
-  test('a request that was refused before it arrived whole gets no second response', async () => {
+  test('a request that was refused before it arrived completely gets no second response', async () => {
     const answers = await answersTo(
       `POST /transactions/mobile HTTP/1.1\r\n${CLOSE}transfer-encoding: chunked\r\n\r\nZZ\r\n`,
     );
@@ -122,7 +122,7 @@ describe('what is no request is a problem, and its connection is closed', () => 
   });
 });
 
-describe('what is a request is served, however it is written', () => {
+describe('a valid request is served in any notation', () => {
   test.each([
     ['HTTP/1.0', get('/livez', '', '1.0')],
     ['an absolute address', get('http://anywhere.example/livez')],
@@ -132,7 +132,7 @@ describe('what is a request is served, however it is written', () => {
     expect((await answersTo(bytes)).map(({ status }) => status)).toEqual([200]);
   });
 
-  test('requests one behind the other are answered in their order', async () => {
+  test('pipelined requests are answered in their order', async () => {
     const one = 'GET /livez HTTP/1.1\r\nhost: x\r\n\r\n';
     const answers = await answersTo(`${one}GET /nothing HTTP/1.1\r\nhost: x\r\n\r\n${one}${get('/livez/x')}`);
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 404]);
@@ -160,14 +160,14 @@ describe('what is a request is served, however it is written', () => {
     if (expected >= 400) expectProblem(answer!, expected);
   });
 
-  test('a correlation id cannot bring a header of its own', async () => {
+  test('a correlation id cannot inject a header', async () => {
     const [answer] = await answersTo(get('/livez', `${CLOSE}x-correlation-id: a%0d%0aset-cookie: b\r\n`));
     expect(answer!.headers.has('set-cookie')).toBe(false);
     expect(answer!.headers.get('x-correlation-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
-describe('a header that decides something is refused when it is there twice', () => {
+describe('a repeated header that decides something is refused', () => {
   test.each([
     ['authorization', 'Bearer a.b.c', 'Bearer d.e.f'],
     ['x-api-key', 'a', 'b'],
@@ -203,7 +203,7 @@ describe('a body', () => {
     'br',
     'GZIP',
     'identity, gzip',
-  ])('that is compressed by %s is 415 with what is accepted', async (coding) => {
+  ])('that is compressed with %s is 415 with the accepted types', async (coding) => {
     const [answer] = await answersTo(sized(LOGIN, `content-encoding: ${coding}\r\n`));
     expectProblem(answer!, 415);
     expect(answer!.headers.get('accept-encoding')).toBe('identity');
@@ -230,7 +230,7 @@ describe('every address', () => {
     return [...own, ...(own.includes('GET') ? ['HEAD'] : [])].sort().join(', ');
   };
 
-  test('answers OPTIONS and unknown methods with 405 and the methods that it takes, and no other', () =>
+  test('answers OPTIONS and unknown methods with 405 and the supported methods, and no others', () =>
     each(['OPTIONS', 'PROPFIND', 'QUERY'], ({ status, headers }, { url }) => {
       return status === 405 && headers.get('allow') === methodsOf(url);
     }));
@@ -242,14 +242,14 @@ describe('every address', () => {
       return takes ? status !== 500 && status !== 405 : status === 405 && headers.get('allow') === methodsOf(url);
     }));
 
-  test('is not taken for the parameter of another', async () => {
+  test('is not read as the parameter of another', async () => {
     const { status, headers } = await fetch(new URL('/transactions/mobile', installation.url), {
       headers: { 'x-api-key': key },
     });
     expect({ status, allow: headers.get('allow') }).toEqual({ status: 405, allow: 'POST' });
   });
 
-  test('names in a 401 the kinds of credential that it takes, and no other', async () => {
+  test('lists in a 401 the kinds of credential that it accepts, and no others', async () => {
     const guarded = installation.routes.filter(({ facts }) => facts.takes.length > 0);
     const faults = await gather(guarded, async (route) => {
       const { facts } = route;
@@ -264,7 +264,7 @@ describe('every address', () => {
     expect(faults).toEqual([]);
   });
 
-  test('may be kept by nobody, unless it is public', async () => {
+  test('must not be cached, unless it is public', async () => {
     const kept: string[] = [];
     for (const { method, url, facts } of installation.routes) {
       if (method !== 'GET' || url === '/ops/stream') continue;

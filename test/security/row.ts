@@ -3,7 +3,7 @@ import type { Installation } from '../support/installation.ts';
 import type { MerchantName } from '../support/tenants.ts';
 import type { Headers, Things } from './things.ts';
 
-/** A request, right in everything: `:names` of the address are filled in from `params`. */
+/** A valid request: `:names` of the address are filled in from `params`. */
 export interface Sent {
   readonly params?: Readonly<Record<string, string | number>>;
   readonly query?: Readonly<Record<string, string | number>>;
@@ -11,7 +11,7 @@ export interface Sent {
   readonly body?: unknown;
 }
 
-/** For which merchant things are made, and by what key: with every right of its acquirer. */
+/** The merchant for which things are created, and a key with every permission of its acquirer. */
 export interface Maker {
   readonly installation: Installation;
   readonly merchant: MerchantName;
@@ -19,13 +19,13 @@ export interface Maker {
 }
 
 export interface Row {
-  /** The request about these things. What it reads is what the matrix exchanges for another tenant's. */
+  /** The request about these things. The matrix replaces what it reads with another tenant's. */
   readonly send: (things: Things) => Sent | Promise<Sent>;
-  /** Things that one request uses up; with a token of an intent, that is to be shown instead. */
+  /** Creates things that one request uses up; for a token of an intent, it also returns the token to use. */
   readonly fresh?: (maker: Maker, kind: Credential) => Promise<Partial<Things>>;
-  /** What the first merchant's own list must contain, and nobody else's. */
+  /** What the first merchant's own list must contain, and no other list. */
   readonly lists?: keyof Things;
 }
 
-/** A row whose request names what `send` looks at. */
+/** A row whose request names the things that `send` reads. */
 export const row = (send: Row['send'], more: Omit<Row, 'send'> = {}): Row => ({ send, ...more });

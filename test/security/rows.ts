@@ -21,7 +21,7 @@ const creation = (more: object = {}) => row(({ merchantId }) => ({ body: { ...li
 const ofTransaction = ({ transactionId: id }: Things): Sent => ({ params: { id } });
 const sale = (maker: Maker) => tapped(maker, 'merchantToken');
 
-/** A sale of the merchant, by its phone or by an app that was handed an intent. */
+/** A sale of the merchant, from its phone or from an app with an intent. */
 async function tapped({ installation, merchant, headers }: Maker, kind: Credential): Promise<Partial<Things>> {
   const intent = kind === 'intentToken' ? await intentOf(installation, merchant, headers) : undefined;
   const phone = intent
@@ -47,7 +47,7 @@ async function askedForPin({ installation, merchant, headers }: Maker, kind: Cre
   };
 }
 
-/** A tap that is sealed for its device and the reference, as every phone can. */
+/** A tap that is sealed for its device and the reference, as every phone can do. */
 function tapRow(installation: Installation): Row {
   return row(
     async ({ paymentReference }) => {
@@ -62,7 +62,10 @@ function tapRow(installation: Installation): Row {
   );
 }
 
-/** Every route that takes a credential. One without a row fails the matrix: say here which things its request names. */
+/**
+ * Every route that requires a credential. The matrix fails for a route without a row: define here which things its
+ * request names.
+ */
 export function rowsOf(installation: Installation): Readonly<Record<string, Row>> {
   return {
     ...ADMINISTRATION,
@@ -151,17 +154,17 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
   };
 }
 
-/** Behind a session of the console, which has a matrix of its own. */
+/** Requires a session of the console, which has its own matrix. */
 export function isOfConsole({ url }: Pick<KnownRoute, 'url'>): boolean {
   return url.startsWith('/ops/') && !isFile(url);
 }
 
-/** What a page consists of: nothing in it is anybody's. */
+/** Parts of a page, which belong to no tenant. */
 export function isFile(url: string): boolean {
   return url.split('/').at(-1)!.includes('.');
 }
 
-/** Routes that ask for nothing, beside the parts of pages: whoever opens another one says so here. */
+/** Routes without credentials, besides the parts of pages. Add new ones here. */
 export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /livez',
   'GET /readyz',

@@ -14,8 +14,8 @@ import { NOWHERE, type Things, thingsOf } from './things.ts';
 import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 
 /**
- * Requests that are right but for one thing, to every route. `npm run fuzz -- http --seconds N` goes on
- * for that long, from another seed each time.
+ * Valid requests with one fault, to every route. `npm run fuzz -- http --seconds N` continues for that long, with
+ * another seed each time.
  */
 const SECONDS = Number(process.env.HTTP_FUZZ_SECONDS ?? 0);
 const SEED = Number(process.env.HTTP_FUZZ_SEED ?? 20_260_301);
@@ -24,17 +24,17 @@ const REQUESTS_PER_ROUTE = 6;
 const LONGEST_MS = 180_000 + SECONDS * 2_000;
 
 interface StrangelyTried extends TriedRoute {
-  /** What its query may have. */
+  /** The parameters of its query. */
   readonly parameters: readonly string[];
-  /** What its body may have. */
+  /** The fields of its body. */
   readonly fields: readonly Place[];
-  /** Those of them that may be a number; `sent` may have more. */
+  /** The fields that may be numbers; `sent` may have more. */
   readonly numbersIn: (sent: Sent) => readonly Place[];
 }
 
 bePatient();
 
-/** No credential at all. */
+/** Without a credential. */
 const NONE: Pick<Shown, 'headers'> = { headers: {} };
 
 let installation: Installation;
@@ -63,7 +63,7 @@ afterAll(async () => {
   await installation.stop();
 });
 
-/** Without one, everything about its secret would be 404. */
+/** Without one, every request about its secret would be 404. */
 async function registerLinksCallback(): Promise<void> {
   const key = await saveApiKey(installation.database, { acquirerId: things.acquirerId }, ['webhooks:manage']);
   const path = `/acquirers/${things.acquirerId}/integrators/${things.integratorId}/callbacks/links`;
@@ -78,15 +78,18 @@ function urlOf(path: string): string {
   return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
-/** Of a route that asks for nothing. */
+/** For a route without credentials. */
 function openRow(name: string): Row {
   return row(() => (name === 'POST /login' ? { body: { username: 'nobody@example', password: 'nothing' } } : {}));
 }
 
-/** A configuration that is not found is 500 by section 7.1 of the interface, and no accident. */
+/** A missing configuration is 500 according to section 7.1 of the interface, and not a fault. */
 const NO_CONFIGURATION = 208;
 
-/** Sends it; a fault when it was more than the gateway could take. `shown`: what it takes, unless something else is named. */
+/**
+ * Sends it; returns a fault if it was more than the gateway could handle. `shown`: the credential, by default one that
+ * it accepts.
+ */
 async function faultOf(
   route: TriedRoute,
   sent: Sent,
@@ -103,11 +106,11 @@ function isProblem({ status, headers }: Answer): boolean {
   return status < 400 || headers.get('content-type') === 'application/problem+json';
 }
 
-/** As they come in a body, an address and a query. */
+/** As in a body, an address and a query. */
 const UNSTORABLE = ['a\0b', 'a\udc00b'];
 
 test(
-  'text that no database holds is refused in every field of every route, never more',
+  'text that no database can store is only refused, in every field of every route',
   async () => {
     const tries = (
       await Promise.all(
@@ -146,7 +149,7 @@ function at(value: unknown, place: Place): unknown {
 }
 
 test(
-  'a number of any size and form is taken or refused in every field that is one, never more',
+  'a number of any size and form is accepted or refused in every numeric field',
   async () => {
     const tries = (
       await Promise.all(
@@ -166,7 +169,7 @@ test(
   LONGEST_MS,
 );
 
-/** Mostly one that the route takes; now and then any other, or none. */
+/** Mostly one that the route accepts; sometimes another, or none. */
 function anyCredential({ facts }: TriedRoute): fc.Arbitrary<Shown | undefined> {
   const taken = shownTo(facts, credentials);
   const any = fc.option(fc.constantFrom(...credentials), { nil: undefined });
@@ -174,7 +177,7 @@ function anyCredential({ facts }: TriedRoute): fc.Arbitrary<Shown | undefined> {
 }
 
 test(
-  `a request with one strange thing in it is never more than the gateway can take (seed ${SEED})`,
+  `a request with one strange element never causes more than a refusal (seed ${SEED})`,
   async () => {
     const untilMs = performance.now() + SECONDS * 1_000;
     const faults: string[] = [];
@@ -199,7 +202,7 @@ test(
   LONGEST_MS,
 );
 
-test('and then everything works as before', async () => {
+test('and afterwards everything works as before', async () => {
   const answer = await installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
   expect(answer).toMatchObject({ status: 200, body: { onlineAuthorizationResponse: { type: 'Approved' } } });
 });

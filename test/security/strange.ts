@@ -3,7 +3,7 @@ import type { KnownRoute } from '../../src/http/route-table.ts';
 import type { Schema } from '../support/api-document.ts';
 import type { Sent } from './row.ts';
 
-/** What no field expects, and databases, logs and addresses stumble over. */
+/** Unexpected texts that cause faults in databases, logs and addresses. */
 const TEXTS: readonly string[] = [
   '',
   ' ',
@@ -41,10 +41,10 @@ const TEXTS: readonly string[] = [
   '__proto__',
   'constructor',
 ];
-/** A number as a body can spell it, where JavaScript would write it otherwise. */
+/** A number as a body can spell it, if JavaScript would write it differently. */
 const spelled = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
 
-/** Fractions that no integer column holds, integers that none is wide enough for, and forms that few clients write. */
+/** Fractions that no integer column can store, integers that exceed every column, and forms that few clients write. */
 export const NUMBERS: readonly unknown[] = [
   0,
   -0,
@@ -84,7 +84,7 @@ const VALUES: readonly unknown[] = [
   Array.from({ length: 5_000 }, () => 'x'),
 ];
 
-/** Strange text: by itself, or somewhere in what was right. */
+/** Strange text: alone, or somewhere in a valid value. */
 const strangeText = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom(...TEXTS) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 40 }) },
@@ -96,10 +96,10 @@ const strangeValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.json({ maxDepth: 3 }).map((text) => JSON.parse(text) as unknown) },
 );
 
-/** Where a value stands: `['overrides', 0, 'aid']`. */
+/** The position of a value: `['overrides', 0, 'aid']`. */
 export type Place = readonly (string | number)[];
 
-/** Every place in a value, its own first. */
+/** Every position in a value, its own first. */
 export function placesIn(value: unknown, here: Place = []): Place[] {
   if (typeof value !== 'object' || value === null) return [here];
   return [
@@ -110,7 +110,7 @@ export function placesIn(value: unknown, here: Place = []): Place[] {
   ];
 }
 
-/** The same with another value in one place; undefined takes it away. */
+/** A copy with another value in one position; undefined removes it. */
 export function changed(value: unknown, [name, ...rest]: Place, to: unknown): unknown {
   if (name === undefined) return to;
   const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...value] : { ...(value as object) };
@@ -119,14 +119,14 @@ export function changed(value: unknown, [name, ...rest]: Place, to: unknown): un
   return copy;
 }
 
-/** What a reference refers to; of a body that may be left out, what it is when it is there. */
+/** The target of a reference; of an optional body, its type if it is present. */
 function resolved(schema: Schema | undefined, schemas: Readonly<Record<string, Schema>>): Schema | undefined {
   const own = schema?.$ref ? schemas[schema.$ref.split('/').at(-1)!] : schema;
   const inner = own?.anyOf?.find((one) => one.$ref !== undefined || one.properties !== undefined);
   return inner ? resolved(inner, schemas) : own;
 }
 
-/** Fields that a body may have, on its first two levels, whether this one has them or not. */
+/** Fields that a body may have, on its first two levels, whether or not this one has them. */
 export function fieldsOf(schema: Schema | undefined, schemas: Readonly<Record<string, Schema>>): Place[] {
   const own = (one: Schema | undefined) => resolved(one, schemas);
   return Object.entries(own(schema)?.properties ?? {}).flatMap(([name, inner]) => {
@@ -137,7 +137,7 @@ export function fieldsOf(schema: Schema | undefined, schemas: Readonly<Record<st
   });
 }
 
-/** Those of the fields that may be a number. */
+/** The fields that may be numbers. */
 export function numericPlaces(
   schema: Schema | undefined,
   schemas: Readonly<Record<string, Schema>>,
@@ -161,7 +161,7 @@ export function numericPlaces(
   return [...new Map([...described, ...there].map((place) => [JSON.stringify(place), place])).values()];
 }
 
-/** Headers that some route reads; any value that a client could write. */
+/** Headers that some route reads, with any value that a client could send. */
 const HEADER_NAMES = [
   'x-device-installation-id',
   'idempotency-key',
@@ -177,7 +177,10 @@ const headerText = fc.constantFrom(
   '"'.repeat(200),
 );
 
-/** A request with one thing wrong, or with one that no client would send. Nobody is blocked: the rest would be refused for it. */
+/**
+ * A request with one fault, or with one element that no client would send. No tenant is blocked: otherwise all further
+ * requests would be refused.
+ */
 export function strangely(
   sent: Sent,
   {
@@ -200,7 +203,7 @@ export function strangely(
             .map(([name, text]) => ({ ...sent, [part]: { ...sent[part], [name]: text } })),
         ];
   const ways: fc.Arbitrary<Sent>[] = [
-    // A deletion that is right in all else would take from the other requests what they are about.
+    // An otherwise valid deletion would remove the subject of the other requests.
     ...(method === 'DELETE'
       ? []
       : [

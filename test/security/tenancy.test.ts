@@ -17,8 +17,8 @@ import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 import { type Owner, usable } from './usable.ts';
 
 /**
- * Every route, as the gateway itself lists them, with every kind of credential and every id that a request of it names. The
- * first merchant owns things; the others are of the same integrator, of the same acquirer, and of another acquirer.
+ * Every route that the gateway lists, with every kind of credential and every id in its request. The first merchant
+ * owns the things; the others are of the same integrator, of the same acquirer, and of another acquirer.
  */
 const OWNER = 'coffee';
 const STRANGERS = ['bakery', 'flowers', 'tailor'] as const;
@@ -64,7 +64,7 @@ function isOpen(route: KnownRoute): boolean {
   return OPEN_ROUTES.has(nameOf(route)) || isPart || isOfConsole(route);
 }
 
-test('a credential that a route does not take is 401 or 403, whatever the body', async () => {
+test('a credential that a route does not accept is 401 or 403, with any body', async () => {
   const none: Pick<Shown, 'name' | 'headers'> = { name: 'nothing', headers: {} };
   const tries = routes.flatMap((route) => {
     const others = credentials[OWNER].filter(({ kind }) => !route.facts.takes.includes(kind));
@@ -113,15 +113,15 @@ interface Attempt {
   readonly merchant: MerchantName;
   readonly route: TriedRoute;
   readonly shown: Shown;
-  /** The names of what is the owner's, in an otherwise own request. */
+  /** The names of the owner's things in the caller's own request. */
   readonly taken: readonly (keyof Things)[];
 }
 
-test('what is another tenant’s is answered exactly as what nobody has', async () => {
+test('what belongs to another tenant is answered exactly like what does not exist', async () => {
   const attempts = (await Promise.all(STRANGERS.map((merchant) => attemptsOf(merchant)))).flat();
   const faults = await gather(attempts, async (attempt) => {
     const { merchant, route, shown, taken } = attempt;
-    // One after the other, so that each kind of request was made as often before.
+    // One after the other, so that each kind of request was made equally often before.
     const [theirs, unknown] = [await tryWith(attempt, things[OWNER]), await tryWith(attempt, nobodys)];
     if (theirs.gist === unknown.gist && theirs.leak === undefined) return undefined;
     return `${nameOf(route)} with ${shown.name} of ${merchant}, ${taken}: ${theirs.gist} ${theirs.leak ?? ''}, not ${unknown.gist}`;
@@ -130,7 +130,7 @@ test('what is another tenant’s is answered exactly as what nobody has', async 
   expect(attempts.length).toBeGreaterThan(routes.length * 2);
 });
 
-/** The request with `taken` of these things, and all else its own. */
+/** The request with `taken` of these things, and otherwise its own. */
 async function tryWith({ merchant, route, shown, taken }: Attempt, source: Things) {
   const { about, headers } = await usable(route.row, shown, ownerOf(merchant), false);
   const asked = { ...about, ...Object.fromEntries(taken.map((name) => [name, source[name]])) };
@@ -144,7 +144,7 @@ function ownerOf(merchant: MerchantName): Owner {
   return { installation, merchant, things: things[merchant], acquirerKey: headers };
 }
 
-/** One for each thing that a request names, and one for all of them. */
+/** One attempt for each thing that a request names, and one for all of them. */
 async function attemptsOf(merchant: (typeof STRANGERS)[number]): Promise<Attempt[]> {
   const own = things[merchant];
   const perRoute = await Promise.all(
@@ -171,14 +171,14 @@ async function attemptsOf(merchant: (typeof STRANGERS)[number]): Promise<Attempt
   return perRoute.flat();
 }
 
-/** The operator may see all, but not one acquirer's things under another's address. */
+/** The operator may see everything, but not one acquirer's things at another's address. */
 function isStranger({ owner, role }: Shown, names: readonly (keyof Things)[], merchant: MerchantName): boolean {
   if (owner === 'operator') return merchant === 'tailor' && names.includes('acquirerId');
   const { acquirerId, integratorId, id: merchantId } = MERCHANTS[OWNER];
   return !includesTenant(owner, { acquirerId, integratorId, merchantId }) && (role ?? 'admin') === 'admin';
 }
 
-/** What a row's request names, by which of the things it looks at. */
+/** The names in a row's request, from the things that it reads. */
 async function namesReadBy({ send }: Row, about: Things): Promise<(keyof Things)[]> {
   const read = new Set<keyof Things>();
   const watched = new Proxy(about, {
@@ -191,7 +191,7 @@ async function namesReadBy({ send }: Row, about: Things): Promise<(keyof Things)
   return [...read];
 }
 
-/** Something of the owner's that nobody else could know, but for what was asked with. */
+/** A value of the owner that others cannot know, except those in the request. */
 function leakIn(text: string, asked: readonly unknown[]): string | undefined {
   const secrets = Object.entries(things[OWNER]).filter(
     ([, value]) => String(value).length >= 16 && !asked.includes(value),
@@ -199,7 +199,7 @@ function leakIn(text: string, asked: readonly unknown[]): string | undefined {
   return secrets.find(([, value]) => text.includes(String(value)))?.[0];
 }
 
-test('a list has what is one’s own, and nothing of anybody else’s', async () => {
+test('a list contains the caller’s own things, and nothing of other tenants', async () => {
   const lists = routes.filter(({ row }) => row.lists);
   const names = [OWNER, ...STRANGERS] as const;
   const tries = lists.flatMap((route) =>
@@ -232,7 +232,7 @@ function listsThing({ text }: Answer, thing: Things[keyof Things]): boolean {
   );
 }
 
-/** Two of these have things of one name, such as merchants of two acquirers. */
+/** Whether two of these have things with one name, such as merchants of two acquirers. */
 function isSame({ row }: TriedRoute, name: MerchantName, listed: readonly MerchantName[]): boolean {
   return listed.some((other) => other !== name && things[other][row.lists!] === things[name][row.lists!]);
 }
@@ -243,7 +243,7 @@ function isWithin(owner: Shown['owner'], name: MerchantName, acquirerId: number 
   return includesTenant(owner, { acquirerId: tenant.acquirerId, integratorId: tenant.integratorId, merchantId });
 }
 
-test('every kind of credential that a route takes does with its own things what the route is for', async () => {
+test('every kind of credential that a route accepts works with its own things', async () => {
   const tries = routes.flatMap((route) =>
     shownTo(route.facts, credentials[OWNER])
       .filter((shown) => mayBy(shown, route.facts))
@@ -258,7 +258,7 @@ test('every kind of credential that a route takes does with its own things what 
   expect(new Set(tries.map(({ route }) => nameOf(route)))).toEqual(new Set(routes.map(nameOf)));
 });
 
-/** POSTs that take no Idempotency-Key, each with what makes a repeat harmless. */
+/** POSTs without an Idempotency-Key, each with the reason why a repeat is harmless. */
 const HARMLESS_TWICE: Readonly<Record<string, string>> = {
   'POST /login': 'another session',
   'POST /mobile/proximity-token': 'another token',
@@ -273,13 +273,13 @@ const HARMLESS_TWICE: Readonly<Record<string, string>> = {
   'POST /integrator/events/replay': 'receivers know an event by its id',
 };
 
-test('every POST that creates something takes an Idempotency-Key', () => {
+test('every POST that creates something accepts an Idempotency-Key', () => {
   const posts = installation.routes.filter(({ method, facts }) => method === 'POST' && !facts?.isAsset);
   const others = posts.filter((route) => !route.isIdempotent).map(nameOf);
   expect(others.sort()).toEqual(Object.keys(HARMLESS_TWICE).sort());
 });
 
-test('the same request under one Idempotency-Key is carried out once, another one refused', async () => {
+test('the same request with one Idempotency-Key is carried out once, and a different one refused', async () => {
   const keyed = routes.filter((route) => route.isIdempotent);
   let refused = 0;
   const faults = await gather(keyed, async (route) => {

@@ -12,7 +12,9 @@ import { untilAnswered } from '../support/transactions.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** What a merchant and those above it have, by whatever names it in an address, a query, a header or a body. */
+/**
+ * Everything that a merchant and its parents have and that a request can name in its address, query, headers or body.
+ */
 export interface Things {
   readonly acquirerId: number;
   readonly integratorId: number;
@@ -25,14 +27,14 @@ export interface Things {
   readonly keyId: string;
   readonly userId: string;
   readonly issuerKeyId: string;
-  /** A sale at rest, and the device that took it. */
+  /** A sale at rest, and its device. */
   readonly transactionId: string;
   readonly merchantReference: string;
   readonly device: string;
-  /** One that waits for its PIN, and the request that would bring it. */
+  /** A transaction that waits for its PIN, and the request that would submit it. */
   readonly pinTransactionId: string;
   readonly pin: object;
-  /** An intent that nobody has paid, and its token. */
+  /** An unpaid intent, and its token. */
   readonly linkId: string;
   readonly paymentReference: string;
   readonly intentToken: string;
@@ -42,12 +44,12 @@ export interface Things {
   readonly merchantToken: string;
 }
 
-/** Where nobody listens: what is registered here is only ever looked at. */
+/** An address without a listener: registrations with it are only read. */
 export const NOWHERE = 'http://127.0.0.1:1099/';
 const CONFIG = { addresses: [{ host: '127.0.0.1', port: 9 }], acquirerId: '50001' };
 export const PROCESSOR = { type: 'type-1', config: CONFIG };
 
-/** What nobody has. */
+/** Things that do not exist. */
 export function nobodysThings(like: Things): Things {
   return {
     ...like,
@@ -78,7 +80,7 @@ function claims(given: object): string {
   return Buffer.from(JSON.stringify({ ...given, ...rest })).toString('base64url');
 }
 
-/** One of everything for a merchant, as nobody else has it. */
+/** One of everything for a merchant, which no other tenant has. */
 export async function thingsOf(installation: Installation, merchant: MerchantName, number: number): Promise<Things> {
   const { acquirerId, integratorId, id: merchantId } = MERCHANTS[merchant];
   const phone = installation.phone(merchant);
@@ -122,7 +124,7 @@ export async function thingsOf(installation: Installation, merchant: MerchantNam
   };
 }
 
-/** An intent that nobody has paid. */
+/** An unpaid intent. */
 export async function intentOf(installation: Installation, merchant: MerchantName, headers: Headers, amount = '10.00') {
   const body = linkBody(merchant, { amount });
   const { id, token } = await made(installation, '/consumer/intentTransaction', body, headers);
@@ -133,14 +135,14 @@ export function deviceBody(deviceInstallationId: string = randomUUID()) {
   return { deviceInstallationId, pushToken: `push-${randomUUID()}`, friendlyName: 'Till' };
 }
 
-/** @throws when it is refused */
+/** @throws if it is refused */
 export async function made(
   installation: Installation,
   path: string,
   body: unknown,
   headers: Headers,
 ): Promise<{ readonly id: string; readonly token?: string }> {
-  // A busy machine may let a statement time out: nothing is stored then, and the request may be repeated.
+  // On a busy machine a statement may time out: then nothing is stored, and the request may be repeated.
   const answer = await eventually(async () => {
     const each = await post(installation, path, body, headers);
     if (each.status === 503) throw new Error(`${path}: 503 ${JSON.stringify(each.body)}`);
@@ -150,7 +152,7 @@ export async function made(
   return answer.body as { id: string };
 }
 
-/** What an acquirer configures, under numbers that no other acquirer gives. */
+/** The settings of an acquirer, with numbers that no other acquirer uses. */
 async function configure({ database }: Installation, merchant: MerchantName, number: number) {
   const { acquirerId, integratorId, id: merchantId } = MERCHANTS[merchant];
   const [profile, blockedDevice] = [`profile ${merchant}`, `stolen from ${merchant}`];

@@ -4,12 +4,12 @@ import { nameOf } from './ask.ts';
 import { type Row, row } from './row.ts';
 import { rowsOf } from './rows.ts';
 
-/** A route as the gateway itself lists it, with the request that is right for it. */
+/** A route as the gateway lists it, with its valid request. */
 export interface TriedRoute extends KnownRoute {
   readonly row: Row;
 }
 
-/** Settings of a gateway that the same few callers ask thousands of times. */
+/** Settings of a gateway that a few callers use thousands of times. */
 export const UNLIMITED = {
   RATE_PER_CREDENTIAL: '0',
   RATE_PER_ADDRESS: '0',
@@ -19,7 +19,7 @@ export const UNLIMITED = {
   LOGIN_TRIES_PER_ADDRESS: '1000',
 };
 
-/** Every route; `openRow` is the request of one that is open to everyone, and names nothing that the matrix exchanges. */
+/** Every route; `openRow` is the request of a public one, which names nothing that the matrix replaces. */
 export function triedRoutes(installation: Installation, openRow: (name: string) => Row = () => row(() => ({}))) {
   const rows = rowsOf(installation);
   return installation.routes.map((route): TriedRoute => {

@@ -4,7 +4,7 @@ import { bearer, type Shown } from './credentials.ts';
 import type { Row } from './row.ts';
 import type { Headers, Things } from './things.ts';
 
-/** A merchant with all that it has, and the key of its acquirer, by which more is made. */
+/** A merchant with everything that it has, and the key of its acquirer, with which more is created. */
 export interface Owner {
   readonly installation: Installation;
   readonly merchant: MerchantName;
@@ -13,9 +13,8 @@ export interface Owner {
 }
 
 /**
- * What a request is to be about, and the credential that goes with it: what it uses up is made anew.
- *
- * @param isAllNew false: only what a token of an intent belongs to, which pays once
+ * The subject of a request, and its credential: what the request uses up is created again.
+ * @param isAllNew false: only what belongs to a token of an intent, which pays once
  */
 export async function usable(
   { fresh }: Row,

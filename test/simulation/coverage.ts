@@ -1,9 +1,9 @@
 import { REVERSAL_FORMS } from './switch/answers.ts';
 
-/** How often each kind of event came up. */
+/** How often each kind of event occurred. */
 export type Seen = Map<string, number>;
 
-/** What must come up in a run of histories, or it would prove little. */
+/** What must occur in a run of histories; otherwise it would prove little. */
 const EVERYTHING = [
   ...['Approved', 'Declined', 'UnableToGoOnline', 'Voided', 'a void', 'a refund', 'a review'],
   ...['reversal sent', 'reversal unsent', 'reversal confirming', 'reversal acknowledged', 'reversal owed'],

@@ -20,19 +20,19 @@ async function runHistories(): Promise<void> {
 }
 
 test(
-  'no history of crashes, failures, silence and late answers loses money or takes it twice',
+  'no history of crashes, failures, silence and late responses loses money or takes it twice',
   runHistories,
   TIMEOUT_MS,
 );
 
-test('a seed is one history, however often it is run', async () => {
+test('a seed is one history, in every run', async () => {
   for (const seed of [1, 2, 3]) {
     const faults = () => faultsOfHistory(seed, { sabotage: 'forgets reverse jobs' });
     expect(await faults()).toEqual(await faults());
   }
 });
 
-describe('a guard that is missing is found', () => {
+describe('a missing guard is found', () => {
   test.each([
     ['no outcome guard'],
     ['no reversal guard'],

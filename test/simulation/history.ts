@@ -14,26 +14,26 @@ import { simulatedLink } from './simulated-tenant.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { type Deliver, WildSwitch } from './wild-switch.ts';
 
-/** Faults end then; whatever is still open must come to its end by itself. */
+/** Faults end then; everything that is still open must end without help. */
 const CALM_AFTER_MS = 150_000;
-/** Reversals are tried for three days. */
+/** Reversals are repeated for three days. */
 const LONGEST_MS = 80 * 3_600_000;
-/** Of a process that died, until another takes its place. */
+/** Of a process that died, until its replacement. */
 const LONGEST_ABSENCE_MS = 1_000;
 const MOST_TAPS = 4;
 const SHARE_WITH_LINK = 0.2;
-/** Sales that somebody thinks better of. */
+/** Sales that are refunded or voided. */
 const MOST_GIVEN_BACK = 2;
 
 export interface HistoryOptions {
   readonly sabotage?: Sabotage | undefined;
-  /** Counts what comes up. */
+  /** Counts what occurs. */
   readonly seen?: Map<string, number> | undefined;
-  /** Everything that happens is written here. */
+  /** Every event is recorded here. */
   readonly story?: string[] | undefined;
 }
 
-/** What was wrong in the history of a seed; empty when nothing was. */
+/** The violations in the history of a seed. */
 export async function faultsOfHistory(seed: number, { sabotage, seen, story }: HistoryOptions = {}): Promise<string[]> {
   const history = new History(seed, sabotage, story);
   const faults = await history.run();
@@ -100,13 +100,13 @@ class History {
     const faults = this.#judge();
     if (faults.length > 0) return faults;
     this.#tell('everything is asked to be given back');
-    // Whatever looks as if it could be given back is asked for.
+    // Requests a refund of everything that seems refundable.
     void this.#clients.refundEverything();
     await this.#rest();
     return this.#judge();
   }
 
-  /** Two customers hold one link, and a till takes a card for the same order. */
+  /** Two customers use one link, and a till takes a card for the same order. */
   #payLink(): void {
     const id = this.#newId();
     const link = simulatedLink(id, this.#time.nowMs);
@@ -176,7 +176,7 @@ class History {
     this.#keepAlive(name, generation + 1);
   }
 
-  /** To the process that asked; some switches send what they cannot send there on whatever line there is. */
+  /** Delivers to the process that sent the request. Some switches use any other connection if that one is closed. */
   #deliver(...[request, response, statement]: Parameters<Deliver>): void {
     const asked = this.#processes.find(({ name }) => name === request.processName);
     const isAstray = this.#switches.chance(0.1);
@@ -191,7 +191,7 @@ class History {
     other.line.take(request, response, statement);
   }
 
-  /** What a client is told by a status code is no fault; everything else is a bug. */
+  /** An error with a status code for the client is not a fault; every other error is a bug. */
   #noteError(error: unknown): void {
     if (!(error instanceof TapwireError)) this.#faults.add(`somebody threw ${String(error)}`);
   }
@@ -200,7 +200,7 @@ class History {
     return this.#processes[Math.floor(this.#random.next() * this.#processes.length)]?.deps;
   }
 
-  /** What came up in it. */
+  /** What occurred in it. */
   seen(): Set<string> {
     const seen = new Set(this.#seen);
     const completions = this.#switches.requests.filter(({ kind }) => kind === 'completion');

@@ -32,7 +32,7 @@ export class MemoryCompletions {
     this.#store.addEntries(sale, [{ completion: 'givenUp', at: new Date(nowMs).toISOString() }]);
   }
 
-  /** A sale that stands, and that nobody is taking back. */
+  /** A booked sale without a void. */
   #standing({ id, attempt }: Transaction): Row | undefined {
     const row = this.#store.rows.get(id);
     if (row?.transaction.attempt !== attempt) return undefined;

@@ -6,7 +6,7 @@ import type { MemoryStore } from './memory-store.ts';
 
 type StoredLink = Omit<Link, 'isPast' | 'isHeld'>;
 
-/** Links and what claims them: the guards of src/store/links/link-claims.ts on a Map. */
+/** Links and what holds them: the guards of src/store/links/link-claims.ts on a Map. */
 export class MemoryLinks {
   readonly #store: MemoryStore;
   readonly #time: { readonly nowMs: number };
@@ -79,7 +79,7 @@ export class MemoryLinks {
     this.#links.set(link.id, { ...link, transactionId: transaction.id, state });
   }
 
-  /** Expired: nobody paid in time. */
+  /** Expired without a payment. */
   #isOver(link: StoredLink): boolean {
     return this.#isPast(link) && !this.#isHeld(link);
   }

@@ -6,7 +6,7 @@ import { ReversalState, type Transaction } from '../../src/transactions/model/tr
 import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/transactions/ports/store-ports.ts';
 import type { Row } from './memory-rows.ts';
 
-/** What src/store/transactions/find-requests.ts and late-responses.ts read, on a Map. */
+/** The reads of src/store/transactions/find-requests.ts and late-responses.ts, on a Map. */
 
 type Rows = ReadonlyMap<string, Row>;
 
@@ -72,7 +72,7 @@ function reversalsAnswered({ transaction, superseded, reversals }: Row, response
   });
 }
 
-/** Whether money went back by a refund, or may have gone back. */
+/** Whether a refund returned money, or may have returned it. */
 export function holdsReservation({
   disposition,
   reversalState,

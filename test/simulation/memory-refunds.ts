@@ -10,7 +10,10 @@ import type { NewAttempt, PhoneResponseRecord } from '../../src/transactions/por
 import type { Row } from './memory-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
 
-/** What refunds, voids and acknowledgements commit: the guards of src/store/transactions/commit-refunds.ts and commit-voids.ts on a Map. */
+/**
+ * The commits of refunds, voids and acknowledgements: the guards of src/store/transactions/commit-refunds.ts and
+ * commit-voids.ts on a Map.
+ */
 export class MemoryRefunds {
   readonly #store: MemoryStore;
 

@@ -8,14 +8,14 @@ export interface Row {
   transaction: Transaction;
   answerByMs: number;
   deadlineAtMs: number | null;
-  /** Until then a completion of it may be on its way. */
+  /** Until then a completion of it may be in transit. */
   completingUntilMs?: number | null;
   readonly trail: { attempt: number; moves: AuditEntry[] }[];
   /** Of every attempt, newest last. */
   readonly late: { readonly attempt: number; readonly facts: LateFacts }[];
   /** Attempts of reversals, oldest first. */
   readonly reversals: SentRow[];
-  /** Attempts that one with a PIN has replaced, as they are: what is theirs is kept, the rest is the row's. */
+  /** Attempts that were superseded by one with a PIN: they keep their own values, the rest is that of the row. */
   readonly superseded: Transaction[];
 }
 
@@ -29,6 +29,6 @@ export interface Job {
   readonly id: string;
   readonly request: JobRequest;
   startAtMs: number;
-  /** Taken, and not given to anyone else until then. */
+  /** Taken, and not given to another process until then. */
   heldUntilMs: number;
 }

@@ -34,7 +34,7 @@ interface Clock {
   readonly nowMs: number;
 }
 
-/** A fault of the store on purpose, to prove that histories find it. */
+/** A deliberate fault of the store, to prove that histories find it. */
 export type Sabotage =
   | 'no outcome guard'
   | 'no reversal guard'
@@ -47,12 +47,12 @@ export type Sabotage =
   | 'keeps reservations'
   | 'gives STANs out twice';
 
-/** As src/store/transactions/late-responses.ts keeps them. */
+/** As limited in src/store/transactions/late-responses.ts. */
 const MAX_ANSWERS = 8;
 
 /**
- * What the database commits, each in one moment: the same guards as in src/store, on a Map. Reading and writing take no
- * time here; who calls it adds delays, failures and crashes around it.
+ * What the database commits, each commit at once: the same guards as in src/store, on a Map. Reads and writes take no
+ * time here; the caller adds delays, failures and crashes.
  */
 export class MemoryStore {
   readonly rows = new Map<string, Row>();
@@ -69,7 +69,7 @@ export class MemoryStore {
     this.sabotage = sabotage;
   }
 
-  /** Transactions and what was told of them are never changed, only replaced and added to. */
+  /** Transactions and their audit entries are never modified, only replaced and added to. */
   copyTo(copy: MemoryStore): void {
     for (const [id, row] of this.rows) {
       const { trail, late, reversals, superseded } = row;
@@ -80,7 +80,7 @@ export class MemoryStore {
     copy.#stans = this.#stans;
   }
 
-  /** The first STAN of a block that is nobody else's. */
+  /** The first STAN of a new block. */
   takeStans(count: number): number {
     const first = this.#stans + 1;
     if (this.sabotage !== 'gives STANs out twice' || first > count) this.#stans += count;
@@ -237,7 +237,7 @@ export class MemoryStore {
     return 'recorded';
   }
 
-  /** Changes the request of an attempt; what needs review is the transaction, and stays so. */
+  /** Changes the request of an attempt; needs review belongs to the transaction, and remains set. */
   #change(row: Row, attempt: number, changes: Partial<Transaction>): void {
     const { transaction } = row;
     const needsReview = transaction.needsReview || (changes.needsReview ?? false);
@@ -279,13 +279,13 @@ export class MemoryStore {
     return findReversals(this.rows, responses);
   }
 
-  /** A job that is done, and the one that takes its place. */
+  /** Ends a job, and enqueues its successor. */
   endJob(id: string, again?: JobRequest): void {
     if (!this.jobs.delete(id)) return;
     if (again) this.enqueue([again]);
   }
 
-  /** What rests where it must not: at every moment there is nothing. */
+  /** Transactions at rest where that is not allowed; always empty. */
   restless(): string[] {
     const live = [...this.jobs.values()].map(({ request }) => request);
     const has = (queues: readonly string[], { id, attempt }: Transaction) =>
@@ -305,7 +305,7 @@ export class MemoryStore {
     });
   }
 
-  /** Of a refund: whether money went back, or may have gone back, is reserved on its sale. */
+  /** For a refund: the amount that it returned, or may have returned, is reserved on its sale. */
   #reserve(before: Transaction, after: Pick<Transaction, 'disposition' | 'reversalState'>): void {
     const change = Number(holdsReservation(after)) - Number(holdsReservation(before));
     if (before.type !== TransactionType.Refund || change === 0) return;
@@ -335,7 +335,7 @@ export class MemoryStore {
     return row?.transaction.attempt === attempt && row.transaction.status === status ? row : undefined;
   }
 
-  /** The request that was decided on, unless its reversal has taken a step meanwhile. */
+  /** The request of the decision, unless its reversal has taken a step meanwhile. */
   #unmoved(decided: Transaction): { readonly row?: Row; readonly request?: Transaction } {
     const row = this.rows.get(decided.id);
     const request = this.findRequest(decided);

@@ -13,9 +13,9 @@ export interface BatchResult {
   readonly seen: ReadonlyMap<string, number>;
 }
 
-/** A worker of `run.ts`: runs the batches that it is sent. */
+/** A worker of `run.ts`: runs the batches that it receives. */
 parentPort?.on('message', async ({ first, count }: Batch) => {
-  Error.stackTraceLimit = 0; // refusals are thrown all the time, and nobody reads where
+  Error.stackTraceLimit = 0; // refusals are thrown all the time, and no code reads their stacks
   const seen = new Map<string, number>();
   const faults: { seed: number; what: readonly string[] }[] = [];
   for (let seed = first; seed < first + count; seed++) {

@@ -6,9 +6,9 @@ import { faultsOfHistory } from './history.ts';
 import type { Batch, BatchResult } from './run-batches.ts';
 
 /**
- * `npm run simulate-histories -- --histories 1000000 [--workers 2] [--first 1]`: more histories than `npm test` has time for,
- * each with a seed of its own; `--first 4711 --histories 1` replays one and tells its story. Exit code 1 when one has a fault, or when something
- * that must come up never did.
+ * `npm run simulate-histories -- --histories 1000000 [--workers 2] [--first 1]`: more histories than `npm test` has
+ * time for, each with its own seed; `--first 4711 --histories 1` replays one and prints its story. Exit code 1 if one
+ * has a fault, or if something that must occur never did.
  */
 const { values } = parseArgs({
   options: {

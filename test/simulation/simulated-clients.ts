@@ -18,22 +18,22 @@ import { PIN_SECONDS } from './simulated-process.ts';
 import { PRINCIPAL } from './simulated-tenant.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** A client closes its connection after so long. */
+/** A client closes its connection after this time. */
 const PATIENCE_MS = 60_000;
 
 export interface ClientParts {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly store: MemoryStore;
-  /** Some process that answers; undefined when none is there. */
+  /** Any running process; undefined if there is none. */
   readonly anyWorld: () => TransactionDependencies | undefined;
   readonly onSeen: (what: string) => void;
   readonly tell: (what: string) => void;
-  /** A use case has thrown what no client can be told. */
+  /** A use case has thrown an error that has no response for clients. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Phones and tills: they ask, may be gone when the answer comes, and ask again. */
+/** Phones and tills: they send requests, may have disconnected when the response arrives, and repeat their requests. */
 export class SimulatedClients {
   readonly told: ToldClient[] = [];
   readonly #parts: ClientParts;
@@ -43,7 +43,7 @@ export class SimulatedClients {
     this.#parts = parts;
   }
 
-  /** Pays a link by its own token, under the reference that its details offer. */
+  /** Pays a link with its own token, under the reference in its details. */
   async customer(link: Pick<Link, 'acquirerId' | 'id' | 'merchantId'>, device: string): Promise<void> {
     const { anyWorld, onSeen, onError } = this.#parts;
     const deps = anyWorld();
@@ -55,7 +55,9 @@ export class SimulatedClients {
     await this.phone(request, { ...PRINCIPAL, consumerId: link.id });
   }
 
-  /** Submits a tap, and again with the same request while it has no answer. The card is tapped again when nothing was sent. */
+  /**
+   * Submits a tap, and repeats the same request while it has no response. The card is tapped again if nothing was sent.
+   */
   async phone(asks: TapRequest, principal: Principal = PRINCIPAL): Promise<void> {
     const { time, random } = this.#parts;
     let request = asks;
@@ -71,7 +73,7 @@ export class SimulatedClients {
     }
   }
 
-  /** Enters PINs as long as one is wanted: in time or not, and now and then two different ones at once. */
+  /** Enters PINs as long as one is required: in time or not, and sometimes two different ones at once. */
   async #enterPins(awaiting: Transaction, tap: TapRequest, principal: Principal): Promise<void> {
     const { time, random, onSeen } = this.#parts;
     for (let tries = 0; tries < 6; tries++) {
@@ -84,7 +86,7 @@ export class SimulatedClients {
     }
   }
 
-  /** Gives sales back, in parts or whole; what one process does not answer is asked of another. */
+  /** Refunds sales, in part or completely; repeats an unanswered request at another process. */
   async merchant(): Promise<void> {
     const { random } = this.#parts;
     const sales = this.#approvedSales();
@@ -98,7 +100,7 @@ export class SimulatedClients {
     await Promise.all(wants.map((wanted) => this.#giveBack(sale, wanted)));
   }
 
-  /** Asks for the whole of every sale that looks as if it stood. */
+  /** Requests a refund of every sale that seems to be booked. */
   async refundEverything(): Promise<void> {
     const wants = this.#approvedSales().map((sale) => {
       const left = ((sale.approvedMinor ?? 0) - sale.refundedMinor) / 100;
@@ -133,7 +135,7 @@ export class SimulatedClients {
       .filter(({ disposition, type }) => disposition === Disposition.Approved && type === TransactionType.Tap);
   }
 
-  /** A request to some process: undefined when no answer came, or nobody was there for it. */
+  /** A request to any process: undefined if there was no response or no process. */
   async #ask(
     use: (deps: TransactionDependencies) => Promise<Transaction | undefined>,
   ): Promise<Transaction | undefined> {

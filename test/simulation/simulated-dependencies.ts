@@ -12,13 +12,15 @@ import { MemoryRefunds } from './memory-refunds.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { DIRECTORY, KEPT, TAP } from './simulated-tenant.ts';
 
-/** How a simulated process reaches its database: each effect may be delayed, fail, or be the last thing that it does. */
+/**
+ * How a simulated process accesses its database: each effect may be delayed, fail, or be the last one of the process.
+ */
 export interface Effects {
   read<T>(what: string, read: () => T): Promise<T>;
   commit<T>(what: string, write: () => T): Promise<T>;
 }
 
-/** What a world is made of besides its store. */
+/** The parts of the dependencies besides the store. */
 export interface DependencyParts {
   readonly effects: Effects;
   readonly store: MemoryStore;
@@ -33,11 +35,11 @@ export interface DependencyParts {
   readonly alarms: Alarms;
   readonly reverseAhead: TransactionDependencies['reverseAhead'];
   readonly switches: Switches;
-  /** Whether the key that seals the cards is gone. */
+  /** Whether the key that seals the cards is missing. */
   readonly isKeyLost?: () => boolean;
 }
 
-/** The world of one simulated process: the use cases as they are, with the store of the simulation. */
+/** The dependencies of one simulated process: the unchanged use cases, with the simulation's store. */
 export function simulatedDependencies(parts: DependencyParts): TransactionDependencies {
   const { effects, store, clock, newId, pinSeconds, moved, announce = () => {}, originals, alarms } = parts;
   return {
@@ -64,7 +66,7 @@ export function simulatedDependencies(parts: DependencyParts): TransactionDepend
   } satisfies Partial<TransactionDependencies> as Partial<TransactionDependencies> as TransactionDependencies;
 }
 
-/** A seal is a key to what it holds: nothing else of it is simulated. */
+/** A seal is a key to its content: nothing else of it is simulated. */
 const SEALED = new WeakMap<Uint8Array, OriginalData>();
 
 function vaultOf(isKeyLost: () => boolean = () => false): TransactionDependencies['vault'] {
@@ -118,7 +120,7 @@ function refundsOf(effects: Effects, refunds: MemoryRefunds): TransactionDepende
   };
 }
 
-/** As far as payment apps ask for them. */
+/** The part that payment apps use. */
 function linksOf(effects: Effects, links: MemoryLinks): TransactionDependencies['links'] {
   return {
     find: (key) => effects.read('find link', () => links.find(key)),

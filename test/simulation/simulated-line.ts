@@ -22,7 +22,7 @@ import { hear, type Statement } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { WildSwitch } from './wild-switch.ts';
 
-/** As src/switches/unmatched-responses.ts looks again: soon, and when every request that may be meant is decided. */
+/** Repeats as in src/switches/unmatched-responses.ts: soon, and after every possible request is decided. */
 const STRAYS_AGAIN_MS = [1_000, PROFILE.deadlineMs + 2_100 + 2_000];
 const PIN = { block: new Uint8Array(8) } as PinData;
 
@@ -30,11 +30,11 @@ export interface LineParts {
   readonly name: string;
   readonly time: VirtualTime;
   readonly switches: WildSwitch;
-  /** A world that hears the statement when it stores what it says. */
+  /** Dependencies that mark the statement as heard when they store it. */
   readonly worldHearing: (statement: Statement) => TransactionDependencies;
   readonly isAlive: () => boolean;
   readonly nextStan: () => Promise<string>;
-  /** An effect begins or ends: the process may die here, or stand still for a while. */
+  /** An effect begins or ends: the process may die here, or freeze for a while. */
   readonly moment: () => Promise<void>;
 }
 
@@ -54,7 +54,9 @@ const hearAtOnce: Hears = (statement) => {
   statement.isUnheard = false;
 };
 
-/** The connections of one process to the switch: one at a time, which may be cut, and what waits on them. */
+/**
+ * The connections of one process to the switch: one at a time, which may be closed, and the requests that wait on them.
+ */
 export class SimulatedLine {
   readonly #parts: LineParts;
   readonly #waiting = new Map<SentRequest, (response: IsoMessage | undefined, statement: Statement) => void>();
@@ -68,19 +70,22 @@ export class SimulatedLine {
     return `${this.#parts.name}.${this.#connection}`;
   }
 
-  /** A response comes to this process: to the request that waits for it, or to whatever it may mean. */
+  /** A response arrives at this process: for the request that waits for it, or as an unmatched one. */
   take(request: SentRequest, response: SwitchResponse, statement: Statement): void {
     if (!this.#parts.isAlive()) return;
     const message = responseTo(request.message, response);
     const answered = this.#requestAnswered(request, response, message);
     const end = answered && this.#waiting.get(answered);
-    // Of a message that cannot be read nobody knows what it answers, unless it names what waits.
+    // An unreadable message has no known request, unless it names one that waits.
     if (end) end(message, statement);
-    // What could only have been heard by the reversal that waits for it is not heard by looking for others.
+    // A statement that only the waiting reversal could have heard is not heard by a lookup of others.
     else if (message) this.#lookUp(message, answered === request ? statement : { ...statement }, STRAYS_AGAIN_MS);
   }
 
-  /** A response is paired with its request by the class of its MTI, STAN, terminal and DE7; without DE7, on one connection. */
+  /**
+   * A response is matched with its request by the class of its MTI, STAN, terminal and DE7; without DE7, on one
+   * connection.
+   */
   #requestAnswered(
     request: SentRequest,
     { flaw }: SwitchResponse,
@@ -98,7 +103,7 @@ export class SimulatedLine {
     });
   }
 
-  /** @param hears told of what the switch says to requests that are sent by it */
+  /** @param hears called for each response to requests that are sent through it */
   asSwitch(hears: Hears = hearAtOnce): Switch {
     const { switches, moment } = this.#parts;
     return {
@@ -111,7 +116,7 @@ export class SimulatedLine {
       nextStan: () => this.#parts.nextStan(),
       takeSlot: async (connectionId?: string) => {
         await moment();
-        if (switches.chance(0.03)) this.#connection++; // the line was cut, and another is there
+        if (switches.chance(0.03)) this.#connection++; // the connection was closed and replaced
         if (switches.chance(0.05)) return undefined;
         return connectionId === undefined || connectionId === this.connectionId ? this.#slot(hears) : undefined;
       },
@@ -123,7 +128,7 @@ export class SimulatedLine {
     } satisfies Partial<Switch> as Partial<Switch> as Switch;
   }
 
-  /** Of the connection that there is now, and of no other. */
+  /** Of the current connection, and of no other. */
   #slot(hears: Hears): SwitchSlot {
     const { connectionId } = this;
     return {
@@ -147,7 +152,7 @@ export class SimulatedLine {
     };
   }
 
-  /** Writes a message; its answer counts until the deadline. A later one is a stray. */
+  /** Writes a message; its response counts until the deadline. A later one is unmatched. */
   async #ask<Value>(
     outgoing: Outgoing,
     { deadlineAtMs, sendByAtMs }: SendTiming,
@@ -160,9 +165,9 @@ export class SimulatedLine {
     if (isCut || time.nowMs > sendByAtMs || switches.chance(0.03))
       return { connectionId, kind: 'failed', written: false, reason: 'down' };
     const answered = this.#write(outgoing, deadlineAtMs, read);
-    await moment(); // the bytes have left
+    await moment(); // the bytes were sent
     const answer = await answered;
-    await moment(); // the answer is there
+    await moment(); // the response has arrived
     return answer;
   }
 
@@ -210,7 +215,7 @@ export class SimulatedLine {
           time.after(nextMs, () => this.#lookUp(response, statement, laterMs));
         else hear(statement, time.nowMs);
       },
-      // The database was unavailable: a look that failed counts for nothing.
+      // The database was unavailable: a failed lookup does not count.
       () => time.after(STRAYS_AGAIN_MS[0]!, () => this.#lookUp(response, statement, againMs)),
     );
   }

@@ -29,21 +29,21 @@ export interface SharedWorld {
   readonly completions: MemoryCompletions;
   readonly switches: WildSwitch;
   readonly newId: () => string;
-  /** Outcomes that the integrator was told of, by the event's id. */
+  /** Outcomes that were reported to the integrator, by the event's id. */
   readonly events: Map<string, NonNullable<JobPayloads['webhook']['outcome']>>;
-  /** Transactions that a person was called for. */
+  /** Transactions for which a person was called. */
   readonly alarms: Set<string>;
   /** Checked after every commit. */
   readonly onCommit: () => void;
-  /** What is worth to be counted has come up. */
+  /** Called for each occurrence that is counted. */
   readonly onSeen: (what: string) => void;
   readonly tell: (what: string) => void;
-  /** A use case has thrown what no client can be told. */
+  /** A use case has thrown an error that has no response for clients. */
   readonly onBug: (error: unknown) => void;
   readonly onDeath: (process: SimulatedProcess) => void;
 }
 
-/** A worker that holds a job dies: so long until another may have it. */
+/** After the death of a worker that holds a job: the time until another may take it. */
 const CLAIM_LAPSES_MS: Partial<Record<string, number>> = {
   overdue: 15_000,
   'expire-pin': 15_000,
@@ -52,21 +52,21 @@ const CLAIM_LAPSES_MS: Partial<Record<string, number>> = {
   webhook: 60_000,
 };
 
-/** A few, so that processes take blocks often. */
+/** A few, so that processes reserve blocks often. */
 const STANS_IN_BLOCK = 3;
 /** How long the simulated phones may take for a PIN. */
 export const PIN_SECONDS = 30;
-/** Longer than a deadline and its grace: whoever wakes from it is late for everything. */
+/** Longer than a deadline and its grace: a process that resumes after it is late for everything. */
 const LONGEST_FREEZE_MS = 20_000;
-/** A commit that hangs for longer is given up by whoever waits for it, and may be stored all the same. */
+/** The caller gives up a commit that hangs for longer, and it may still be stored. */
 const COMMIT_GIVEN_UP_MS = 10_000;
 const LONGEST_HANG_MS = 60_000;
 /** Clocks of nodes are up to two minutes apart: no clock of a process decides anything. */
 const CLOCKS_APART_MS = 120_000;
 
 /**
- * One gateway: the use cases as they are, in a world where each effect takes time, may fail, and may be the last. Of a process
- * that was killed nothing runs on; what it has written is on its way all the same.
+ * One gateway: the unchanged use cases, with effects that take time, may fail, and may be the last. Nothing of a killed
+ * process continues; what it has written is still in transit.
  */
 export class SimulatedProcess implements Effects {
   isAlive = true;
@@ -102,7 +102,7 @@ export class SimulatedProcess implements Effects {
     this.#shared.onDeath(this);
   }
 
-  /** There may be a job: looks when the first one is due. */
+  /** There may be a job: polls when the first one is due. */
   wake(): void {
     const { time, store, random } = this.#shared;
     let dueMs = Number.POSITIVE_INFINITY;
@@ -172,7 +172,7 @@ export class SimulatedProcess implements Effects {
     return sendReversal({ ...this.#hearing(heard), path }, asked, jobId);
   }
 
-  /** A world in which what the switch has said is heard as soon as it is stored, and not when it is received. */
+  /** Dependencies that mark statements as heard when they are stored, not when they are received. */
   #hearing(heard: readonly Statement[]): TransactionDependencies {
     const { store, time } = this.#shared;
     const noteStored = <T>(result: T): T => {
@@ -188,7 +188,7 @@ export class SimulatedProcess implements Effects {
     return { ...this.deps, store: hearingStore };
   }
 
-  /** An effect begins or ends: the process may die here, or stand still for a while. */
+  /** An effect begins or ends: the process may die here, or freeze for a while. */
   async #moment(): Promise<void> {
     const { switches, time, random } = this.#shared;
     if (switches.chance(0.01)) this.kill();
@@ -232,7 +232,7 @@ export class SimulatedProcess implements Effects {
     return result;
   }
 
-  /** The database takes a commit and is not heard of: it may be stored at any time after it was given up. */
+  /** The database receives a commit and does not respond: it may be stored at any time after it was given up. */
   async #hang<T>(what: string, write: () => T): Promise<T> {
     const { time, random, onCommit, onSeen, tell } = this.#shared;
     onSeen('a commit that hangs');

@@ -12,7 +12,7 @@ import type { Directory } from '../../src/transactions/ports/directory-ports.ts'
 const AMOUNT_MINOR = 1_000;
 export const DEADLINE_MS = 5_000;
 
-/** The same card each time: what it says is no part of what is simulated. */
+/** The same card each time: its data are not part of the simulation. */
 export const TAP: OpenedTap = (() => {
   const at = new Date('2026-03-01T10:00:00Z');
   const values = sampleTap({ card: 'visa', amountMinor: AMOUNT_MINOR, currencyNumeric: '710', at });
@@ -65,7 +65,7 @@ export const DIRECTORY: Directory = {
   webhookEndpoint: () => 'b8f0d0c0-0000-4000-8000-000000000001',
 };
 
-/** Asks for what every simulated tap pays. */
+/** A link with the amount of every simulated tap. */
 export function simulatedLink(id: string, nowMs: number): Omit<Link, 'isPast' | 'isHeld'> {
   return {
     acquirerId: 1,

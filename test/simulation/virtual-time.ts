@@ -1,4 +1,6 @@
-/** Time that passes only when everything that could happen now has happened: an hour of a history takes milliseconds. */
+/**
+ * Time that passes only after everything that could happen now has happened: an hour of a history takes milliseconds.
+ */
 export class VirtualTime {
   nowMs = Date.parse('2026-03-01T10:00:00Z');
   readonly #queue: { atMs: number; order: number; run: () => void }[] = [];
@@ -19,7 +21,7 @@ export class VirtualTime {
     return new Promise((resolve) => this.after(delayMs, resolve));
   }
 
-  /** Runs until nothing is due any more, or until `untilMs`; gives whether nothing was. */
+  /** Runs until nothing is due, or until `untilMs`; returns whether nothing was due. */
   async run(untilMs: number): Promise<boolean> {
     for (;;) {
       await settled();
@@ -37,7 +39,7 @@ function isLater(one: { atMs: number; order: number }, other: { atMs: number; or
   return one.atMs > other.atMs || (one.atMs === other.atMs && one.order > other.order);
 }
 
-/** Every promise that could settle has: a turn of the event loop comes only after all of them. */
+/** Resolves when every promise that could settle has: a turn of the event loop comes only after all of them. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -11,13 +11,13 @@ import {
 import { type Statement, statementOf } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** How far a switch may be relied on, as shares of what it does; each history draws one. */
+/** How reliable a switch is, as shares of its actions; each history draws one. */
 interface Temper {
-  /** Of its answers say whatever it likes. */
+  /** Share of responses with an arbitrary content. */
   readonly wild: number;
-  /** Of the requests that come are not worked on. */
+  /** Share of received requests that are not processed. */
   readonly idle: number;
-  /** Of its answers come when nobody asks any more, or several times. */
+  /** Share of responses that arrive too late, or several times. */
   readonly late: number;
 }
 
@@ -30,31 +30,31 @@ const TEMPERS: readonly Temper[] = [
 const REQUEST_CODES = ['00', '00', '51', '91', '96', '55', '57', '75', '94', '77', '09', '68', '70', ''];
 const REVERSAL_CODES = ['00', '00', '25', '21', '57', '12', '06', '91', '96', '94', '77', ''];
 
-/** What is said about requests that were answered long ago. */
+/** The latest time for a response to a request that was answered long ago. */
 const LATEST_ECHO_MS = 120_000;
 
 export interface Observer {
-  /** Something that is counted has come up. */
+  /** Called for each occurrence that is counted. */
   readonly onSeen: (what: string) => void;
-  /** For people who read what happened. */
+  /** For people who read the story. */
   readonly tell: (what: string) => void;
 }
 
-/** Brings a response to whoever it may come to. */
+/** Delivers a response to any process that may receive it. */
 export type Deliver = (request: SentRequest, response: SwitchResponse, statement: Statement) => void;
 
 /**
- * The far side without manners: it may say anything to any request that it ever had, as often as it likes, or nothing. Its
- * ledger alone is true. In the calm it works on everything and tells the truth.
+ * A switch that violates the protocol: it may respond to any earlier request with anything, any number of times, or not
+ * at all. Only its ledger is true. In the calm it processes everything and reports the truth.
  */
 export class WildSwitch {
   readonly ledger = new Ledger();
   readonly requests: SentRequest[] = [];
   readonly statements: Statement[] = [];
   isCalm = false;
-  /** Whether approvals are posted by a completion only. */
+  /** Whether approvals post only after a completion. */
   readonly wantsCompletion: boolean;
-  /** Whether, in the calm, it refuses to reverse what is reversed (57), as some do. */
+  /** Whether, in the calm, it refuses to reverse what is reversed (57), as some switches do. */
   readonly #isStrict: boolean;
   readonly #temper: Temper;
   readonly #random: Random;
@@ -80,7 +80,7 @@ export class WildSwitch {
     return !this.isCalm && this.#random.next() < share;
   }
 
-  /** A message was written: it comes, late or never or twice. */
+  /** A message was written: it arrives, late or never or twice. */
   send(request: SentRequest): void {
     this.requests.push(request);
     const longestMs = request.kind === 'completion' ? LONGEST_TRANSIT_OF_COMPLETION_MS : LONGEST_TRANSIT_MS;
@@ -95,7 +95,7 @@ export class WildSwitch {
     if (atMs > request.writtenAtMs + longestMs) return;
     this.#lastArrival.set(request.connectionId, atMs);
     this.#time.at(atMs, () => this.#receive(request));
-    // A completion that came twice could come behind the void that waited for the first: no gateway can wait for that.
+    // A duplicated completion could arrive after the void that waited for the first: no gateway can wait for that.
     if (request.kind === 'completion' || !this.chance(0.05)) return;
     this.#onSeen('a request doubled');
     const againMs = Math.min(atMs + this.#random.next() * 20_000, request.writtenAtMs + longestMs);
@@ -133,14 +133,14 @@ export class WildSwitch {
     this.ledger.book(request.key, isPartial ? amountMinor / 2 : amountMinor);
   }
 
-  /** What is true of a request that was worked on. */
+  /** The truth about a processed request. */
   #truthAbout({ kind, key, message }: SentRequest, before: string): SwitchResponse {
     if (kind === 'completion') return { code: '00' };
     if (kind !== 'reversal') {
       const { state, amountMinor, bookedMinor } = this.ledger.bookings.get(key)!;
       if (state === 'booked')
         return bookedMinor === amountMinor ? { code: '00' } : { code: '10', amountMinor: bookedMinor };
-      // A wrong PIN is wrong again, often enough to use up the tries.
+      // A wrong PIN is wrong again, often enough to use up the attempts.
       if (message.pinBlock !== undefined && this.#random.next() < 0.7) return { code: this.#pick(['55', '55', '75']) };
       return { code: this.#pick(kind === 'sale' ? ['51', '57', '55', '91', '94'] : ['51', '57', '91']) };
     }
@@ -168,7 +168,7 @@ export class WildSwitch {
 
   #sayLater(request: SentRequest, response: SwitchResponse, afterMs: number): void {
     this.#time.after(afterMs, () => {
-      // Until a process has taken it.
+      // Until a process has received it.
       const about = (isAmbiguous(response) && this.#reversalBehind(request)) || request;
       const statement = { ...statementOf(about, response, this.ledger, this.#time.nowMs), isUnheard: true };
       this.statements.push(statement);
@@ -192,7 +192,7 @@ export class WildSwitch {
     );
   }
 
-  /** Around the deadline of five seconds and its grace, too. */
+  /** Also close to the deadline of five seconds and its grace. */
   #latencyMs(): number {
     return this.chance(0.2) ? this.#random.next() * 12_000 : 10 + this.#random.next() * 100;
   }

@@ -26,31 +26,31 @@ afterEach(async () => {
   await simulator.close();
 });
 
-test('a dropped answer leaves an approval that nobody was told of', async () => {
+test('a dropped response leaves an approval that was never reported', async () => {
   await start({ drop: 1 });
   expect((await acquirer.tap(10_00, 50)).result).toMatchObject({ kind: 'failed', reason: 'deadline' });
   expect(simulator.ledger.totals().approved).toBe(1);
 });
 
-test('a late answer comes after the acquirer’s deadline', async () => {
+test('a late response arrives after the acquirer’s deadline', async () => {
   await start({ late: 1 });
   expect((await acquirer.tap(10_00, 50)).result).toMatchObject({ kind: 'failed', reason: 'deadline' });
   expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'late' });
 });
 
-test('a duplicated answer comes twice', async () => {
+test('a duplicated response arrives twice', async () => {
   await start({ duplicate: 1 });
   expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
   expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'duplicate' });
 });
 
-test('a garbled answer is a bad message', async () => {
+test('a garbled response is a bad message', async () => {
   await start({ garble: 1 });
   expect((await acquirer.tap(10_00, 50)).result).toMatchObject({ kind: 'failed' });
   await eventually(() => expect(acquirer.pool.stats.badMessages).toBe(1));
 });
 
-test('a dropped connection loses the answer', async () => {
+test('a dropped connection loses the response', async () => {
   await start({ disconnect: 1 });
   expect((await acquirer.tap(10_00)).result).toMatchObject({ kind: 'failed', written: true, reason: 'connectionLost' });
 });
@@ -61,13 +61,13 @@ test('a declined tap books nothing', async () => {
   expect(simulator.ledger.totals().approved).toBe(0);
 });
 
-test('answers take the time that the latency says', async () => {
+test('responses have the configured latency', async () => {
   await start({}, 1, '30ms');
   const { result } = await acquirer.tap(10_00);
   expect(result.kind === 'answered' && result.roundTripMs).toBeGreaterThanOrEqual(29);
 });
 
-test('one seed repeats the same faults, another gives others', async () => {
+test('one seed repeats the same faults, another gives different ones', async () => {
   const run = async (seed: number) => {
     await start({ decline: 0.5 }, seed);
     const kinds: (string | undefined)[] = [];

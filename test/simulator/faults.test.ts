@@ -3,12 +3,12 @@ import { SimulatorError } from '../../src/errors.ts';
 import { faultDraw, parseShare } from '../../src/simulator/faults.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 
-test('without shares no fault is drawn, nor a random number', () => {
+test('without shares neither a fault nor a random number is drawn', () => {
   expect(faultDraw({})).toBeUndefined();
   expect(faultDraw({ drop: 0 })).toBeUndefined();
 });
 
-test('faults come as often as asked, and one seed repeats them', () => {
+test('faults occur with their share, and one seed repeats them', () => {
   const draw = faultDraw({ drop: 0.1, late: 0.2 })!;
   const count = (seed: number) => {
     const random = seededRandom(seed);
@@ -24,7 +24,7 @@ test('faults come as often as asked, and one seed repeats them', () => {
   expect(count(8)).not.toEqual([drops, lates]);
 });
 
-test('shares that are none, or more than everything together, are refused', () => {
+test('invalid shares, or shares above one in total, are refused', () => {
   expect(() => faultDraw({ drop: -0.1 })).toThrow(SimulatorError);
   expect(() => faultDraw({ drop: Number.NaN })).toThrow(SimulatorError);
   expect(() => faultDraw({ drop: 0.6, late: 0.6 })).toThrow(SimulatorError);

@@ -62,7 +62,7 @@ test('a sale without a mandatory field is answered with 30, and the field is nam
   ]);
 });
 
-test('a message whose end is missing is answered with 30 as far as it could be read, and named without its bytes', async () => {
+test('a truncated message is answered with 30 as far as it could be read, and reported without its bytes', async () => {
   await signedOn();
   const frame = line.frame({ ...sale(), switchData: undefined });
   const cut = frame.slice(0, -4);
@@ -79,7 +79,7 @@ test('a message of an unknown type is answered with 12', async () => {
   expect(await line.next()).toMatchObject({ mti: '0310', responseCode: '12' });
 });
 
-test('requests split at every byte are answered like whole ones', async () => {
+test('requests split at every byte are answered like complete ones', async () => {
   await signedOn();
   const frame = line.frame(sale());
   await line.writePieces(Array.from(frame, (_, at) => frame.subarray(at, at + 1)));
@@ -94,7 +94,7 @@ test('many requests in one segment are all answered, in order', async () => {
   expect(simulator.counters()).toMatchObject([{ requests: 501, lines: 1 }]);
 });
 
-test('a sale that comes twice is declined as a duplicate, and booked once', async () => {
+test('a repeated sale is declined as a duplicate, and booked once', async () => {
   await signedOn();
   const whole = { ...sale(), amount: '000000001000' };
   line.write(Buffer.concat([line.frame(whole), line.frame(whole)]));
@@ -106,7 +106,7 @@ test('a sale that comes twice is declined as a duplicate, and booked once', asyn
 test.each([
   ['of no length', Uint8Array.of(0, 0)],
   ['longer than any message', Uint8Array.of(0xff, 0xff)],
-])('a frame %s closes the line, and only that', async (_, header) => {
+])('a frame %s closes the connection, and only that', async (_, header) => {
   const other = await RawLine.open(simulator.ports[0]!, type1);
   line.write(header);
   await line.closed();
@@ -116,19 +116,19 @@ test.each([
   other.end();
 });
 
-test('bytes that are no message are reported, and the next message is read', async () => {
+test('bytes that are not a message are reported, and the next message is read', async () => {
   line.write(Uint8Array.of(0, 3, 1, 2, 3));
   await signedOn();
   expect(events).toMatchObject([{ event: 'badInput' }]);
 });
 
-test('a response to nothing is left alone', async () => {
+test('a response without a request is ignored', async () => {
   line.write(line.frame({ mti: '0810', stan: '000009', responseCode: '00' }));
   await signedOn();
   expect(events).toEqual([]);
 });
 
-test('a message that its processor trips over is reported, and the line and the switch go on', async () => {
+test('a message on which its processor fails is reported, and connection and switch continue', async () => {
   const trips = (): never => {
     throw new TypeError('unexpected');
   };
@@ -149,7 +149,7 @@ test('a message that its processor trips over is reported, and the line and the 
   expect(events).toMatchObject([{ event: 'badInput', reason: 'TypeError' }]);
 });
 
-test('an address that is none is refused by the ledger, which goes on', async () => {
+test('an invalid address is refused by the ledger, which keeps running', async () => {
   const books = await startSimulator({ processors: [], ledgerPort: 0 });
   onTestFinished(() => books.close());
   const socket = connect(books.ledgerPort!, '127.0.0.1');

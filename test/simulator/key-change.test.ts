@@ -63,7 +63,7 @@ async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], cha
 test.each([
   type1,
   type2,
-] as Processor[])('$type: keys change on two lines under load, and every answer has a good MAC', async (processor) => {
+] as Processor[])('$type: keys change on two connections under load, and every response has a good MAC', async (processor) => {
   const { simulator, acquirer, exchange } = await linesTo(processor, ['mac']);
   const outcomes: (string | undefined)[] = [];
   let isOver = false;
@@ -82,14 +82,14 @@ test.each([
   expect(exchange.stats).toMatchObject({ exchanged: 5, failed: 0 });
 });
 
-test('keys change by the clock, where that is wanted', async () => {
+test('keys change at an interval, if configured', async () => {
   const { acquirer, exchange } = await linesTo(type2 as Processor, ['mac'], 20);
   await eventually(() => expect(exchange.stats.exchanged).toBeGreaterThanOrEqual(3));
   expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
   expect(events).toContainEqual({ event: 'keyChanged', processor: 'type-2', reason: 'mac' });
 });
 
-test('an acquirer that asks for key after key and takes none neither stops the switch nor fills its HSM', async () => {
+test('an acquirer that requests many keys and accepts none neither stops the switch nor fills its HSM', async () => {
   const { simulator, farHsm, acquirer } = await linesTo(type1 as Processor, ['mac']);
   const forgotten = vi.spyOn(farHsm, 'forgetKey');
   const line = await RawLine.open(simulator.ports[0]!, type1 as Processor);
@@ -101,9 +101,9 @@ test('an acquirer that asks for key after key and takes none neither stops the s
   expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
 });
 
-test('a key that cannot be made is told, and those before go on', async () => {
+test('a key that cannot be generated is reported, and the previous ones remain in use', async () => {
   const { simulator, farHsm, acquirer } = await linesTo(type1 as Processor, ['mac']);
-  vi.spyOn(farHsm, 'generateKey').mockRejectedValue(new Error('the HSM is away'));
+  vi.spyOn(farHsm, 'generateKey').mockRejectedValue(new Error('the HSM is unavailable'));
   await eventually(() => expect(simulator.counters()[0]!.lines).toBe(2));
   expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
   expect(await simulator.changeKeys()).toBe(0);

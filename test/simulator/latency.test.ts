@@ -12,7 +12,7 @@ function draw(text: string): number[] {
   return Array.from({ length: 20_000 }, () => latency(random));
 }
 
-test('a lognormal latency has the median and the 99th percentile that it names', () => {
+test('a lognormal latency has the given median and 99th percentile', () => {
   const delays = draw('lognormal:8ms,p99=40ms');
   expect(percentile(delays, 0.5)).toBeGreaterThan(7.7);
   expect(percentile(delays, 0.5)).toBeLessThan(8.3);
@@ -20,7 +20,7 @@ test('a lognormal latency has the median and the 99th percentile that it names',
   expect(percentile(delays, 0.99)).toBeLessThan(44);
 });
 
-test('a uniform latency stays between its ends, a fixed one where it is', () => {
+test('a uniform latency is within its bounds, a fixed one is constant', () => {
   const delays = draw('uniform:5ms,max=20ms');
   expect(Math.min(...delays)).toBeGreaterThanOrEqual(5);
   expect(Math.max(...delays)).toBeLessThan(20);

@@ -29,7 +29,7 @@ async function ask(path: string): Promise<IncomingMessage> {
   return answer;
 }
 
-test('a ledger that fills the connection many times arrives complete, and leaves no listeners on its response', async () => {
+test('a ledger larger than the connection’s buffers arrives complete, and leaves no listeners on its response', async () => {
   let mostListeners = 0;
   let text = '';
   for await (const chunk of await ask('/ledger/entries')) {
@@ -41,7 +41,7 @@ test('a ledger that fills the connection many times arrives complete, and leaves
   expect(mostListeners).toBeLessThanOrEqual(EventEmitter.defaultMaxListeners);
 });
 
-test('a client that leaves in the middle ends the response', async () => {
+test('a client that disconnects ends the response', async () => {
   const answer = await ask('/ledger');
   await once(answer, 'data');
   answer.destroy();

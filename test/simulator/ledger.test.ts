@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Ledger } from '../../src/simulator/ledger.ts';
 import { sale } from './sale.ts';
 
-test('what was approved stands until it is reversed, once', () => {
+test('an approved amount is booked until it is reversed, once', () => {
   const ledger = new Ledger();
   ledger.approve(sale);
   expect(ledger.totals()).toMatchObject({ approved: 1, approvedMinor: 1_000, reversed: 0 });
@@ -12,7 +12,7 @@ test('what was approved stands until it is reversed, once', () => {
   expect([...ledger.entries()]).toMatchObject([{ state: 'reversed', reversedAtMs: 5, reversals: 2 }]);
 });
 
-test('a reversal of something unknown is kept apart', () => {
+test('a reversal of something unknown is recorded separately', () => {
   const ledger = new Ledger();
   ledger.approve(sale);
   expect(ledger.reverse('type-1', 'another', 'T1', 5)).toBe('notFound');
@@ -21,7 +21,7 @@ test('a reversal of something unknown is kept apart', () => {
   expect(ledger.orphans).toHaveLength(2);
 });
 
-test('a reversal that is left unanswered moves no money', () => {
+test('an unanswered reversal moves no money', () => {
   const ledger = new Ledger();
   ledger.approve(sale, { deafFor: 2 });
   expect(ledger.reverse('type-1', sale.key, 'T1', 5)).toBe('ignored');

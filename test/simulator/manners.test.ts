@@ -30,7 +30,7 @@ function rude(manners: Exclude<Manners, 'good'>, seed = 1): RudeSwitch {
   return new RudeSwitch({ processor, bank, ledger, random, manners, deadlineMs: 1_000, onMisdeed });
 }
 
-/** Messages as the samples of the type have them, each under a STAN of its own. */
+/** Messages like the samples of the type, each with its own STAN. */
 const sample = (mti: string) => type1.samples.find(({ message }) => message.mti === mti)!.message as IsoMessage;
 const authorization = (n: number): IsoMessage => ({ ...sample('0200'), amount: '000000001000', stan: stanOf(n) });
 const reversal = (n: number): IsoMessage => {
@@ -40,7 +40,7 @@ const reversal = (n: number): IsoMessage => {
 };
 const stanOf = (n: number) => String(n + 1).padStart(6, '0');
 
-/** Has each answer sent on a line that lives on. */
+/** Sends each response on a connection that stays open. */
 function send(reaction: Reaction): void {
   for (const { answer, onSent } of [reaction, ...(reaction.more ?? [])]) {
     if (answer === undefined) continue;
@@ -57,7 +57,7 @@ async function run(bank: RudeSwitch, taps = TAPS): Promise<void> {
 }
 
 describe('a switch without manners', () => {
-  test('does everything that is wrong, each of it often', async () => {
+  test('commits every misdeed, each of them often', async () => {
     await run(rude('none'));
     const expected = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].map(({ name }) => name);
     const rare = [...new Set(expected)].filter((name) => (counts.get(name) ?? 0) < 10);
@@ -68,7 +68,7 @@ describe('a switch without manners', () => {
     );
   });
 
-  test('lets most of what it is asked come to its end, and keeps in its ledger what it did and what it said', async () => {
+  test('completes most requests, and records in its ledger what it did and what it reported', async () => {
     await run(rude('none'));
     const entries = [...ledger.entries()];
     const standing = entries.filter(({ state, said }) => state === 'approved' && said?.approvals === 1);
@@ -83,7 +83,7 @@ describe('a switch without manners', () => {
     expect(entries.every(({ said }) => said!.received === 1)).toBe(true);
   });
 
-  test('does the same again by the same seed', async () => {
+  test('repeats the same behaviour with the same seed', async () => {
     await run(rude('none', 5), 2_000);
     const first = [...counts];
     counts.clear();
@@ -97,7 +97,7 @@ describe('a switch without manners', () => {
   });
 });
 
-test('a switch with poor manners says nothing that is not true', async () => {
+test('a switch with poor manners reports nothing untrue', async () => {
   await run(rude('poor'));
   const lies = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].filter(({ isLie }) => isLie);
   expect(lies.filter(({ name }) => counts.has(name))).toEqual([]);

@@ -4,7 +4,7 @@ import { FrameReader } from '../../src/connection/framing.ts';
 import type { IsoMessage, Processor } from '../../src/processor-kit/index.ts';
 import { frameOf } from '../support/frame-of.ts';
 
-/** A connection without any manners: whole frames or any bytes, and what came back. */
+/** A connection for arbitrary bytes: complete frames or any others, and the responses. */
 export class RawLine {
   readonly #socket: Socket;
   readonly #processor: Processor;
@@ -40,14 +40,14 @@ export class RawLine {
     this.#socket.write(bytes);
   }
 
-  /** Writes the pieces one by one, each in a segment of its own. */
+  /** Writes the pieces one by one, each in its own segment. */
   async writePieces(pieces: readonly Uint8Array[]): Promise<void> {
     for (const piece of pieces) {
       await new Promise<void>((resolve) => this.#socket.write(piece, () => setImmediate(resolve)));
     }
   }
 
-  /** The next message that comes. */
+  /** The next received message. */
   async next(): Promise<IsoMessage> {
     while (this.#received.length === 0) {
       await new Promise<void>((resolve) => {
@@ -57,7 +57,7 @@ export class RawLine {
     return this.#received.shift()!;
   }
 
-  /** Resolves when the switch has closed the line. */
+  /** Resolves when the switch has closed the connection. */
   async closed(): Promise<void> {
     if (!this.#socket.closed) await once(this.#socket, 'close');
   }

@@ -1,4 +1,4 @@
-/** An authorization as the ledger books it. */
+/** An authorization as booked in the ledger. */
 export const sale = {
   processor: 'type-1',
   key: '000001-0630123456-T1',

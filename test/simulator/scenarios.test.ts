@@ -27,7 +27,7 @@ test.each([
   expect(scenarioOf(amountMinor)).toEqual(scenario);
 });
 
-test('a specific amount wins over its last two digits, which mean what they say for others', () => {
+test('a specific amount has priority over its last two digits, which keep their meaning for other amounts', () => {
   expect(scenarioOf(11_10)).toEqual({ kind: 'answer', responseCode: '10' });
   expect(scenarioOf(51_05)).toEqual({ kind: 'answer', responseCode: '05' });
   expect(scenarioOf(504_00)).toEqual({ kind: 'answer', responseCode: '00' });

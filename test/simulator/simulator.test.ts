@@ -9,7 +9,7 @@ let events: SimulatorEvent[];
 let simulator: Simulator;
 let acquirer: Acquirer;
 
-/** Deadline of 400 ms, and scenario times of a hundredth: 10 s become 100 ms. */
+/** A deadline of 400 ms, and scenario times scaled to a hundredth: 10 s become 100 ms. */
 const config = (port: number) =>
   configSchema.parse({
     ...type1.exampleConfig,
@@ -42,7 +42,7 @@ async function ledger(query = '') {
 }
 
 describe('a tap through a pool, by amount', () => {
-  test('a whole amount is approved and stands in the ledger', async () => {
+  test('a whole amount is approved and recorded in the ledger', async () => {
     const { outcome } = await acquirer.tap(10_00);
     expect(outcome).toMatchObject({ kind: 'approved', approvedMinor: 10_00, responseCode: '00' });
     expect(await ledger()).toMatchObject({ totals: { approved: 1, approvedMinor: 10_00 } });
@@ -54,7 +54,7 @@ describe('a tap through a pool, by amount', () => {
     expect(simulator.ledger.totals().approved).toBe(0);
   });
 
-  test.each([50_05, 12_65])('%i asks for a PIN', async (amountMinor) => {
+  test.each([50_05, 12_65])('%i requires a PIN', async (amountMinor) => {
     const { outcome } = await acquirer.tap(amountMinor);
     expect(outcome).toMatchObject({ kind: 'pinRequired', responseCode: '70' });
   });
@@ -67,33 +67,33 @@ describe('a tap through a pool, by amount', () => {
     expect(await ledger()).toMatchObject({ totals: { approved: 0, reversed: 1 } });
   });
 
-  test('x.68 is approved after the deadline: the pool calls it late', async () => {
+  test('x.68 is approved after the deadline: the pool reports it as late', async () => {
     const { result } = await acquirer.tap(12_68, 400);
     expect(result).toMatchObject({ kind: 'failed', reason: 'deadline' });
     expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'late', response: { responseCode: '00' } });
   });
 
-  test('10.10 is answered after its time', async () => {
+  test('10.10 is answered after its delay', async () => {
     const { outcome, result } = await acquirer.tap(10_10);
     expect(outcome).toMatchObject({ kind: 'approved' });
     expect(result.kind === 'answered' && result.roundTripMs).toBeGreaterThan(90);
   });
 
-  test('x.97 answers with a frame that is no message: the line stays, the tap times out', async () => {
+  test('x.97 answers with a frame that is not a message: the connection remains, the tap times out', async () => {
     const { result } = await acquirer.tap(12_97, 100);
     expect(result).toMatchObject({ kind: 'failed', written: true, reason: 'deadline' });
     expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
     expect(acquirer.pool.stats).toMatchObject({ badMessages: 1, reconnects: 0 });
   });
 
-  test('x.98 drops the connection inside its answer', async () => {
+  test('x.98 drops the connection within its response', async () => {
     const { result } = await acquirer.tap(12_98);
     expect(result).toMatchObject({ kind: 'failed', written: true, reason: 'connectionLost' });
     await expect.poll(() => acquirer.pool.availability).toBe('ready');
     expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
   });
 
-  test('x.99 is answered twice: one answer counts', async () => {
+  test('x.99 is answered twice: one response counts', async () => {
     expect((await acquirer.tap(12_99)).outcome).toMatchObject({ kind: 'approved' });
     expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'duplicate' });
     expect(simulator.ledger.totals().approved).toBe(1);
@@ -108,29 +108,29 @@ describe('a tap through a pool, by amount', () => {
     expect(await ledger()).toMatchObject({ entries: [{ state: 'reversed', reversals: 3 }] });
   });
 
-  test('x.88 is answered with another amount, which nobody takes for an approval', async () => {
+  test('x.88 is answered with another amount, which is not an approval', async () => {
     expect((await acquirer.tap(12_88)).outcome).toMatchObject({
       kind: 'unknown',
       why: 'amount differs from the request',
     });
   });
 
-  test('x.87 is answered under another STAN, which matches nothing', async () => {
+  test('x.87 is answered with another STAN, which matches nothing', async () => {
     const { result } = await acquirer.tap(12_87, 100);
     expect(result).toMatchObject({ kind: 'failed', reason: 'deadline' });
     expect(await acquirer.nextUnmatched()).toMatchObject({ kind: 'unknown' });
   });
 
-  test('x.86 carries a MAC that nobody can check, which makes it no approval', async () => {
+  test('x.86 carries a MAC that no key can verify, so it is not an approval', async () => {
     expect((await acquirer.tap(12_86)).outcome).toMatchObject({ kind: 'unknown', why: 'MAC unverifiable' });
   });
 
-  test('x.85 is approved by half', async () => {
+  test('x.85 is approved for half', async () => {
     expect((await acquirer.tap(12_85)).outcome).toMatchObject({ kind: 'approved', approvedMinor: 6_42 });
     expect(simulator.ledger.totals().approvedMinor).toBe(6_42);
   });
 
-  test('503.00 is approved, then the switch is gone for a while, then it is back', async () => {
+  test('503.00 is approved, then the switch is unavailable for a while, then it is back', async () => {
     expect((await acquirer.tap(503_00)).outcome).toMatchObject({ kind: 'approved' });
     await expect.poll(() => acquirer.pool.availability).not.toBe('ready');
     await expect.poll(() => events.map(({ event }) => event)).toContain('recovered');
@@ -139,7 +139,7 @@ describe('a tap through a pool, by amount', () => {
   });
 });
 
-test('a reversal of something unknown is answered with 25 and kept in the ledger', async () => {
+test('a reversal of something unknown is answered with 25 and recorded in the ledger', async () => {
   const { request } = await acquirer.tap(12_51);
   expect(await acquirer.reverse(request)).toBe('unableToLocate');
   expect(await ledger()).toMatchObject({ totals: { orphanReversals: 1 } });
@@ -152,7 +152,7 @@ test('a reversal may be repeated; it moves the money once', async () => {
   expect(simulator.ledger.totals()).toMatchObject({ approved: 0, reversed: 1 });
 });
 
-test('the ledger is chosen from by query, and nothing else is served beside it', async () => {
+test('the ledger can be filtered by query, and nothing else is served beside it', async () => {
   await acquirer.tap(10_00);
   const { request } = await acquirer.tap(20_00);
   await acquirer.reverse(request);
@@ -163,25 +163,25 @@ test('the ledger is chosen from by query, and nothing else is served beside it',
   expect((await fetch(`http://127.0.0.1:${simulator.ledgerPort}/ledger`, { method: 'POST' })).status).toBe(405);
 });
 
-test('a port that is taken is said by name', async () => {
+test('a port in use is named', async () => {
   const again = startSimulator({ processors: [{ processor, port: simulator.ports[0]! }] });
   await expect(again).rejects.toMatchObject({ code: 'PORT_TAKEN' });
 });
 
-test('the switch asks on its own: an echo and a cut-over are accepted on every line', async () => {
+test('the switch initiates requests: an echo and a cut-over are accepted on every connection', async () => {
   await acquirer.tap(10_00);
   expect(await simulator.ask('echo')).toBe(1);
   expect(await simulator.ask('cutOver')).toBe(1);
 });
 
-test('a line that the switch signs off is signed on again, and no tap is declined for it', async () => {
+test('a connection that the switch signs off is signed on again, and no tap is declined for it', async () => {
   await acquirer.tap(10_00);
   expect(await simulator.ask('signOff')).toBe(1);
   expect((await acquirer.tap(10_00)).outcome).toMatchObject({ kind: 'approved' });
   expect(simulator.counters()).toMatchObject([{ network: 2, refused: 0, lines: 1 }]);
 });
 
-test('a line that closes has accepted nothing', async () => {
+test('a connection that closes has accepted nothing', async () => {
   await acquirer.tap(10_00);
   acquirer.pool.destroy();
   expect(await simulator.ask('echo')).toBe(0);

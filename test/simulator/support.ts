@@ -5,12 +5,12 @@ import type { IsoMessage, MacKeys, Outcome, Processor, SwitchConfig } from '../.
 import { switchProtocol } from '../../src/processor-kit/index.ts';
 import type { KeyChangeSide } from '../../src/processor-kit/switch-protocol.ts';
 
-/** Time enough to connect and sign on, on a busy machine; no part of a tap's deadline. */
+/** Enough time to connect and sign on, on a busy machine; not part of a tap's deadline. */
 const CONNECT_WITHIN_MS = 10_000;
 
 type TapDifference = Parameters<typeof testPurchase>[0];
 
-/** An acquirer's side of a line, with a pool of its own, as the gateway opens it. */
+/** An acquirer's side of a connection, with its own pool, opened as by the gateway. */
 export class Acquirer {
   readonly pool: Pool<IsoMessage>;
   readonly processor: Processor;
@@ -36,7 +36,7 @@ export class Acquirer {
     });
   }
 
-  /** A tap of that amount; the request is kept for what may follow. */
+  /** A tap of that amount; the request is kept for later messages. */
   async tap(amountMinor: number, deadlineMs = 10_000, differing: TapDifference = {}) {
     const stan = this.#nextStan();
     const amount = { amountMinor, currency: 'ZAR', currencyNumeric: '710' };
@@ -60,7 +60,7 @@ export class Acquirer {
     return result.kind === 'answered' ? processor.readReversalAnswer(result.response) : result.kind;
   }
 
-  /** The next response that matches nothing, or the last one if there was one already. */
+  /** The next unmatched response, or the last one if there was one already. */
   async nextUnmatched(): Promise<UnmatchedResponse<IsoMessage>> {
     if (this.unmatched.length === 0) {
       await new Promise<void>((resolve) => {

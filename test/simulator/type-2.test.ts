@@ -43,7 +43,7 @@ afterEach(async () => {
   await simulator.close();
 });
 
-/** A PIN block as a DUKPT device of the acquirer's makes it. */
+/** A PIN block from a DUKPT device of the acquirer. */
 function pinOf(digits: string) {
   const { bytes } = demoKey('type-2-bdk', 'dukptBase');
   const initial = deriveTdesInitialKey(new BlockKey('tdes', bytes.reveal()), KSN);
@@ -51,7 +51,7 @@ function pinOf(digits: string) {
   return { block: encipherPin(0, parsePin(digits), testCard('Mastercard').pan, key), ksn: KSN };
 }
 
-test('a tap is approved behind a TPDU, with MACs both ways', async () => {
+test('a tap is approved after a TPDU, with MACs in both directions', async () => {
   const { outcome } = await acquirer.tap(10_00);
   expect(outcome).toMatchObject({ kind: 'approved', approvedMinor: 10_00, cardType: 'CREDIT' });
 });
@@ -72,19 +72,19 @@ test('a request with a MAC of another key is refused with 30, and books nothing'
   expect(simulator.ledger.totals().approved).toBe(0);
 });
 
-test('a reversal with a STAN of its own finds the original', async () => {
+test('a reversal with its own STAN finds the original', async () => {
   const { request } = await acquirer.tap(12_69, 50);
   expect(await acquirer.reverse(request)).toBe('acknowledged');
   expect(simulator.ledger.totals()).toMatchObject({ approved: 0, reversed: 1 });
 });
 
-test('Mastercard asks for the PIN with the issuer’s flag, and the test PIN is approved', async () => {
+test('Mastercard requires the PIN with the issuer’s flag, and the test PIN is approved', async () => {
   const tap = (differing = {}) => acquirer.tap(50_05, 5_000, { scheme: 'Mastercard', ...differing });
   expect((await tap()).outcome).toMatchObject({ kind: 'pinRequired', responseCode: '65' });
   expect((await tap({ pin: pinOf('12345') })).outcome).toMatchObject({ kind: 'approved' });
 });
 
-test('a wrong PIN may be tried again, the third one ends it', async () => {
+test('after a wrong PIN another one is accepted, the third one ends it', async () => {
   const wrong = () => acquirer.tap(50_05, 5_000, { scheme: 'Mastercard', pin: pinOf('99999') });
   expect((await wrong()).outcome).toMatchObject({ kind: 'pinRequired', responseCode: '55' });
   expect((await wrong()).outcome).toMatchObject({ kind: 'pinRequired', responseCode: '55' });
@@ -97,7 +97,7 @@ test('a PIN block that cannot be opened is a wrong PIN', async () => {
   expect(outcome).toMatchObject({ kind: 'pinRequired', responseCode: '55' });
 });
 
-test('a transport header of another length is refused before any line is opened', () => {
+test('a transport header of another length is refused before any connection is opened', () => {
   const wrong = configSchema.parse({ ...type2.exampleConfig, transportHeader: '6001' });
   expect(() => new Acquirer(type2, wrong, macKeys)).toThrow('transportHeader');
 });

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { sourceFiles, targetOf } from './source-files.ts';
 
-/** Who may import whom: downwards only. The folders of one layer do not know one another, but for the pairs below. */
+/**
+ * The allowed import directions: downwards only. The folders of one layer do not import each other, except the pairs
+ * below.
+ */
 const LAYERS: Readonly<Record<string, number>> = {
   bytes: 0,
   'errors.ts': 0,
@@ -33,27 +36,27 @@ const LAYERS: Readonly<Record<string, number>> = {
   'config.ts': 6,
 };
 
-/** Within a layer, and why. */
+/** Allowed imports within a layer, with the reason. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors.ts'],
   'errors.ts': ['errors'],
   limits: ['errors.ts'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
   store: ['auth', 'card', 'links', 'push', 'switches', 'webhooks'], // implements their ports on Postgres
-  links: ['card'], // seals mandates under the installation's keys
-  push: ['card', 'links', 'webhooks'], // seals push tokens, makes the links that it sends, asks outside as webhooks do
-  webhooks: ['card'], // seals its secrets under the installation's keys
+  links: ['card'], // seals mandates with the installation's keys
+  push: ['card', 'links', 'webhooks'], // seals push tokens, creates the links that it sends, makes requests as webhooks do
+  webhooks: ['card'], // seals its secrets with the installation's keys
   jobs: ['store'], // jobs join its commits
-  http: ['ops'], // tells the log, asks for health
-  load: ['phone', 'simulator', 'ops'], // submits as phones do, draws repeatably, has the books verified
+  http: ['ops'], // logs, reads health
+  load: ['phone', 'simulator', 'ops'], // submits as phones do, draws reproducibly, has the books verified
   cli: ['main.ts', 'gateway', 'config.ts'],
-  gateway: ['config.ts'], // constructs by it
+  gateway: ['config.ts'], // constructs with it
   'main.ts': ['gateway', 'config.ts'],
 };
 
 /**
- * Inside src/transactions: what the domain is made of, what it asks of adapters, what it decides, and the use cases by subject.
- * Each imports from those before it.
+ * The layers inside src/transactions: the model, the ports to adapters, the decisions, and the use cases by subject.
+ * Each imports only from the ones before it.
  */
 const DOMAIN_LAYERS: Readonly<Record<string, number>> = { model: 0, ports: 1, decisions: 2 };
 const USE_CASES = 3;
@@ -63,7 +66,7 @@ const roomOf = (path: string) => path.split('/')[1]!;
 describe('imports lead downwards', () => {
   const files = sourceFiles('src');
 
-  test('every file of src is in a known room', () => {
+  test('every file of src is in a known folder', () => {
     const homeless = files.filter(({ path }) => !(roomOf(path) in LAYERS)).map(({ path }) => path);
     expect(homeless).toEqual([]);
   });
@@ -82,7 +85,7 @@ describe('imports lead downwards', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('schemas import nothing of ours', () => {
+  test('schemas import nothing of the gateway', () => {
     const wrong = sourceFiles('schemas').flatMap((file) =>
       file.imports
         .filter((specifier) => specifier.startsWith('.') && !/^\.\/[a-z0-9-]+\.ts$/.test(specifier))
@@ -100,7 +103,7 @@ describe('imports lead downwards', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('the domain knows no database, no queue, no HTTP and no socket', () => {
+  test('the domain uses no database, no queue, no HTTP and no socket', () => {
     const forbidden = /^(pg|pg-boss|fastify|node:net|node:tls|node:http|node:fs)/;
     const wrong = sourceFiles('src/transactions').flatMap((file) =>
       file.imports
@@ -117,7 +120,7 @@ describe('imports lead downwards', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  test('inside the domain, model, ports, decisions and use cases build on one another in this order', () => {
+  test('inside the domain, model, ports, decisions and use cases import only in this order', () => {
     const layerOf = (path: string) => DOMAIN_LAYERS[path.split('/')[2]!] ?? USE_CASES;
     const domain = sourceFiles('src/transactions');
     const wrong = domain.flatMap((file) =>
@@ -131,14 +134,14 @@ describe('imports lead downwards', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('no files import one another in a circle, types included', () => {
+  test('no files import each other in a circle, types included', () => {
     const graph = new Map(files.map((file) => [file.path, file.imports.map((each) => targetOf(file, each) ?? '')]));
     expect(circlesIn(graph)).toEqual([]);
     expect(circlesIn(new Map([...graph, ['src/a.ts', ['src/b.ts']], ['src/b.ts', ['src/a.ts']]]))).toHaveLength(1);
   });
 });
 
-/** Each circle as the files on it, found by a walk that follows every path once. */
+/** Each circle as its files, found by following every path once. */
 function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   const circles: string[] = [];
   const done = new Set<string>();

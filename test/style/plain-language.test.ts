@@ -34,11 +34,11 @@ describe('a banned phrase is found', () => {
     expect(bannedPhrasesIn(text)).toHaveLength(1);
   });
 
-  test('and a similar phrase is not', () => {
+  test('but not in a similar text', () => {
     expect(bannedPhrasesIn('No more webhooks for refunds of no more than the approved amount.')).toEqual([]);
   });
 
-  test('in comments, texts and prose, each apart', () => {
+  test('in comments, texts and prose, separately', () => {
     const source = `/** Told to\n * nobody. */\nconst told = 'of ours'; // is away`;
     expect(textsOf('comments', source)).toEqual(['/** Told to nobody. */', '// is away']);
     expect(textsOf('texts', source)).toEqual(["'of ours'"]);

@@ -13,7 +13,7 @@ export interface SourceFile {
   readonly imports: readonly string[];
 }
 
-/** Every TypeScript file under these folders that git knows or could know. */
+/** Every TypeScript file in these folders that git tracks or could track. */
 export function sourceFiles(...folders: string[]): SourceFile[] {
   return filesOf('.ts', folders).map(({ path, text }) => {
     return { path, text, imports: [...text.matchAll(IMPORT)].map((match) => match[1] ?? match[2]!) };
@@ -40,7 +40,10 @@ function filesOf(ending: string, folders: readonly string[]): Pick<SourceFile, '
 
 const IMPORT = /^(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;
 
-/** Where a specifier leads, from the root: `src/emv/tlv.ts`, `#processor-kit`, or undefined for a package or a built-in. */
+/**
+ * The target of a specifier, from the root: `src/emv/tlv.ts`, `#processor-kit`, or undefined for a package or a
+ * built-in.
+ */
 export function targetOf({ path }: SourceFile, specifier: string): string | undefined {
   if (specifier.startsWith('#')) return specifier;
   if (!specifier.startsWith('.')) return undefined;

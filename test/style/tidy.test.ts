@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { documents, ROOT, sourceFiles } from './source-files.ts';
 
-/** At 300 lines one stops and thinks; more than this is two concepts. */
+/** At 300 lines, reconsider the file; more than this is two concepts. */
 const MAX_LINES = 400;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/;
 const VAGUE = /\b(utils?|helpers?|manager|common|misc)\b/;
@@ -19,7 +19,7 @@ describe('the tree is tidy', () => {
     expect(long).toEqual([]);
   });
 
-  test('files have kebab-case names that say what is in them', () => {
+  test('files have kebab-case names that describe their content', () => {
     const wrong = files
       .map(({ path }) => path)
       .filter((path) => !KEBAB_CASE.test(path.split('/').at(-1)!) || VAGUE.test(path));
@@ -34,12 +34,12 @@ describe('the tree is tidy', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  test('Buffer#slice is nowhere: subarray says what it does', () => {
+  test('Buffer#slice is not used: subarray states what it does', () => {
     const wrong = product.filter(({ text }) => /\bBuffer\.[a-z]+\([^()]*\)\.slice\(/.test(text));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  test('no test is skipped or alone, and nothing is left to be done', () => {
+  test('no test is skipped or exclusive, and there are no TODO comments', () => {
     const left = files.filter(
       ({ path, text }) =>
         path !== 'test/style/tidy.test.ts' &&
@@ -48,7 +48,7 @@ describe('the tree is tidy', () => {
     expect(left.map(({ path }) => path)).toEqual([]);
   });
 
-  test('what documents point to is there', () => {
+  test('the targets of documents exist', () => {
     const dead = documents().flatMap(({ path, text }) =>
       [...text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)]
         .filter(([, target]) => !existsSync(join(ROOT, dirname(path), target!)))
@@ -57,7 +57,7 @@ describe('the tree is tidy', () => {
     expect(dead).toEqual([]);
   });
 
-  test('code is not made from text', () => {
+  test('code is not generated from text', () => {
     const wrong = product.filter(({ text }) => /\bnew Function\(|\beval\(/.test(text));
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });

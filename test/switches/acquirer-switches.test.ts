@@ -11,7 +11,7 @@ import { testSwitchAccess } from '../support/installation.ts';
 
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
-/** Gateways' switches that follow `stored`, and a simulated switch to connect to. */
+/** A gateway's switches that follow `stored`, and a simulated switch to connect to. */
 async function open(differing: { pins?: PinTranslation; openWithinMs?: number } = {}) {
   const simulator = await startSimulator({ processors: [{ processor: type1, port: 0 }], timeScale: 0.05 });
   onTestFinished(() => simulator.close());
@@ -41,7 +41,7 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number } 
   return { simulator, reserved, opening, stored, told, store };
 }
 
-test('a switch that is no longer stored has its answers waited for when everything stops', async () => {
+test('responses of a removed switch are waited for when everything stops', async () => {
   const { opening, stored, store } = await open();
   store(1);
   const switches = await opening;
@@ -62,7 +62,7 @@ test('a switch that is no longer stored has its answers waited for when everythi
   expect(await answer).toMatchObject({ kind: 'answered', value: { outcome: { kind: 'approved' } } });
 });
 
-test('an HSM that does not answer keeps no other switch waiting, and is asked again', async () => {
+test('an HSM that does not respond delays no other switch, and is tried again', async () => {
   const first = Promise.withResolvers<string>();
   let asked = 0;
   const kcv = () => (++asked === 1 ? first.promise : Promise.resolve('ABCDEF'));
@@ -97,7 +97,7 @@ test.each([
     { keyExchange: { transportKeyId: 'zmk', keys: ['mac'] } },
     'keyExchange',
   ],
-])('a switch with %s is told, and trying to open it again takes no numbers', async (_, mistake, reason) => {
+])('a switch with %s is reported, and trying to open it again uses no numbers', async (_, mistake, reason) => {
   const { opening, told, store, reserved } = await open();
   store(1, mistake);
   const switches = await opening;

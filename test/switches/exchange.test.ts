@@ -16,7 +16,7 @@ function trips(): never {
   throw new TypeError('unexpected');
 }
 
-/** A slot that gives `result`, and what people are told and shown of the exchange. */
+/** A slot that returns `result`, with the log and the stored messages of the exchange. */
 async function exchangeOver(
   result: () => RequestResult<IsoMessage>,
   { read = (): unknown => 'read', note = (): void => {} } = {},
@@ -43,13 +43,13 @@ async function exchangeOver(
   return { answer: await exchange(parts, slot, outgoing, read), kept, told };
 }
 
-test('an answer is what it was read as', async () => {
+test('a response has the outcome that was read from it', async () => {
   const { answer, kept } = await exchangeOver(() => ANSWERED);
   expect(answer).toEqual({ kind: 'answered', value: 'read', connectionId: 'line' });
   expect(kept).toEqual([{ outcome: 'answered', isRoutine: false, response: RESPONSE_COPY }]);
 });
 
-test('an approval is routine, to those who keep messages', async () => {
+test('an approval is routine for stored messages', async () => {
   const { kept } = await exchangeOver(() => ANSWERED, { read: () => ({ outcome: { kind: 'approved' } }) });
   expect(kept).toMatchObject([{ outcome: 'answered', isRoutine: true }]);
 });
@@ -64,22 +64,22 @@ test('of a response that cannot be read, its length is kept', async () => {
 
 test.each([
   ['its reader', { read: trips }],
-  ['what else takes note of it', { note: trips }],
-])('a response that %s trips over is garbled: its request was written, and may have been approved', async (_, how) => {
+  ['other observers of it', { note: trips }],
+])('a response on which %s fails is garbled: its request was written, and may have been approved', async (_, how) => {
   const { answer, kept, told } = await exchangeOver(() => ANSWERED, how);
   expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
   expect(kept).toEqual([{ outcome: 'garbled', isRoutine: false, response: RESPONSE_COPY }]);
   expect(told).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError', suppressed: 0 }]);
 });
 
-test('what the slot rejects was never written', async () => {
+test('a request that the slot rejects was never written', async () => {
   const { answer } = await exchangeOver(() => {
     throw new Iso8583Error('LENGTH_INVALID', 'pan', 0);
   });
   expect(answer).toMatchObject({ kind: 'failed', written: false, reason: 'MESSAGE_INVALID' });
 });
 
-test('a slot whose message cannot be built is given back', () => {
+test('a slot whose message cannot be built is released', () => {
   let released = 0;
   expect(() => buildFor({ release: () => released++ }, trips)).toThrow(TypeError);
   expect(released).toBe(1);
@@ -102,7 +102,7 @@ test('a reversal that its processor cannot build fails as not written, and the f
   expect(released).toBe(1);
 });
 
-test('a processor that trips over everything does not flood the log, which tells how much it left out', () => {
+test('a processor that always fails does not flood the log, which states how much it left out', () => {
   const told: object[] = [];
   let nowMs = 0;
   const tell = faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void told.push(fields) }, () => nowMs);

@@ -22,7 +22,7 @@ afterEach(() => {
 
 let made = 0;
 
-/** A worker, and the switch on the other side of its line. */
+/** A worker, and the switch at the other end of its connection. */
 async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> = {}, exchangeMs = 10_000) {
   const keyExchange = keyExchangeConfig.parse({ transportKeyId: 'zmk', keys: ['mac'], ...differing });
   const pinKey = { keyId: 'first-pin', format: 0, derivation: 'zone' } as const;
@@ -53,7 +53,7 @@ async function workerWith(kept: KeptKeys, differing: Partial<KeyExchangeConfig> 
     return decision.responseCode;
   };
   const asked: WorkingKeyUse[] = [];
-  /** A line whose switch answers a request for a key so, and then keeps its promise, or not. */
+  /** A connection whose switch answers a key request as given, and then announces the key or not. */
   const line = (connectionId = 'line', { code = '00', keeps = true, isSilent = false } = {}) => ({
     connectionId,
     exchange: async (request: IsoMessage): Promise<IsoMessage> => {
@@ -82,7 +82,7 @@ async function keyOf(hsm: SoftHsm, use: WorkingKeyUse): Promise<WrappedKey> {
 }
 
 describe('at sign-on', () => {
-  test('keys that there are not yet are asked for before the line is ready, and used from then on', async () => {
+  test('missing keys are requested before the connection is ready, and used from then on', async () => {
     const { exchange, keys, line, asked } = await workerWith(new KeptKeys(), { keys: ['mac', 'pin'] });
     expect(await exchange.afterSignOn(line(), undefined)).toBe(true);
     expect(asked).toEqual(['mac', 'pin']);
@@ -96,7 +96,7 @@ describe('at sign-on', () => {
     ['is not answered', { isSilent: true }, 'UNANSWERED'],
     ['is declined', { code: '91' }, 'REFUSED'],
     ['is promised and does not come', { keeps: false }, 'NOT_ANNOUNCED'],
-  ])('a key that %s leaves the one before, is told, and is asked for again', async (_how, manner, lastFault) => {
+  ])('a key that %s keeps the previous one, is reported, and is requested again', async (_how, manner, lastFault) => {
     const { exchange, keys, line, asked } = await workerWith(new KeptKeys(), {}, 60);
     expect(await exchange.afterSignOn(line('line', manner), undefined)).toBe(true);
     expect(exchange.stats).toMatchObject({ exchanged: 0, failed: 1, lastFault, keys: [] });
@@ -104,20 +104,20 @@ describe('at sign-on', () => {
     await eventually(() => expect(asked.length).toBeGreaterThan(1));
   });
 
-  test('of two workers one asks', async () => {
+  test('of two workers one requests', async () => {
     const kept = new KeptKeys();
     const [one, other] = [await workerWith(kept), await workerWith(kept)];
-    kept.claims.add('mac'); // the other is at it
+    kept.claims.add('mac'); // the other one requests
     expect(await one.exchange.afterSignOn(one.line(), undefined)).toBe(true);
     expect(one.asked).toEqual([]);
-    expect(kept.claims.has('mac')).toBe(true); // and still has the right to be
+    expect(kept.claims.has('mac')).toBe(true); // and still has the claim
     kept.claims.delete('mac');
     expect(await other.exchange.afterSignOn(other.line(), undefined)).toBe(true);
     await eventually(() => expect(one.keys.current('mac')?.kcv).toBe(other.keys.current('mac')!.kcv));
   });
 });
 
-test('of two lines that sign on at once one asks, and has its key', async () => {
+test('of two connections that sign on at once one requests, and uses its key', async () => {
   const { exchange, line, asked } = await workerWith(new KeptKeys());
   const both = [exchange.afterSignOn(line('first'), undefined), exchange.afterSignOn(line('second'), undefined)];
   expect(await Promise.all(both)).toEqual([true, true]);
@@ -126,7 +126,7 @@ test('of two lines that sign on at once one asks, and has its key', async () => 
 });
 
 describe('while traffic runs', () => {
-  test('a key that has its age is asked for on any line', async () => {
+  test('a key that has reached its age is requested on any connection', async () => {
     const kept = new KeptKeys();
     const { exchange, line, asked } = await workerWith(kept, { maxAgeSeconds: 60 });
     await exchange.afterSignOn(line(), undefined);
@@ -135,7 +135,7 @@ describe('while traffic runs', () => {
     await eventually(() => expect(exchange.stats.exchanged).toBe(2));
   });
 
-  test('a message under a key that another worker has just exchanged is trusted, one under a strange key is not', async () => {
+  test('a message under a key that another worker has just exchanged is trusted, one under an unknown key is not', async () => {
     const kept = new KeptKeys();
     const [one, other] = [await workerWith(kept), await workerWith(kept)];
     await one.exchange.afterSignOn(one.line(), undefined);
@@ -150,7 +150,7 @@ describe('while traffic runs', () => {
     expect(await other.exchange.isTrusted(judged(99))).toBe(false);
   });
 
-  test('what cannot be stored is refused, and the keys before go on', async () => {
+  test('what cannot be stored is refused, and the previous keys remain in use', async () => {
     const kept = new KeptKeys();
     const { exchange, keys, announce } = await workerWith(kept, { startedBy: 'switch' });
     kept.isDown = true;
@@ -159,7 +159,7 @@ describe('while traffic runs', () => {
     expect(keys.keys.map(({ number }) => number)).toEqual([1]);
   });
 
-  test('PINs wait from the announcement of a PIN key to our answer, whether or not it can be sent', async () => {
+  test('PINs wait from the announcement of a PIN key until the response, whether or not it can be sent', async () => {
     const { exchange, announcementOf, line } = await workerWith(new KeptKeys(), { keys: ['pin'], startedBy: 'switch' });
     for (const isSent of [true, false]) {
       const [first, second] = [await announcementOf('pin'), await announcementOf('pin')];
@@ -175,7 +175,7 @@ describe('while traffic runs', () => {
     }
   });
 
-  test('keys that are announced without end are refused, and PINs wait for a few of them alone', async () => {
+  test('endless key announcements are refused, and PINs wait only for a few of them', async () => {
     const { exchange, announcementOf, line } = await workerWith(new KeptKeys(), { keys: ['pin'], startedBy: 'switch' });
     const announcement = await announcementOf('pin');
     const decisions = Array.from({ length: 100 }, () => exchange.takeAnnouncement(announcement, line()));
@@ -189,7 +189,7 @@ describe('while traffic runs', () => {
     expect(exchange.stats.lastFault).toBeDefined();
   });
 
-  test('an answer that went nowhere leaves both keys good, and a new one is asked for', async () => {
+  test('a response that was not sent leaves both keys valid, and a new one is requested', async () => {
     const { exchange, keys, announce, line, asked } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
     expect(await announce('mac', { connectionId: 'gone' })).toBe('00');
     expect(keys.current('mac')).toBeUndefined();
@@ -199,7 +199,7 @@ describe('while traffic runs', () => {
     expect(keys.current('mac')).toBeDefined();
   });
 
-  test('a line that is lost right after our answer may have lost it: a new key is asked for', async () => {
+  test('a connection lost right after the response may have lost it: a new key is requested', async () => {
     const { exchange, line, asked } = await workerWith(new KeptKeys());
     await exchange.afterSignOn(line(), undefined);
     exchange.forget('line');
@@ -208,8 +208,8 @@ describe('while traffic runs', () => {
   });
 });
 
-describe('when the keys of the two sides no longer agree', () => {
-  test('the line is not ready until a new one has come, though the MAC of its announcement is not good', async () => {
+describe('if the keys of the two sides no longer agree', () => {
+  test('the connection is not ready until a new one has arrived, although the MAC of its announcement is not good', async () => {
     const { exchange, line } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
     expect(await exchange.afterSignOn(line(), undefined)).toBe(true);
     exchange.distrust();
@@ -218,7 +218,7 @@ describe('when the keys of the two sides no longer agree', () => {
     expect(exchange.stats).toMatchObject({ exchanged: 1, lastFault: undefined });
   });
 
-  test('the answer to a sign-on tells', async () => {
+  test('the response to a sign-on shows it', async () => {
     const { exchange, line, asked } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
     const answer: IsoMessage = { mti: '0810' };
     recordMacVerdict(answer, 'bad');
@@ -227,7 +227,7 @@ describe('when the keys of the two sides no longer agree', () => {
   });
 });
 
-test('an HSM that others share has a key already: it is used when it is the same', async () => {
+test('a shared HSM may have the key already: it is used if it is the same', async () => {
   const kept = new KeptKeys();
   const one = await workerWith(kept);
   await one.exchange.afterSignOn(one.line(), undefined);
@@ -242,7 +242,7 @@ test('an HSM that others share has a key already: it is used when it is the same
   expect(errors).toMatchObject([{ code: 'KEY_CHECK_VALUE' }]);
 });
 
-test('a switch that announces what must be refused, as fast as it can, does not flood the log', async () => {
+test('a switch that repeatedly announces unacceptable keys does not flood the log', async () => {
   const { exchange, line, warned } = await workerWith(new KeptKeys());
   const nonsense = type1.keyChange!.request('mac', { stan: '900001', sentAtMs: 0 }, type1.exampleConfig);
   const decisions = await Promise.all(Array.from({ length: 500 }, () => exchange.takeAnnouncement(nonsense, line())));

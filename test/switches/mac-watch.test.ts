@@ -6,7 +6,7 @@ function watch() {
   return { macs: new MacWatch((connectionId) => signedOnAgain.push(connectionId)), signedOnAgain };
 }
 
-test('three MACs in a row that are not good have their line sign on anew, and three more again', () => {
+test('three MACs in a row that are not good make their connection sign on again, and so do three more', () => {
   const { macs, signedOnAgain } = watch();
   for (const verdict of ['bad', 'unverifiable', 'bad'] as const) macs.note('a', verdict);
   expect(signedOnAgain).toEqual(['a']);
@@ -15,14 +15,14 @@ test('three MACs in a row that are not good have their line sign on anew, and th
   expect(macs.bad).toBe(6);
 });
 
-test('a good one in between begins the count anew, and every line has its own', () => {
+test('a good one in between resets the count, and every connection has its own', () => {
   const { macs, signedOnAgain } = watch();
   for (const verdict of ['bad', 'bad', 'good', 'bad', 'bad'] as const) macs.note('a', verdict);
   for (const verdict of ['bad', 'bad'] as const) macs.note('b', verdict);
   expect(signedOnAgain).toEqual([]);
 });
 
-test('a line that ended takes its count along; messages without a MAC count for nothing', () => {
+test('the count ends with its connection; messages without a MAC do not count', () => {
   const { macs, signedOnAgain } = watch();
   macs.note('a', 'bad');
   macs.note('a', 'bad');

@@ -21,7 +21,7 @@ function open(spec = processor.codec(exampleConfig).spec) {
   return { copies, protocol, encode };
 }
 
-test('a message that leaves is masked at once, and leaves as it is', () => {
+test('a sent message is masked immediately, and sent unchanged', () => {
   const { copies, encode } = open();
   const message = { ...tap.message };
   expect(toHex(encode(message))).toBe(tap.wireHex.toUpperCase());
@@ -33,7 +33,7 @@ test('a message that leaves is masked at once, and leaves as it is', () => {
   expect(stan).toBe(message.stan);
 });
 
-test('a message that comes in is read as it is, and its copy is masked', () => {
+test('a received message is read unchanged, and its copy is masked', () => {
   const { copies, protocol } = open();
   const bytes = Buffer.concat([Buffer.alloc(3), fromHex(tap.wireHex), Buffer.alloc(2)]);
   const message = protocol.decode(bytes, 3, bytes.length - 2);
@@ -41,7 +41,7 @@ test('a message that comes in is read as it is, and its copy is masked', () => {
   expect(toHex(copies.of(message) as Uint8Array)).not.toContain(toHex(Buffer.from(String(tap.message.pan))));
 });
 
-test('of bytes that are refused the length is known, by their error', () => {
+test('of refused bytes the length is known, from their error', () => {
   const { copies, protocol } = open();
   try {
     protocol.decode(fromHex(tap.wireHex), 0, 99);
@@ -51,14 +51,14 @@ test('of bytes that are refused the length is known, by their error', () => {
   }
 });
 
-test('of a dialect whose field table is not known, lengths alone are taken', () => {
+test('of a dialect without a known field table, only lengths are kept', () => {
   const copies = new MaskedCopies(undefined);
   const message = { ...tap.message };
   copies.around(plain).encode(message, new Uint8Array(4_096), 0);
   expect(copies.of(message)).toBe(tap.wireHex.length / 2);
 });
 
-test('whatever masking trips over costs the copy, not the message', () => {
+test('a failure of masking costs the copy, not the message', () => {
   const { protocol, copies } = open();
   const allocate = vi.spyOn(Buffer, 'allocUnsafe').mockImplementation(() => {
     throw new RangeError('unexpected');
@@ -72,7 +72,7 @@ test('whatever masking trips over costs the copy, not the message', () => {
   }
 });
 
-test('of sign-ons and keys nothing is taken, nor of what never was a message', () => {
+test('sign-ons and key messages are not copied, nor what was never a message', () => {
   const { copies, encode } = open();
   const message = { ...signOn.message };
   encode(message);

@@ -47,17 +47,17 @@ describe('a software HSM', () => {
     ['is not there', undefined, /cannot be read \(ENOENT\)/],
     ['is no JSON', `{"keys": [{"key": "${KEY}"`, /is wrong at/],
     ['names a use that there is not', JSON.stringify({ keys: [{ ...MAC_KEY, usage: 'anything' }] }), /keys\/0\/usage/],
-    ['has a key that is no hex', JSON.stringify({ keys: [{ ...MAC_KEY, key: `${KEY.slice(2)}XY` }] }), /keys\/0\/key/],
+    ['has a key that is not hex', JSON.stringify({ keys: [{ ...MAC_KEY, key: `${KEY.slice(2)}XY` }] }), /keys\/0\/key/],
     ['has two keys of one id', JSON.stringify({ keys: [MAC_KEY, MAC_KEY] }), /KEY_EXISTS/],
     ['has a key of a wrong length', JSON.stringify({ keys: [{ ...MAC_KEY, key: KEY.slice(0, 20) }] }), /KEY_LENGTH/],
-  ])('does not open when its file %s, and never quotes it', async (_what, text, reason) => {
+  ])('does not open if its file %s, and never quotes it', async (_what, text, reason) => {
     const keysFile = text === undefined ? join(folder, 'nowhere.json') : fileOf('wrong.json', text);
     const told = await reasonOf(open({ keysFile }));
     expect(told).toMatch(reason);
     expect(told).not.toMatch(/0123456789/);
   });
 
-  test('is not for prod, neither by its file nor by its setting', async () => {
+  test('is not allowed in prod, neither as a file nor as a setting', async () => {
     const keysFile = fileOf('keys.json', JSON.stringify({ keys: [MAC_KEY] }));
     expect(await reasonOf(open({ keysFile, environment: 'prod' }))).toMatch(/SOFT_HSM_FORBIDDEN/);
     const urls = { BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
@@ -68,7 +68,7 @@ describe('a software HSM', () => {
 });
 
 describe('an HSM module', () => {
-  test('is opened by its openHsm, from a path', async () => {
+  test('is opened through its openHsm, from a path', async () => {
     const source = 'export const openHsm = async () => ({ keyMac: () => () => new Uint8Array(8), translatePin() {} });';
     const hsm = await open({ module: fileOf('vendor.mjs', source) });
     expect(hsm!.keyMac('any', { algorithm: 'cmac' } as never)(new Uint8Array())).toHaveLength(8);
@@ -83,7 +83,7 @@ describe('an HSM module', () => {
     ],
     ['has no openHsm', 'export const anything = 1;', /has no openHsm\(\)/],
     ['gives something else', 'export const openHsm = async () => ({});', /has no openHsm\(\) that gives a LocalHsm/],
-  ])('does not open when it %s, and says so', async (what, source, reason) => {
+  ])('does not open if it %s, and reports it', async (what, source, reason) => {
     const name = `${what.replaceAll(' ', '-')}.mjs`;
     const module = source === undefined ? join(folder, 'nowhere.mjs') : fileOf(name, source);
     expect(await reasonOf(open({ module }))).toMatch(reason);

@@ -7,7 +7,7 @@ const KEY = { keyId: 'zone', format: 0, derivation: 'zone' } as const;
 const PIN = { block: new Uint8Array(8), ksn: new Uint8Array(10) };
 const PAN = '4111111111111111';
 
-/** An HSM whose answers a test gives. */
+/** An HSM whose responses a test gives. */
 function heldHsm() {
   const asked: PromiseWithResolvers<{ block: Uint8Array }>[] = [];
   const translatePin = () => {
@@ -28,7 +28,7 @@ function translator(limitMs: number) {
   return { lines, translator: new PinTranslator({ acquirerId: 1, processorId: 2, clock, log, limitMs }) };
 }
 
-test('a translation that the HSM does not finish in time fails by name, and the next one is asked for', async () => {
+test('a translation that the HSM does not finish in time fails by name, and the next one is requested', async () => {
   const { asked, pins } = heldHsm();
   const { lines, translator: pinTranslator } = translator(20);
   await expect(pinTranslator.translate(pins, KEY, PIN, PAN)).rejects.toThrow(HsmUnavailable);
@@ -41,7 +41,7 @@ test('a translation that the HSM does not finish in time fails by name, and the 
   expect(await next).toEqual({ block: Uint8Array.of(1) });
 });
 
-test('more than 256 at once are refused without asking the HSM, until others have ended', async () => {
+test('more than 256 at once are refused without the HSM, until others have ended', async () => {
   const { asked, pins } = heldHsm();
   const { translator: pinTranslator } = translator(60_000);
   const first = Array.from({ length: 256 }, () => pinTranslator.translate(pins, KEY, PIN, PAN));
@@ -54,7 +54,7 @@ test('more than 256 at once are refused without asking the HSM, until others hav
   await again;
 });
 
-test('a PIN that is unusable stays so', async () => {
+test('an unusable PIN remains unusable', async () => {
   const { pins } = heldHsm();
   const badKsn = { ...PIN, ksn: new Uint8Array(12) };
   await expect(translator(60_000).translator.translate(pins, KEY, badKsn, PAN)).rejects.toThrow(PinUnusable);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { providerValues } from '../../src/switches/provider-values.ts';
 
-test('texts are kept as they are', () => {
+test('texts are stored unchanged', () => {
   expect(providerValues(() => ({ stan: '000017', settlementDate: '' }))).toEqual({
     stan: '000017',
     settlementDate: '',
@@ -13,26 +13,26 @@ test.each([
   ['a number', 7],
   ['nothing', undefined],
   ['an object', {}],
-  ['a NUL, which no column takes', 'a\0b'],
+  ['a NUL, which no column accepts', 'a\0b'],
   ['half a character', '\ud800'],
   ['a novel', 'x'.repeat(256)],
-])('what is no short text is left out: %s', (_what, value) => {
+])('a value that is not a short text is left out: %s', (_what, value) => {
   expect(providerValues(() => ({ rrn: '1', value }))).toEqual({ rrn: '1' });
 });
 
-test('of very many the first are kept', () => {
+test('of very many the first are stored', () => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field${n}`, 'x']));
   expect(Object.keys(providerValues(() => many))).toHaveLength(32);
 });
 
-test('a plug-in that throws, or tells nothing, tells nothing: the outcome does not depend on it', () => {
+test('a plug-in that throws, or returns nothing, stores nothing: the outcome does not depend on it', () => {
   const throws = () => {
     throw new Error('no settlement date');
   };
   expect([throws, () => null, () => undefined].map(providerValues)).toEqual([{}, {}, {}]);
 });
 
-test('whatever a plug-in tells, what is kept survives JSON and has no control character', () => {
+test('for any values of a plug-in, what is stored survives JSON and has no control character', () => {
   fc.assert(
     fc.property(fc.anything({ withNullPrototype: true }), (told) => {
       const kept = providerValues(() => told);

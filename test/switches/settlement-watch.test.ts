@@ -23,13 +23,13 @@ function watch(isTrusted: () => Promise<boolean> = async () => true) {
 
 const answerOf = (settlementDate?: string): IsoMessage => ({ mti: '0210', settlementDate });
 
-test('a settlement date is told once, not with every answer that names it', () => {
+test('a settlement date is announced once, not with every response that names it', () => {
   const { watching, announced } = watch();
   for (const date of ['1120', '1120', undefined, '1121', '1121']) watching.noteResponse(answerOf(date));
   expect(announced).toEqual(['1120', '1121']);
 });
 
-test('a cut-over is told with the date that it names, and no other request is', async () => {
+test('a cut-over is announced with its date, and no other request is', async () => {
   const { watching, announced } = watch();
   await watching.noteRequest(echo);
   await watching.noteRequest({ ...cutOver, settlementDate: '1121' });
@@ -37,13 +37,13 @@ test('a cut-over is told with the date that it names, and no other request is', 
   expect(announced).toEqual(['1121', undefined]);
 });
 
-test('a cut-over whose MAC is bad is none', async () => {
+test('a cut-over with a bad MAC does not count', async () => {
   const { watching, announced } = watch(async () => false);
   await watching.noteRequest(cutOver);
   expect(announced).toEqual([]);
 });
 
-test('cut-overs do not pile up while the keys that judge them are not to be had, and echoes wait for none', async () => {
+test('cut-overs do not accumulate while the keys to verify them are unavailable, and echoes wait for none', async () => {
   const keys = Promise.withResolvers<boolean>();
   let judged = 0;
   const { watching, announced } = watch(() => {

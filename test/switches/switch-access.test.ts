@@ -47,7 +47,7 @@ describe('the address of a switch', () => {
     '0x7f000001',
     '127.1',
     '0177.0.0.1',
-  ])('%s is refused unless the operator has given it', (host) => {
+  ])('%s is refused unless the operator has assigned it', (host) => {
     expect(placesOf({}, 1, at(host))).toEqual(['addresses.0.host']);
   });
 
@@ -56,11 +56,11 @@ describe('the address of a switch', () => {
     '2606:4700::1111',
     'switch.example',
     hostname(),
-  ])('%s is not refused before it is dialled', (host) => {
+  ])('%s is not refused before a connection is opened', (host) => {
     expect(placesOf({}, 1, at(host))).toEqual([]);
   });
 
-  test('is none of this machine, whichever interface that has it', () => {
+  test('is not of this machine, on any interface', () => {
     const access = accessOf();
     for (const { address } of Object.values(networkInterfaces()).flatMap((each) => each ?? []))
       expect(access.mayDial(1, address, 5432)).toBe(false);
@@ -81,12 +81,12 @@ describe('the address of a switch', () => {
     [1, '127.0.0.1', 7000, true],
     [9, '127.0.0.1', 7000, true],
     [9, '127.0.0.1', 7001, false],
-    // A public switch that belongs to somebody trusts whoever comes from here.
+    // A public switch that is assigned to an acquirer may trust every connection from here.
     [3, '8.8.8.8', 9101, true],
     [1, '8.8.8.8', 9101, false],
     [1, '8.8.8.8', 443, true],
     [1, '8.8.4.4', 9101, true],
-  ])('may be dialled by acquirer %d at %s:%d: %s', (acquirerId, address, port, expected) => {
+  ])('may be used by acquirer %d at %s:%d: %s', (acquirerId, address, port, expected) => {
     expect(accessOf({ SWITCH_NETWORKS }).mayDial(acquirerId, address, port)).toBe(expected);
     expect(placesOf({ SWITCH_NETWORKS }, acquirerId, at(address, port))).toEqual(expected ? [] : ['addresses.0.host']);
   });
@@ -105,7 +105,7 @@ describe('a port that a switch connects to', () => {
     [2, '10.0.0.5', 9210, false],
     [2, '::', 9300, true],
     [3, '0.0.0.0', 5432, false],
-  ])('is given to acquirer %d at %s:%d: %s', (acquirerId, host, port, expected) => {
+  ])('is assigned to acquirer %d at %s:%d: %s', (acquirerId, host, port, expected) => {
     expect(placesOf({ SWITCH_LISTENERS }, acquirerId, listening(host, port))).toEqual(expected ? [] : ['accept.port']);
     expect(placesOf({}, acquirerId, listening(host, port))).toEqual(['accept.port']);
   });
@@ -127,7 +127,7 @@ describe('a key of the HSM', () => {
   test.each([
     [1, 'acquirer/1/zone-pin', true],
     [2, 'acquirer/1/zone-pin', false],
-    // Not by a pattern either.
+    // Not with a pattern either.
     [3, 'acquirer/1/zone-pin', false],
     [12, 'acquirer/1/zone-pin', false],
     [1, 'acquirer/12/zone-pin', false],
@@ -139,17 +139,17 @@ describe('a key of the HSM', () => {
     [3, 'reader-bdk', false],
     [3, 'exchanged-1-1-mac-0b6f7f5e', false],
     [1, 'unknown', false],
-  ])('is of acquirer %d, %s: %s', (acquirerId, keyId, expected) => {
+  ])('belongs to acquirer %d, %s: %s', (acquirerId, keyId, expected) => {
     expect(placesOf({ SWITCH_KEYS }, acquirerId, named(keyId))).toEqual(expected ? [] : PLACES);
   });
 
-  test('of the readers is of whom it is given by its whole name', () => {
+  test('of the readers belongs to the acquirers for which its whole name is listed', () => {
     expect(placesOf({ SWITCH_KEYS: '*=*,1=reader-bdk' }, 1, named('reader-bdk'))).toEqual([]);
     expect(placesOf({ SWITCH_KEYS: '*=*,1=reader-bdk' }, 2, named('reader-bdk'))).toEqual(PLACES);
   });
 });
 
-test('the files of an acquirer are in a folder of its own', () => {
+test('the files of an acquirer are in its own folder', () => {
   const access = accessOf({ TLS_FILES_DIR: '/etc/tapwire/tls' });
   expect([1, 2].map((acquirerId) => access.tlsFolder(acquirerId))).toEqual([
     '/etc/tapwire/tls/1',

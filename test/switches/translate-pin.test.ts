@@ -20,14 +20,14 @@ const pins = { hsm, reader: { keyId: DEMO_READER_KEY, format: 0 } } as const;
 const entered = new PinPad().enter('12345', PAN);
 
 describe('a PIN of a reader', () => {
-  test('goes on under the zone PIN key, without a key serial number', async () => {
+  test('is translated to the zone PIN key, without a key serial number', async () => {
     const translated = await translatePin(pins, ZONE, entered, PAN);
     expect(translated.ksn).toBeUndefined();
     const from = { keyId: 'zone', format: 0, block: translated.block } as const;
     expect(await hsm.verifyPin({ from, pan: PAN, pin: parsePin('12345') })).toBe(true);
   });
 
-  test('goes on under the base derivation key of the acquirer, with the reader’s own key serial number', async () => {
+  test('is translated to the base derivation key of the acquirer, with the reader’s own key serial number', async () => {
     const { block, ksn } = await translatePin(pins, DUKPT, entered, PAN);
     expect(ksn).toEqual(entered.ksn);
     expect(Buffer.from(block).equals(entered.block)).toBe(false);
@@ -37,7 +37,7 @@ describe('a PIN of a reader', () => {
 
   test.each<[what: string, pin: EnteredPin, pan: string]>([
     ['entered for another card', entered, '4111111111111111'],
-    ['made up', { ...entered, block: fromHex('0123456789ABCDEF') }, PAN],
+    ['invented', { ...entered, block: fromHex('0123456789ABCDEF') }, PAN],
     ['with a serial number that no device comes to', { ...entered, ksn: fromHex('FFFF9876543210FFFFFF') }, PAN],
     ['of format 4 with a serial number of TDES', { ...entered, block: new Uint8Array(16) }, PAN],
     ['of 8 bytes with a serial number of AES', { ...entered, ksn: new Uint8Array(12) }, PAN],
@@ -46,7 +46,7 @@ describe('a PIN of a reader', () => {
     for (const key of [ZONE, DUKPT]) await expect(translatePin(pins, key, pin, pan)).rejects.toThrow(PinUnusable);
   });
 
-  test('is no fault of its own when a key is wrongly set up', async () => {
+  test('is not at fault if a key is configured wrongly', async () => {
     const wrong = { ...ZONE, keyId: 'nowhere' };
     await expect(translatePin(pins, wrong, entered, PAN)).rejects.toThrow(new CryptoError('KEY_UNKNOWN'));
   });
@@ -63,21 +63,21 @@ describe('a switch that takes PINs', () => {
     await expect(opening).rejects.toThrow(words);
   });
 
-  test('opens when both keys are there; one that takes none needs no HSM', async () => {
+  test('opens if both keys exist; one that takes none requires no HSM', async () => {
     await expect(checkPinKeys(pins, ZONE, 'processor 1')).resolves.toBeUndefined();
     await expect(checkPinKeys(undefined, undefined, 'processor 1')).resolves.toBeUndefined();
   });
 });
 
 describe('without an HSM, in prod', () => {
-  test('terminals that take PINs keep the gateway from starting, and it says which ones', () => {
+  test('terminals that take PINs stop the start of the gateway, and are named', () => {
     const terminals = Array.from({ length: 7 }, (_, index) => `TERM${index} of acquirer 1`);
     expect(() => refusePinTerminals(terminals)).toThrow(
       /7 terminals take PINs \(TERM0 of acquirer 1, .*TERM4 of acquirer 1\)/,
     );
   });
 
-  test('none keeps it from nothing', () => {
+  test('without such terminals it starts', () => {
     expect(() => refusePinTerminals([])).not.toThrow();
   });
 });

@@ -19,7 +19,7 @@ function unmatched(stan = '000001'): UnmatchedResponse {
   return { ...identity, transmissionDateTime: '0301102030', read: () => undefined };
 }
 
-/** Responses that are settled as `kindOf` says; what was looked up, statement by statement. */
+/** Responses settled according to `kindOf`; records what was looked up in each statement. */
 function open(kindOf: (stan: string) => UnmatchedKind = () => 'unknown') {
   const looks: string[][] = [];
   const errors: unknown[] = [];
@@ -47,7 +47,7 @@ describe('while the database is unavailable, an unmatched response', () => {
     return opened;
   }
 
-  test('is looked up again until it is recorded, long after the last look of one that is not found', async () => {
+  test('is looked up again until it is recorded, long after the last attempt for one that is not found', async () => {
     const { unmatchedResponses, counters } = openUntilMs(20 * 60_000);
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(22 * 60_000);
@@ -55,7 +55,7 @@ describe('while the database is unavailable, an unmatched response', () => {
     expect(unmatchedResponses.waiting).toBe(0);
   });
 
-  test('is looked up at most once a minute after a while, and dropped in the end', async () => {
+  test('is looked up at most once a minute after a while, and finally dropped', async () => {
     const { unmatchedResponses, looks, errors, counters } = openUntilMs(Number.POSITIVE_INFINITY);
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(3 * 60 * 60_000);
@@ -66,7 +66,7 @@ describe('while the database is unavailable, an unmatched response', () => {
     expect(unmatchedResponses.waiting).toBe(0);
   });
 
-  test('is not looked up without end after another error', async () => {
+  test('is not looked up endlessly after another error', async () => {
     const { unmatchedResponses, looks, counters } = openUntilMs(Number.POSITIVE_INFINITY, new TypeError('a bug'));
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(60 * 60_000);
@@ -76,7 +76,7 @@ describe('while the database is unavailable, an unmatched response', () => {
 });
 
 describe('an unmatched response', () => {
-  test('that is found is looked up once and counted for what it is', async () => {
+  test('that is found is looked up once and counted with its kind', async () => {
     const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'late' : 'duplicate'));
     unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);
     unmatchedResponses.take(unmatched('000002'), counters, DECIDED_AFTER_MS);
@@ -85,7 +85,7 @@ describe('an unmatched response', () => {
     expect(counters).toMatchObject({ late: 1, duplicates: 1, unknown: 0, dropped: 0 });
   });
 
-  test('that is not found is looked for again in a second, and when everything under way is decided; then it is told of', async () => {
+  test('that is not found is looked up again in a second, and after everything in flight is decided; then it is reported', async () => {
     const { unmatchedResponses, looks, unknown, counters } = open();
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(0);
@@ -102,7 +102,7 @@ describe('an unmatched response', () => {
     expect(unmatchedResponses.waiting).toBe(0);
   });
 
-  test('that comes before anybody can look it up waits for it', async () => {
+  test('that arrives before lookups begin waits for them', async () => {
     const unmatchedResponses = new UnmatchedResponses(() => {});
     const counters = new UnmatchedCounters();
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
@@ -112,7 +112,7 @@ describe('an unmatched response', () => {
     expect(counters.late).toBe(1);
   });
 
-  test('is not lost when the database is away: it is looked for again', async () => {
+  test('is not lost if the database is unavailable: it is looked up again', async () => {
     const errors: unknown[] = [];
     const unmatchedResponses = new UnmatchedResponses((error) => errors.push(error));
     const counters = new UnmatchedCounters();
@@ -130,7 +130,7 @@ describe('an unmatched response', () => {
   });
 });
 
-describe('a switch that sends them without end', () => {
+describe('a switch that sends them endlessly', () => {
   test('has at most 256 looked up at once and 5,120 a second, one statement after the other', async () => {
     const { unmatchedResponses, looks, counters } = open(() => 'late');
     for (let count = 0; count < 8_000; count++) unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
@@ -142,7 +142,7 @@ describe('a switch that sends them without end', () => {
     expect(looks.flat()).toHaveLength(8_000);
   });
 
-  test('is never answered by two statements at a time, however slow the database is', async () => {
+  test('never has two statements at a time, however slow the database is', async () => {
     let running = 0;
     let most = 0;
     const unmatchedResponses = new UnmatchedResponses(() => {});
@@ -175,7 +175,7 @@ describe('a switch that sends them without end', () => {
   });
 });
 
-test('closing looks up what is at hand, drops what was to be looked for again, and takes no more', async () => {
+test('closing looks up the current ones, drops scheduled repeats, and accepts no more', async () => {
   const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'unknown' : 'late'));
   unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);
   await vi.advanceTimersByTimeAsync(10);
@@ -189,11 +189,11 @@ test('closing looks up what is at hand, drops what was to be looked for again, a
   expect(looks).toHaveLength(2);
 });
 
-describe('the responses of a switch that no request waits for', () => {
+describe('responses of a switch without a waiting request', () => {
   const request = type1.authorization(testPurchase(), type1.exampleConfig);
   const response = type1.simulate(request, { responseCode: '00' });
 
-  /** An intake whose MACs are judged as given; what it has handed on. */
+  /** An intake that verifies MACs as given; records what it has passed on. */
   function intake(judge: () => Promise<void> = async () => {}) {
     const taken: UnmatchedResponse[] = [];
     const faults: unknown[] = [];
@@ -210,7 +210,7 @@ describe('the responses of a switch that no request waits for', () => {
     return { unmatchedResponses, taken, faults };
   }
 
-  test('are looked up by the standard’s names once their MAC is judged', async () => {
+  test('are looked up with the standard’s names after their MAC is verified', async () => {
     const { unmatchedResponses, taken } = intake();
     unmatchedResponses.take(response, 'line');
     await vi.advanceTimersByTimeAsync(0);
@@ -245,7 +245,7 @@ describe('the responses of a switch that no request waits for', () => {
       expect(taken).toMatchObject([{ stan: request.stan, tid: request.tid, answer }]);
     });
 
-    test.each(['bad', 'unverifiable'] as const)('whose MAC is %s say nothing', async (verdict) => {
+    test.each(['bad', 'unverifiable'] as const)('with a MAC that is %s report nothing', async (verdict) => {
       const { unmatchedResponses, taken } = intake();
       const response = late('00');
       recordMacVerdict(response, verdict);
@@ -259,7 +259,7 @@ describe('the responses of a switch that no request waits for', () => {
   test.each([
     ['network management', { ...response, mti: '0810' }],
     ['a response without a STAN', { ...response, stan: undefined }],
-  ])('are unknown when they name no request about money: %s', async (_, stranger) => {
+  ])('are unknown if they name no financial request: %s', async (_, stranger) => {
     const { unmatchedResponses, taken } = intake();
     unmatchedResponses.take(stranger, 'line');
     await vi.advanceTimersByTimeAsync(0);
@@ -267,7 +267,7 @@ describe('the responses of a switch that no request waits for', () => {
     expect(unmatchedResponses.counters.unknown).toBe(1);
   });
 
-  test('are dropped, not piled up, while the keys that judge them are not to be had', async () => {
+  test('are dropped, not accumulated, while the keys to verify them are unavailable', async () => {
     const keys = Promise.withResolvers<void>();
     const { unmatchedResponses, taken } = intake(() => keys.promise);
     for (let n = 0; n < 10_000; n++) unmatchedResponses.take(response, 'line');
@@ -280,7 +280,7 @@ describe('the responses of a switch that no request waits for', () => {
     expect(unmatchedResponses.counters.dropped).toBe(dropped);
   });
 
-  test('that cannot be judged are told of, and take no room', async () => {
+  test('that cannot be verified are reported, and take no room', async () => {
     const { unmatchedResponses, faults } = intake(() => Promise.reject(new TypeError('unexpected')));
     for (let n = 0; n < 10; n++) unmatchedResponses.take(response, 'line');
     await vi.advanceTimersByTimeAsync(0);

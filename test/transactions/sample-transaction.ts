@@ -4,7 +4,7 @@ import { NO_RESULT, type Transaction, TransactionType } from '../../src/transact
 
 export const SENT_AT_MS = Date.parse('2026-03-01T10:00:00Z');
 
-/** A tap of 10.00 ZAR that was submitted to a switch with a deadline of 30 s; `changes` makes it another. */
+/** A tap of 10.00 ZAR that was submitted to a switch with a deadline of 30 s, with the given changes. */
 export function sampleTransaction(changes: Partial<Transaction> = {}): Transaction {
   return {
     ...NO_RESULT,

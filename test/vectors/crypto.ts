@@ -107,14 +107,14 @@ interface CryptoVectors {
   tr31?: { blocks: { kbpk: Hex; keyBlock: string; key: Hex; kcv?: Hex; ksn?: Hex; source?: string }[] };
 }
 
-/** One result for each published value of a file in the shape of `crypto.json`; sections may be missing. */
+/** One result for each published value of a file in the format of `crypto.json`; sections may be missing. */
 export function runFile(json: unknown): CaseResult[] {
   const vectors = json as CryptoVectors;
   const results: CaseResult[] = [];
   const check: Check = (name, actual, expected) => {
     if (expected !== undefined) results.push(compare(name, actual, expected));
   };
-  /** What cannot even be set up is one failure; the other cases still run. */
+  /** A case that cannot be set up is one failure; the other cases still run. */
   const attempt = (name: string, run: () => void) => {
     try {
       run();
@@ -229,7 +229,7 @@ function checkPinBlock(index: number, pinBlock: PinBlockCase, check: Check): voi
   const pin = parsePin(pinBlock.pin);
   check(`${name} PIN field`, () => toHex(longPinField(pin, new Uint8Array(8)), 0, 8), pinBlock.pinFieldPrefix);
   if (format !== 4) {
-    // The author of the format 1 case takes the fill from the far end of its nonce.
+    // The author of the format 1 case takes the fill from the end of its nonce.
     const random = pinBlock.nonce === undefined ? undefined : fromHex(pinBlock.nonce).reverse();
     const clear = () => toHex(encodePinBlock(format, pin, pan, random));
     check(name, clear, pinBlock.block);
@@ -267,7 +267,7 @@ function checkMacs(macs: NonNullable<CryptoVectors['macs']>, check: Check): void
   }
 }
 
-/** Versions A, C and E are refused by the gateway, so their key cannot be compared: that they are refused is checked. */
+/** The gateway refuses versions A, C and E, so their key cannot be compared: only the refusal is tested. */
 function runKeyBlock(block: NonNullable<CryptoVectors['tr31']>['blocks'][number]): CaseResult[] {
   const version = block.keyBlock[0]!;
   const name = `TR-31 ${block.keyBlock.slice(0, 16)}${block.source === undefined ? '' : ` of ${block.source}`}`;

@@ -20,7 +20,7 @@ interface Iso8583Case {
 /** The message of a decoded case, in the terms of the vectors: by number, bytes in hex. */
 type NeutralMessage = Record<string, unknown>;
 
-/** What the vectors call a place, after pyiso8583 and moov-io/iso8583, and we call otherwise. */
+/** Places that the vectors name differently, after pyiso8583 and moov-io/iso8583. */
 const OUR_PATHS: Readonly<Record<string, string>> = { '0': 'mti', t: 'mti', p: 'bitmap', h: 'header' };
 
 /** Each `ok` case must decode to its fields and encode back to the same bytes. */
@@ -37,7 +37,7 @@ function result(name: string, why: string | undefined): CaseResult {
   return why === undefined ? { name, outcome: 'passed' } : { name, outcome: 'failed', why };
 }
 
-/** What is wrong, or nothing. */
+/** The fault, or undefined. */
 function wrongMessage({ wireHex, spec, fields, source }: Iso8583Case): string | undefined {
   const codec = compileSpec(specOf(spec));
   const start = spec.header_length_bytes ?? 0;
@@ -82,7 +82,7 @@ function neutralValue(value: unknown): unknown {
   return value instanceof Uint8Array ? toHex(value) : value;
 }
 
-/** Names the fields and not their values: a vector file may be somebody's trace. */
+/** Names the fields and not their values: a vector file may be a trace of a real network. */
 function differences(actual: NeutralMessage, expected: Readonly<Record<string, unknown>>): string {
   const keys = new Set([...Object.keys(actual), ...Object.keys(expected)]);
   return [...keys].filter((key) => !isDeepStrictEqual(actual[key], expected[key])).join(', ');

@@ -2,13 +2,13 @@ import * as fields from '../../src/iso8583/fields.ts';
 import type { BinaryEncoding, Field, Prefix, TextEncoding } from '../../src/iso8583/rows.ts';
 import { defineSpec, type Spec } from '../../src/iso8583/spec.ts';
 
-/** The schema of the vectors, which no library owns. */
+/** The schema of the vectors, which is independent of libraries. */
 export interface NeutralSpec {
   readonly mti?: { readonly enc: string };
   readonly bitmap?: { readonly enc: string; readonly fixed_blocks?: number };
-  /** Bytes in front of the MTI. */
+  /** Bytes before the MTI. */
   readonly header?: number;
-  /** Bytes of a length in front of the message. */
+  /** Bytes of a length before the message. */
   readonly header_length_bytes?: number;
   readonly fields?: Readonly<Record<string, NeutralField>>;
 }
@@ -20,10 +20,10 @@ interface NeutralField {
   readonly unit?: 'bytes' | 'nibbles';
 }
 
-/** What the vectors call an encoding and we call otherwise. They mean code page 500 when they say EBCDIC. */
+/** Encodings that the vectors name differently. Their EBCDIC is code page 500. */
 const OUR_NAMES: Readonly<Record<string, string>> = { 'bcd-right-pad': 'bcd-right', ebcdic: 'cp500' };
 
-/** The spec in our terms. A field without a name is called `de` and its number. */
+/** The spec in the terms of this project. A field without a name is called `de` and its number. */
 export function specOf(neutral: NeutralSpec): Spec {
   const { mti, bitmap, header, fields: rows = {} } = neutral;
   const blocks = bitmap!.fixed_blocks;
@@ -40,7 +40,7 @@ export function specOf(neutral: NeutralSpec): Spec {
 }
 
 function rowOf(name: string, { enc, len: told, prefix, unit }: NeutralField): Field {
-  // Some vectors allow more than their prefix can tell, which a spec of ours may not.
+  // Some vectors allow more than their prefix can express, which a spec of this project may not.
   const len = prefix === undefined || prefix.enc === 'binary' ? told : Math.min(told, 10 ** prefix.digits - 1);
   const length = prefix === undefined ? {} : { prefix: prefixOf(prefix) };
   if (enc === 'binary' || enc === 'hex') {
@@ -48,7 +48,7 @@ function rowOf(name: string, { enc, len: told, prefix, unit }: NeutralField): Fi
   }
   if (enc === 'x+bcd') return fields.numeric({ name, digits: len, encoding: enc });
   if (enc === 'bcd' || enc === 'bcd-right-pad') {
-    // Packed track 2 is told from digits by its values only; counts of nibbles go with a fill of F.
+    // Packed track 2 differs from digits only in its values; counts of nibbles use a fill of F.
     const fill = unit === 'nibbles' ? 'F' : '0';
     return fields.track2({ name, digits: len, encoding: nameOf(enc) as TextEncoding, fill, ...length });
   }

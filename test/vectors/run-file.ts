@@ -7,7 +7,10 @@ export interface CaseResult {
   readonly why?: string;
 }
 
-/** What `tlv.ts`, `iso8583.ts` and `crypto.ts` beside this file export: one result for each case of a file of their shape. */
+/**
+ * The exports of `tlv.ts`, `iso8583.ts` and `crypto.ts` in this folder: one result for each case of a file in their
+ * format.
+ */
 interface VectorSuite {
   runFile(json: unknown): CaseResult[] | Promise<CaseResult[]>;
 }
@@ -18,14 +21,14 @@ const SUITES: Readonly<Record<'tlv' | 'iso8583' | 'crypto', () => Promise<Vector
   crypto: () => import('./crypto.ts'),
 };
 
-/** Runs one vector file of whatever shape. Only the suite that it needs is loaded. */
+/** Runs one vector file of any format. Only the required suite is loaded. */
 export async function runVectorFile(path: string | URL): Promise<CaseResult[]> {
   const json: unknown = JSON.parse(await readFile(path, 'utf8'));
   const suite = await SUITES[shapeOf(json)]();
   return suite.runFile(json);
 }
 
-/** Lists of wire bytes are ISO 8583 when a case names fields and TLV otherwise; crypto groups its cases by algorithm. */
+/** Lists of wire bytes are ISO 8583 if a case names fields and TLV otherwise; crypto groups its cases by algorithm. */
 function shapeOf(json: unknown): keyof typeof SUITES {
   if (Array.isArray(json) && json.length > 0 && json.every(isWireCase)) {
     return json.some((testCase) => 'spec' in testCase || 'fields' in testCase) ? 'iso8583' : 'tlv';

@@ -1,4 +1,4 @@
-/** `npm run vectors -- FILE...`: runs vector files, or the copies beside this file when none is named. */
+/** `npm run vectors -- FILE...`: runs vector files; default: the copies in this folder. */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type CaseResult, runVectorFile } from './run-file.ts';

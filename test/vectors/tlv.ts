@@ -13,7 +13,7 @@ interface TlvCase {
   readonly option?: TlvOptions;
 }
 
-/** Each `ok` case must give its tree, and the same tree once more from what we encode of it. */
+/** Each `ok` case must give its tree, and the same tree again after encoding. */
 export function runFile(json: unknown): CaseResult[] {
   return (json as TlvCase[]).map((testCase) => {
     const { name, wireHex } = testCase;
@@ -23,7 +23,7 @@ export function runFile(json: unknown): CaseResult[] {
   });
 }
 
-/** What is wrong, or nothing. */
+/** The fault, or undefined. */
 function runCase({ wireHex, expect, tree, error, option }: TlvCase): string | undefined {
   try {
     const index = indexTlv(fromHex(wireHex), option);

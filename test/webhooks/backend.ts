@@ -12,7 +12,9 @@ export interface BackendAnswer {
   readonly headers: Headers;
 }
 
-/** An integrator's backend, as it sees to its webhooks: with its API key, and tokens that it signs for a merchant. */
+/**
+ * An integrator's backend, which manages its webhooks with its API key and with tokens that it signs for a merchant.
+ */
 export class Backend {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -39,7 +41,7 @@ export class Backend {
     return { status: response.status, body: await response.json(), headers: response.headers };
   }
 
-  /** Registers a URL and gives the secret that signs what is sent there. */
+  /** Registers a URL and returns the secret that signs what is sent there. */
   async listenAt(url: string): Promise<string> {
     expect(await this.register(url)).toMatchObject({ status: 200, body: {} });
     return this.issueSecret();
@@ -61,7 +63,7 @@ export class Backend {
     return answer.body as WebhookEventView[];
   }
 
-  /** Of one transaction, by their sequence. */
+  /** Of one transaction, ordered by sequence. */
   async eventsOf(serviceReference: string): Promise<WebhookEventView[]> {
     const events = await this.events(`?serviceReference=${serviceReference}`);
     return events.sort((one, other) => one.payload.sequence - other.payload.sequence);
@@ -74,21 +76,21 @@ export class Backend {
   }
 }
 
-/** What a receiver got of a transaction, as it came. @throws when one of them is not genuine */
+/** The webhooks that a receiver got of a transaction, in order. @throws if one of them is not genuine */
 export function genuine(receiver: Receiver, secret: string, serviceReference: string): Webhook[] {
   return receiver.received
     .filter(({ body }) => body.includes(serviceReference))
     .map((received) => verifiedEvent(received, secret));
 }
 
-/** @throws when it is not genuine */
+/** @throws if it is not genuine */
 export function verifiedEvent(received: Received, secret: string): Webhook {
   const verdict = verifyWebhook(secret, received);
   if (!verdict.isGenuine) throw new Error(verdict.reason);
   return verdict.event;
 }
 
-/** Waits until a receiver has got so many webhooks of a transaction. */
+/** Waits until a receiver has got `count` webhooks of a transaction. */
 export function untilTold(receiver: Receiver, secret: string, serviceReference: string, count = 1): Promise<Webhook[]> {
   return eventually(() => {
     const events = genuine(receiver, secret, serviceReference);

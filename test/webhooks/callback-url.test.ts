@@ -35,7 +35,7 @@ describe('a callback URL is refused', () => {
     'https://0177.0.0.1/',
     'https://127.1/',
     'https://①②⑦.0.0.1/',
-  ])('however loopback is spelt: %s', (text) => expect(readCallbackUrl(text, PROD)).toBe('ADDRESS'));
+  ])('for every spelling of loopback: %s', (text) => expect(readCallbackUrl(text, PROD)).toBe('ADDRESS'));
 });
 
 test.each([
@@ -45,7 +45,7 @@ test.each([
   ['https://shop.example:8443/hook', 'https://shop.example:8443/hook'],
   ['https://8.8.8.8/hook', 'https://8.8.8.8/hook'],
   ['https://[2600:1f18::1]/hook', 'https://[2600:1f18::1]/hook'],
-])('%s is taken as %s', (text, normal) => expect((readCallbackUrl(text, PROD) as URL).href).toBe(normal));
+])('%s is normalized to %s', (text, normal) => expect((readCallbackUrl(text, PROD) as URL).href).toBe(normal));
 
 describe('on a developer machine', () => {
   test.each([
@@ -53,7 +53,7 @@ describe('on a developer machine', () => {
     'http://127.0.0.1:3000/hook',
     'http://[::1]:3000/hook',
     'http://shop.example/',
-  ])('%s is taken', (text) => expect(readCallbackUrl(text, DEV)).toBeInstanceOf(URL));
+  ])('%s is accepted', (text) => expect(readCallbackUrl(text, DEV)).toBeInstanceOf(URL));
 
   test.each([
     ['http://10.0.0.1/', 'ADDRESS'],

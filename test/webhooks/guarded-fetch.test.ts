@@ -9,7 +9,7 @@ import { hang, ok, type Receiver, startReceiver, status } from './receiver.ts';
 
 const PROD = { allowHttp: false, allowLoopback: false };
 const DEV = { allowHttp: true, allowLoopback: true };
-/** Public, and never dialled by these tests. */
+/** Public, and never connected to by these tests. */
 const PUBLIC = '8.8.8.8';
 
 const closers: (() => unknown)[] = [];
@@ -29,7 +29,7 @@ async function receiver(...how: Parameters<typeof startReceiver>): Promise<Recei
   return started;
 }
 
-/** A server that speaks bytes. */
+/** A server that sends raw bytes. */
 async function rawServer(onConnection: (socket: net.Socket) => void): Promise<string> {
   const server = net.createServer(onConnection).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -37,7 +37,7 @@ async function rawServer(onConnection: (socket: net.Socket) => void): Promise<st
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-/** Gives one answer after the other and notes who was asked for. */
+/** Returns one response after the other and records the requested names. */
 function noting(asked: string[], answers: string[]): ResolveName {
   return async (name) => {
     asked.push(name);
@@ -57,14 +57,14 @@ const post = (url: string, changes: Partial<GuardedRequest> = {}): GuardedReques
 
 const refusal = (code: string) => expect.objectContaining({ name: OutboundError.name, code });
 
-describe('where a request may go', () => {
+describe('the target of a request', () => {
   test.each([
     'https://127.0.0.1/',
     'https://[::1]/',
     'https://169.254.169.254/',
     'http://shop.example/',
     'https://a:b@shop.example/',
-  ])('not to %s, and no connection is made to find out', async (url) => {
+  ])('is not %s, and no connection is opened to find out', async (url) => {
     const asked: string[] = [];
     const fetcher = guarded({ policy: PROD, resolve: noting(asked, [PUBLIC]) });
     await expect(fetcher.request(post(url))).rejects.toEqual(refusal('URL_REFUSED'));
@@ -79,25 +79,25 @@ describe('where a request may go', () => {
     '::ffff:10.1.2.3',
     'fd00::1',
     '100.100.100.200',
-  ])('not to a name that leads to %s', async (address) => {
+  ])('is not a name that resolves to %s', async (address) => {
     const fetcher = guarded({ policy: PROD, resolve: async () => [address] });
     await expect(fetcher.request(post('https://shop.example/'))).rejects.toEqual(refusal('ADDRESS_REFUSED'));
     await expect(fetcher.check(new URL('https://shop.example/'))).rejects.toEqual(refusal('ADDRESS_REFUSED'));
   });
 
-  test('not to a name of which one address among several is private', async () => {
+  test('is not a name with one private address among several', async () => {
     const fetcher = guarded({ policy: PROD, resolve: async () => [PUBLIC, '192.168.0.1'] });
     await expect(fetcher.request(post('https://shop.example/'))).rejects.toEqual(refusal('ADDRESS_REFUSED'));
   });
 
-  test('a check says what a request would find, without making it', async () => {
+  test('can be checked in advance without a request', async () => {
     const fetcher = guarded({ policy: PROD, resolve: async () => [PUBLIC] });
     await expect(fetcher.check(new URL('https://shop.example/'))).resolves.toBeUndefined();
   });
 });
 
-describe('a name that changes its mind (DNS rebinding)', () => {
-  test('is refused at the connection, whatever it said when it was checked', async () => {
+describe('a name whose addresses change (DNS rebinding)', () => {
+  test('is refused at the connection, whichever address it had when it was checked', async () => {
     const inside = await receiver();
     const answers = [PUBLIC, '127.0.0.1'];
     const fetcher = guarded({ policy: { ...PROD, allowHttp: true }, resolve: async () => [answers.shift()!] });
@@ -107,7 +107,7 @@ describe('a name that changes its mind (DNS rebinding)', () => {
     expect(inside.connections).toBe(0);
   });
 
-  test('is asked once for each connection, and what it said then is what is dialled', async () => {
+  test('is resolved once for each connection, and the connection uses that address', async () => {
     const checked = await receiver(status(201));
     const asked: string[] = [];
     const answers = ['127.0.0.1', '10.0.0.1'];
@@ -118,7 +118,7 @@ describe('a name that changes its mind (DNS rebinding)', () => {
     expect(checked.received[0]!.headers.host).toBe(`shop.example:${checked.port}`);
   });
 
-  test('gains nothing by a kept connection: it leads where it led when it was made', async () => {
+  test('gains nothing from a kept connection, which keeps its address', async () => {
     const first = await receiver();
     const answers = ['127.0.0.1', '10.0.0.1'];
     const fetcher = guarded({ resolve: async () => [answers.shift()!] });
@@ -130,7 +130,7 @@ describe('a name that changes its mind (DNS rebinding)', () => {
 });
 
 describe('a request', () => {
-  test('carries its headers and its body to the byte', async () => {
+  test('sends its headers and its body byte for byte', async () => {
     const target = await receiver(status(200, { 'retry-after': '7' }, 'thanks'));
     const body = '{"name":"Zoë","amount":10.1}';
     const answer = await guarded().request(post(target.url, { body, headers: { 'webhook-id': 'one' } }));
@@ -140,14 +140,14 @@ describe('a request', () => {
     expect(answer.body.toString()).toBe('thanks');
   });
 
-  test('is not led on by a redirect', async () => {
+  test('does not follow a redirect', async () => {
     const elsewhere = await receiver();
     const target = await receiver(status(307, { location: elsewhere.url }));
     expect((await guarded().request(post(target.url))).status).toBe(307);
     expect(elsewhere.received).toEqual([]);
   });
 
-  test('is made once more when a kept connection was closed under it', async () => {
+  test('is repeated once if a kept connection was closed during it', async () => {
     let connections = 0;
     const url = await rawServer((socket) => {
       const isFirst = connections++ === 0;
@@ -164,7 +164,7 @@ describe('a request', () => {
     expect(connections).toBe(2);
   });
 
-  test('over TLS is refused when nobody we trust vouches for the receiver', async () => {
+  test('over TLS is refused if no trusted authority vouches for the receiver', async () => {
     const root = createIdentity('root');
     const target = await receiver(ok, createIdentity('receiver', root));
     const url = `https://localhost:${target.port}/`;
@@ -176,8 +176,8 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
-  test('of any length is cut where we stop reading, and its status counts', async () => {
+describe('a response', () => {
+  test('of any length is truncated at the limit, and its status counts', async () => {
     let isGone = false;
     const target = await receiver((response) => {
       response.writeHead(200);
@@ -193,19 +193,19 @@ describe('an answer', () => {
     await expect.poll(() => isGone).toBe(true);
   });
 
-  test('that never ends is cut at the deadline, and its status counts', async () => {
+  test('that never ends is truncated at the deadline, and its status counts', async () => {
     const target = await receiver((response) => void response.writeHead(200).write('wait'));
     const answer = await guarded().request(post(target.url, { timeoutMs: 200 }));
     expect(answer).toMatchObject({ status: 200, isCut: true });
     expect(answer.body.toString()).toBe('wait');
   });
 
-  test('of exactly the limit is whole', async () => {
+  test('of exactly the limit is complete', async () => {
     const target = await receiver(status(200, {}, 'x'.repeat(1_024)));
     expect(await guarded().request(post(target.url))).toMatchObject({ isCut: false });
   });
 
-  test('that breaks off after its status is cut', async () => {
+  test('that breaks off after its status is truncated', async () => {
     const url = await rawServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'));
@@ -216,19 +216,19 @@ describe('an answer', () => {
   });
 });
 
-describe('without an answer the reason is told', () => {
-  test('nobody listens', async () => {
+describe('without a response the reason is reported', () => {
+  test('no server listens', async () => {
     const gone = await startReceiver();
     await gone.close();
     await expect(guarded().request(post(gone.url))).rejects.toEqual(refusal('CONNECTION_REFUSED'));
   });
 
-  test('the receiver says nothing', async () => {
+  test('the receiver sends nothing', async () => {
     const target = await receiver(hang);
     await expect(guarded().request(post(target.url, { timeoutMs: 100 }))).rejects.toEqual(refusal('TIMEOUT'));
   });
 
-  test('the name server says nothing', async () => {
+  test('the name server sends nothing', async () => {
     const fetcher = guarded({ resolve: () => new Promise(() => {}) });
     const request = post('http://shop.example:8080/', { timeoutMs: 100 });
     await expect(fetcher.request(request)).rejects.toEqual(refusal('TIMEOUT'));
@@ -239,7 +239,7 @@ describe('without an answer the reason is told', () => {
     await expect(guarded({ resolve }).request(post('http://shop.example:8080/'))).rejects.toEqual(refusal(code));
   });
 
-  test('we stopped, before or while it was made', async () => {
+  test('the gateway stopped, before or during the request', async () => {
     const target = await receiver(hang);
     const stop = new AbortController();
     const running = guarded().request(post(target.url, { signal: stop.signal }));

@@ -14,19 +14,19 @@ afterEach(() => {
 
 type Going = Extract<Turn, { kind: 'go' }>;
 
-/** Takes as many places as are asked for; all are free. */
+/** Takes the requested number of free turns. */
 async function fill(endpoint: string, count = WIDTH): Promise<Going[]> {
   const turns = await Promise.all(Array.from({ length: count }, () => lanes.enter(endpoint)));
   expect(turns.map(({ kind }) => kind)).toEqual(turns.map(() => 'go'));
   return turns as Going[];
 }
 
-/** Makes the lane as wide as it gets. */
+/** Widens the lane to its maximum. */
 async function prove(endpoint: string): Promise<void> {
   for (let n = 0; n < 3; n++) (await fill(endpoint, 1))[0]!.leave('taken');
 }
 
-/** A turn, and whether it has come. */
+/** A turn, and whether it was given. */
 function watch(turn: Promise<Turn>): { readonly state: () => Turn['kind'] | 'waiting'; readonly turn: Promise<Turn> } {
   let kind: Turn['kind'] | undefined;
   void turn.then((come) => {
@@ -41,7 +41,7 @@ async function secondsOff(endpoint: string): Promise<number> {
   return turn.seconds;
 }
 
-/** Makes an endpoint known for answers that take so long. */
+/** Records responses of this duration for an endpoint. */
 async function learn(endpoint: string, ms: number, times = 20): Promise<void> {
   for (let n = 0; n < times; n++) {
     const [turn] = await fill(endpoint, 1);
@@ -51,7 +51,7 @@ async function learn(endpoint: string, ms: number, times = 20): Promise<void> {
 }
 
 describe('a lane', () => {
-  test('lets eight run at once, and the next one go when one of them leaves', async () => {
+  test('lets eight run at once, and the next one when one of them ends', async () => {
     const [first] = await fill('a');
     const ninth = watch(lanes.enter('a'));
     await vi.advanceTimersByTimeAsync(10);
@@ -61,7 +61,7 @@ describe('a lane', () => {
     expect(ninth.state()).toBe('go');
   });
 
-  test('serves those who wait in the order in which they came', async () => {
+  test('serves waiting deliveries in order of arrival', async () => {
     const running = await fill('a');
     const waiting = [1, 2, 3].map(() => watch(lanes.enter('a')));
     running[0]!.leave('taken');
@@ -70,12 +70,12 @@ describe('a lane', () => {
     expect(waiting.map(({ state }) => state())).toEqual(['go', 'go', 'waiting']);
   });
 
-  test('is nothing to any other lane', async () => {
+  test('does not affect any other lane', async () => {
     await fill('a');
     await fill('b');
   });
 
-  test('puts off who has waited for a second: the hand is for somebody else', async () => {
+  test('postpones a delivery that has waited for a second, so that its worker can do other work', async () => {
     await fill('a');
     const waiting = watch(lanes.enter('a'));
     await vi.advanceTimersByTimeAsync(999);
@@ -84,13 +84,13 @@ describe('a lane', () => {
     expect(waiting.state()).toBe('putOff');
   });
 
-  test('puts off at once when those who run hang', async () => {
+  test('postpones immediately if the running ones hang', async () => {
     await fill('a');
     await vi.advanceTimersByTimeAsync(1_001);
     expect(await secondsOff('a')).toBe(1);
   });
 
-  test('puts off at once when too many wait already', async () => {
+  test('postpones immediately if too many wait already', async () => {
     await learn('a', 100);
     await fill('a');
     const waiting = Array.from({ length: 80 }, () => watch(lanes.enter('a')));
@@ -100,7 +100,7 @@ describe('a lane', () => {
   });
 });
 
-test('a lane that is new lets two run, and twice as many after each success', async () => {
+test('a new lane lets two run, and twice as many after each success', async () => {
   const [first] = await fill('new', 2);
   const third = watch(lanes.enter('new'));
   await vi.advanceTimersByTimeAsync(10);
@@ -111,8 +111,8 @@ test('a lane that is new lets two run, and twice as many after each success', as
   await fill('new', 2);
 });
 
-describe('a receiver that is slow', () => {
-  test('has one delivery at a time, and the others get turns one answer apart', async () => {
+describe('a slow receiver', () => {
+  test('has one delivery at a time, and the others get turns one response apart', async () => {
     await learn('slow', 10_000);
     await fill('slow', 1);
     const [first, second, third] = [await secondsOff('slow'), await secondsOff('slow'), await secondsOff('slow')];
@@ -121,7 +121,7 @@ describe('a receiver that is slow', () => {
     expect(third - second).toBeCloseTo(10, 0);
   });
 
-  test('is never put off for more than ten minutes, however much waits for it', async () => {
+  test('is never postponed by more than ten minutes, however much waits for it', async () => {
     await learn('slow', 15_000);
     await fill('slow', 1);
     let longest = 0;
@@ -136,8 +136,8 @@ describe('a receiver that is slow', () => {
   });
 });
 
-describe('a receiver that asks for patience', () => {
-  test('gets it: everything is put off until then', async () => {
+describe('a receiver that requests a delay', () => {
+  test('gets it: everything is postponed until then', async () => {
     lanes.pause('a', 120);
     expect(await secondsOff('a')).toBeGreaterThanOrEqual(120);
     await vi.advanceTimersByTimeAsync(120_000);
@@ -156,7 +156,7 @@ describe('a receiver that fails', () => {
     for (let n = 0; n < times; n++) (await fill(endpoint, 1))[0]!.leave('failed');
   }
 
-  test('is probed by one delivery at a time after three failures in a row', async () => {
+  test('is probed with one delivery at a time after three failures in a row', async () => {
     await fail('a');
     const [probe] = await fill('a', 1);
     expect(probe!.isProbe).toBe(true);
@@ -168,7 +168,7 @@ describe('a receiver that fails', () => {
     expect(second.state()).toBe('go');
   });
 
-  test('is probed at once when it hung', async () => {
+  test('is probed immediately if it hung', async () => {
     const [turn] = await fill('a', 1);
     await vi.advanceTimersByTimeAsync(15_000);
     turn!.leave('failed');
@@ -195,7 +195,7 @@ describe('a receiver that fails', () => {
     }
   });
 
-  test('is taken for as fast as it is now when it is back, however long it hung before', async () => {
+  test('is measured again when it is back, regardless of how long it hung before', async () => {
     for (let n = 0; n < 3; n++) {
       const [turn] = await fill('a', 1);
       await vi.advanceTimersByTimeAsync(15_000);
@@ -230,7 +230,7 @@ test('of an endpoint that is new to this process, another one may have left deli
   expect(lanes.mayHaveWaiting('new')).toBe(false);
 });
 
-test('what was put off for a receiver that was slow is to be brought forward when it is fast', async () => {
+test('what was postponed for a slow receiver is brought forward when it is fast', async () => {
   await learn('slow', 10_000);
   lanes.setNoneWaiting('slow');
   const [turn] = await fill('slow', 1);

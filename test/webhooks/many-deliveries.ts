@@ -7,7 +7,7 @@ import { createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';
 
-/** Far below the five minutes of the schedule's second step, and generous for a machine that does ten other things. */
+/** Far below the five minutes of the schedule's second step, and generous for a very busy machine. */
 export const WITHIN_MS = 120_000;
 
 const ACQUIRER = 1;
@@ -20,7 +20,7 @@ interface Figures {
   readonly mostAttempts: number;
 }
 
-/** Endpoints and events by the thousand, written as an installation writes them, without their taps. */
+/** Thousands of endpoints and events, as an installation writes them, without their taps. */
 export class ManyDeliveries {
   readonly #installation: Pick<Installation, 'database' | 'environment'>;
 
@@ -28,7 +28,7 @@ export class ManyDeliveries {
     this.#installation = installation;
   }
 
-  /** An endpoint for each URL, of an integrator of its own. @returns their ids */
+  /** An endpoint for each URL, each of its own integrator. @returns their ids */
   async saveEndpoints(urls: readonly string[]): Promise<string[]> {
     const { database } = this.#installation;
     const vault = createSecretVault(await openKeyRing(readConfig(this.#installation.environment())));
@@ -50,7 +50,7 @@ export class ManyDeliveries {
     return ids;
   }
 
-  /** Events as if their outcomes were committed now, so many for each endpoint, in turns. */
+  /** Events as if their outcomes were committed now, `each` for every endpoint, in rotation. */
   async addEvents(endpoints: readonly string[], each: number): Promise<void> {
     await this.#installation.database.query(
       `with events as (
@@ -69,7 +69,7 @@ export class ManyDeliveries {
     );
   }
 
-  /** As if the receiver had been down for longer: what waits is for the third step of the schedule and later. */
+  /** Simulates that the receiver was down for longer: what waits is at the third step of the schedule or later. */
   async waitLonger(endpoints: readonly string[]): Promise<void> {
     await this.#installation.database.query(
       `with longer as (

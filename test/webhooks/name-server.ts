@@ -1,14 +1,14 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 
-/** What a name server says of a name: its addresses, that there is no such name, that it failed, or nothing. */
+/** The response of a name server for a name: its addresses, no such name, a failure, or silence. */
 export type NameAnswer = readonly string[] | 'no such name' | 'failure' | 'silence';
 
 /** RFC 1035 4.1.1, RCODE. */
 const CODES = { 'no such name': 3, failure: 2 } as const;
 const TYPE = { A: 1, AAAA: 28 };
 
-/** A name server on this machine (RFC 1035, RFC 3596); `address` is what a resolver takes. */
+/** A name server on this machine (RFC 1035, RFC 3596); a resolver accepts `address`. */
 export async function startNameServer(names: Readonly<Record<string, NameAnswer>>) {
   const asked: string[] = [];
   const socket = dgram.createSocket('udp4');

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 export interface Received {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Exactly as it came. */
+  /** Byte for byte as received. */
   readonly body: Buffer;
 }
 
@@ -15,13 +15,13 @@ export type Answer = (response: http.ServerResponse, received: Received) => void
 export interface Receiver {
   readonly url: string;
   readonly port: number;
-  /** What came, oldest first. */
+  /** Requests received, oldest first. */
   readonly received: readonly Received[];
-  /** Connections that were opened, ever. */
+  /** All connections that were opened. */
   readonly connections: number;
-  /** From now on. */
+  /** The response from now on. */
   answer: Answer;
-  /** Cuts every connection, answered or not. */
+  /** Closes every connection, answered or not. */
   drop(): void;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ export const status =
   (response) =>
     void response.writeHead(code, headers).end(body);
 
-/** Takes the request and says nothing. */
+/** Accepts the request and sends nothing. */
 export const hang: Answer = () => {};
 
 /** A server of an integrator, on a free port of this machine. */

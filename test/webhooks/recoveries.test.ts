@@ -6,13 +6,13 @@ import { Recoveries } from '../../src/webhooks/recoveries.ts';
 const ENDPOINT = { acquirerId: 1, id: 'endpoint' };
 const PENDING = 5_000;
 
-/** A receiver in virtual time, and what waits for it until it is brought forward. */
+/** A receiver in virtual time, and the deliveries that wait to be brought forward. */
 class Scene {
   waiting = PENDING;
   delivered = 0;
   isUp = true;
   answerMs = 20;
-  /** When each look was made, and how many it moved. */
+  /** When each check ran, and how many deliveries it moved. */
   readonly looks: { readonly atMs: number; readonly moved: number }[] = [];
   laterSeconds: number | null = null;
   mostAtOnce = 0;
@@ -36,7 +36,7 @@ class Scene {
     return new Map([[endpointId, { moved, laterSeconds: this.laterSeconds }]]);
   }
 
-  /** One delivery, as the deliverer makes it. One that is put off waits again. */
+  /** One delivery, as the deliverer makes it. A postponed one waits again. */
   async deliver(): Promise<void> {
     const turn = await this.lanes.enter(ENDPOINT.id);
     if (turn.kind === 'putOff') {
@@ -79,7 +79,7 @@ async function succeed(): Promise<void> {
   await vi.advanceTimersByTimeAsync(scene.answerMs);
 }
 
-describe('an endpoint that takes deliveries again', () => {
+describe('an endpoint that accepts deliveries again', () => {
   test('gets five thousand that waited within a minute of the first success', async () => {
     await failFor(10);
     expect(scene.looks).toEqual([]);
@@ -88,7 +88,7 @@ describe('an endpoint that takes deliveries again', () => {
     expect([scene.waiting, scene.delivered]).toEqual([0, PENDING + 1]);
   });
 
-  test('gets them at a pace that doubles, within what its lane has room for', async () => {
+  test('gets them at a pace that doubles, within the room of its lane', async () => {
     await failFor(10);
     await succeed();
     await vi.advanceTimersByTimeAsync(10_500);
@@ -98,7 +98,7 @@ describe('an endpoint that takes deliveries again', () => {
     expect(scene.mostAtOnce).toBe(8);
   });
 
-  test('is left to the schedule when it fails again, and begins anew with the next success', async () => {
+  test('is left to the schedule if it fails again, and starts over with the next success', async () => {
     await failFor(10);
     await succeed();
     await vi.advanceTimersByTimeAsync(4_500);
@@ -116,19 +116,19 @@ describe('an endpoint that takes deliveries again', () => {
     expect(scene.waiting).toBe(0);
   });
 
-  test('that is slow gets no more than it takes', async () => {
+  test('that is slow gets no more than it can process', async () => {
     scene.answerMs = 2_000;
     await failFor(10);
     await succeed();
     await vi.advanceTimersByTimeAsync(60_000);
-    // Eight at once, each within 2 s, and a lane that has none to spare.
+    // Eight at once, each within 2 s, and a lane without room to spare.
     expect(scene.looks.reduce((sum, { moved }) => sum + moved, 0)).toBeLessThanOrEqual(4 * 60);
     expect(scene.errors).toEqual([]);
   });
 });
 
-describe('a look', () => {
-  test('is made once for an endpoint that is well', async () => {
+describe('a check', () => {
+  test('runs once for a healthy endpoint', async () => {
     scene.waiting = 0;
     for (let n = 0; n < 100; n++) {
       await succeed();
@@ -137,7 +137,7 @@ describe('a look', () => {
     expect(scene.looks).toHaveLength(1);
   });
 
-  test('is made again when the first may be brought forward that may not yet', async () => {
+  test('runs again when the next delivery may be brought forward', async () => {
     scene.waiting = 0;
     scene.laterSeconds = 240;
     await succeed();
@@ -150,7 +150,7 @@ describe('a look', () => {
     expect(scene.waiting).toBe(0);
   });
 
-  test('that fails is reported and made again', async () => {
+  test('that fails is reported and runs again', async () => {
     const { bringForward } = scene;
     scene.bringForward = () => Promise.reject(new Error('no database'));
     await succeed();

@@ -29,7 +29,7 @@ test.each([
   ['new.example', ['2600:1f18::2']],
 ])('%s has the addresses %j', async (name, addresses) => expect(await resolve(name)).toEqual(addresses));
 
-test('of many addresses the first eight serve', async () => {
+test('of many addresses the first eight are used', async () => {
   expect(await resolve('many.example')).toHaveLength(8);
 });
 
@@ -38,7 +38,7 @@ test.each([
   'LOCALHOST',
   'app.localhost',
   'localhost.',
-])('%s is this machine, and nobody is asked', async (name) => {
+])('%s is this machine, without a name server', async (name) => {
   const before = server.asked.length;
   expect(await resolve(name)).toEqual(['127.0.0.1', '::1']);
   expect(server.asked).toHaveLength(before);

@@ -32,7 +32,7 @@ describe('the schedule', () => {
     expect(delivery).toBe(MAX_DELIVERIES);
   });
 
-  test('adds up to a fifth by chance, and never comes early', () => {
+  test('adds up to a fifth at random, and is never early', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: MAX_DELIVERIES - 1 }),
@@ -55,14 +55,14 @@ describe('an attempt', () => {
 
   test.each([
     100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 408, 429, 500, 502, 503,
-  ])('with status %i is tried again: redirects are failures, too', (status) =>
+  ])('with status %i is retried: redirects are failures, too', (status) =>
     expect(nextStep(1, { status }, 0)).toMatchObject({ kind: 'again', delivery: 2, afterSeconds: 5 }));
 
-  test('without an answer is tried again', () => {
+  test('without a response is retried', () => {
     expect(nextStep(2, { error: 'TIMEOUT' }, 0)).toMatchObject({ kind: 'again', delivery: 3, afterSeconds: 300 });
   });
 
-  test('answered 410 Gone is the last one, whichever it was', () => {
+  test('answered with 410 Gone is the last one, at any position', () => {
     expect(nextStep(1, { status: 410 }, 0)).toEqual({ kind: 'gone' });
     expect(nextStep(MAX_DELIVERIES, { status: 410 }, 0)).toEqual({ kind: 'gone' });
   });
@@ -72,7 +72,7 @@ describe('an attempt that was brought forward', () => {
   const early = (earlyAttempts: number, result: AttemptResult, delivery = 4) =>
     nextStepOf({ delivery, dueInSeconds: 7_000, earlyAttempts }, result, 0.5);
 
-  test('takes nothing from the schedule when it fails: the same delivery stays due at the same time', () => {
+  test('uses nothing of the schedule if it fails: the same delivery remains due at the same time', () => {
     expect(early(0, failed)).toMatchObject({ kind: 'again', delivery: 4, afterSeconds: 7_000 });
     expect(early(0, failed, MAX_DELIVERIES)).toMatchObject({ delivery: MAX_DELIVERIES, afterSeconds: 7_000 });
   });
@@ -88,7 +88,7 @@ describe('an attempt that was brought forward', () => {
     ]);
   });
 
-  test('is the last one when it is taken, or answered 410', () => {
+  test('is the last one if it is accepted, or answered with 410', () => {
     expect(early(0, { status: 204 })).toEqual({ kind: 'delivered' });
     expect(early(0, { status: 410 })).toEqual({ kind: 'gone' });
   });
@@ -103,7 +103,7 @@ describe('an attempt that was brought forward', () => {
     });
   });
 
-  test('counts as one of the schedule when it was due by its end', () => {
+  test('counts as one of the schedule if it was due by its end', () => {
     const step = nextStepOf({ delivery: 2, dueInSeconds: -1, earlyAttempts: 3 }, failed, 0);
     expect(step).toMatchObject({ delivery: 3, afterSeconds: 300, earlyAttempts: 0, notEarlyForSeconds: 0 });
   });
@@ -121,11 +121,11 @@ describe('Retry-After', () => {
     expect(again(2, 1)).toMatchObject({ afterSeconds: 300 });
   });
 
-  test('is heeded for no more than a day', () => {
+  test('is observed for no more than a day', () => {
     expect(again(1, 999_999_999)).toMatchObject({ afterSeconds: 86_400 });
   });
 
-  test('does not lengthen the schedule', () => {
+  test('does not extend the schedule', () => {
     expect(again(MAX_DELIVERIES, 60)).toEqual({ kind: 'failed' });
   });
 

@@ -17,7 +17,7 @@ test('a secret opens for its endpoint and for no other', () => {
   expect(Buffer.from(sealed).toString('latin1')).not.toContain('whsec_');
 });
 
-test('a secret outlives a rotation of the key that sealed it, until that key is gone', () => {
+test('a secret survives a rotation of the key that sealed it, until that key is removed', () => {
   const [old, current] = [freshSecretKey('old'), freshSecretKey('new')];
   const sealed = createSecretVault({ webhookSealing: secretKeysOf(old) }).seal(ENDPOINT, secret);
   const rotated = createSecretVault({ webhookSealing: secretKeysOf(current, old) });

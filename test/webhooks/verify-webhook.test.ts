@@ -27,20 +27,20 @@ const signed = (body = BODY, atMs = NOW_MS, ...others: ReturnType<typeof createW
 const verify = (headers: Record<string, string>, body: string | Uint8Array = BODY, key = secret, nowMs = NOW_MS) =>
   verifyWebhook(key.reveal(), { headers, body: Buffer.from(body) }, nowMs);
 
-test('a secret is whsec_ and 32 random bytes, and shows nowhere by itself', () => {
+test('a secret is whsec_ and 32 random bytes, and prints as nothing', () => {
   expect(secret.reveal()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(createWebhookSecret().reveal()).not.toBe(secret.reveal());
   expect(`${secret} ${JSON.stringify({ secret })}`).toBe('[secret] {"secret":"[secret]"}');
 });
 
 describe('a signature', () => {
-  test('is good for the library of Standard Webhooks', () => {
+  test('is accepted by the library of Standard Webhooks', () => {
     const headers = signed(BODY, Date.now());
     expect(new Library(secret.reveal()).verify(BODY, headers)).toEqual(EVENT);
     expect(() => new Library(secret.reveal()).verify(`${BODY} `, headers)).toThrow();
   });
 
-  test('is that of the published example', () => {
+  test('equals that of the published example', () => {
     const published = { reveal: () => 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' } as typeof secret;
     const headers = signWebhook([published], {
       id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -69,13 +69,13 @@ describe('a receiver', () => {
     expect(verify(signed())).toEqual({ isGenuine: true, id: ID, event: EVENT });
   });
 
-  test('passes over signatures of versions it does not know', () => {
+  test('ignores signatures of unknown versions', () => {
     const headers = signed();
     const mixed = { ...headers, 'webhook-signature': `v1a,AAAA ${headers['webhook-signature']} v2,BBBB` };
     expect(verify(mixed)).toMatchObject({ isGenuine: true });
   });
 
-  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('is told that %s is missing', (name) => {
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('learns that %s is missing', (name) => {
     const { [name]: _gone, ...headers } = signed() as Record<string, string>;
     expect(verify(headers)).toMatchObject({ isGenuine: false, check: 'headers' });
   });
@@ -87,11 +87,11 @@ describe('a receiver', () => {
     '-1',
     '1772366400abc',
     '9'.repeat(40),
-  ])('is told that the timestamp %j is none', (at) => {
+  ])('learns that the timestamp %j is invalid', (at) => {
     expect(verify({ ...signed(), 'webhook-timestamp': at })).toMatchObject({ check: 'timestamp' });
   });
 
-  test('is told of a webhook that is more than five minutes old, or from the future', () => {
+  test('learns that a webhook is more than five minutes old, or from the future', () => {
     expect(verify(signed(), BODY, secret, NOW_MS + 299_000)).toMatchObject({ isGenuine: true });
     expect(verify(signed(), BODY, secret, NOW_MS + 302_000)).toMatchObject({ check: 'age' });
     expect(verify(signed(), BODY, secret, NOW_MS - 302_000)).toMatchObject({ check: 'age' });
@@ -102,11 +102,11 @@ describe('a receiver', () => {
     ['another word', BODY.replace('Approved', 'Declined')],
     ['nothing', ''],
     ['no JSON', 'amount=10.51'],
-  ])('is told that the signature does not match: %s', (_what, body) => {
+  ])('learns that the signature does not match: %s', (_what, body) => {
     expect(verify(signed(), body)).toMatchObject({ check: 'signature' });
   });
 
-  test('is told that the signature does not match bytes that are no text, even if they read alike', () => {
+  test('learns that the signature does not match bytes that are not text, even if they look the same', () => {
     const bytes = Buffer.concat([Buffer.from(BODY.slice(0, -2)), Buffer.of(0xff), Buffer.from('"}')]);
     const alike = bytes.toString();
     expect(verify(signed(alike), bytes)).toMatchObject({ check: 'signature' });
@@ -116,22 +116,22 @@ describe('a receiver', () => {
     ['indented', JSON.stringify(EVENT, undefined, 2)],
     ['with blanks', BODY.replaceAll('":', '": ')],
     ['with escapes', BODY.replace('ë', '\\u00eb')],
-  ])('is told that it verifies a body that was parsed and written anew: %s', (_how, body) => {
+  ])('learns that it verifies a body that was parsed and written again: %s', (_how, body) => {
     expect(verify(signed(), body)).toMatchObject({ isGenuine: false, check: 'rawBody' });
   });
 
-  test('is told that another id or timestamp was put on it', () => {
+  test('learns that another id or timestamp was set', () => {
     expect(verify({ ...signed(), 'webhook-id': 'another' })).toMatchObject({ check: 'signature' });
     const later = String(Math.floor(NOW_MS / 1_000) + 60);
     expect(verify({ ...signed(), 'webhook-timestamp': later })).toMatchObject({ check: 'signature' });
   });
 
-  test('is told that something signed is no webhook of ours', () => {
+  test('learns that a signed body is not a Tapwire webhook', () => {
     expect(verify(signed('{"type":"invoice.paid"}'), '{"type":"invoice.paid"}')).toMatchObject({ check: 'payload' });
     expect(verify(signed('no JSON'), 'no JSON')).toMatchObject({ check: 'payload' });
   });
 
-  test.each(['', 'secret', 'whsec_', 'whsec_!!!'])('is told that its secret %j is none', (text) => {
+  test.each(['', 'secret', 'whsec_', 'whsec_!!!'])('learns that its secret %j is invalid', (text) => {
     expect(verifyWebhook(text, { headers: signed(), body: Buffer.from(BODY) }, NOW_MS)).toMatchObject({
       check: 'secret',
     });

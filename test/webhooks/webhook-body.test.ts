@@ -15,7 +15,7 @@ const APPROVED: Partial<Transaction> = {
   providerFields: FIELDS,
 };
 
-/** What is told of a transaction; the row may be ahead of the outcome. */
+/** The webhook of a transaction; the row may be ahead of the outcome. */
 function told(
   row: Partial<Transaction>,
   outcome: Partial<WebhookOutcome>,
@@ -37,7 +37,7 @@ function told(
   return body as Webhook;
 }
 
-test('an approval has every member of 2.6 but an errorCode', () => {
+test('an approval has every member of 2.6 except an errorCode', () => {
   expect(told(APPROVED, {})).toEqual({
     type: 'transaction.completed',
     timestamp: '2026-03-01T10:00:01.234Z',
@@ -56,7 +56,7 @@ test('an approval has every member of 2.6 but an errorCode', () => {
   });
 });
 
-test('id is the consumer transaction where there is one', () => {
+test('id is the consumer transaction if there is one', () => {
   const consumerId = '44444444-4444-4444-8444-444444444444';
   expect(told({ ...APPROVED, consumerId }, {})).toMatchObject({
     id: consumerId,
@@ -70,12 +70,12 @@ test.each([
   [1_005, 'BHD', 1.005],
   [1, 'ZAR', 0.01],
   [999_999_999_999, 'ZAR', 9_999_999_999.99],
-])('%i minor units of %s are told as %f', (amountMinor, currency, amount) => {
+])('%i minor units of %s are reported as %f', (amountMinor, currency, amount) => {
   expect(told(APPROVED, { amountMinor, currency })).toMatchObject({ amount, currency });
 });
 
-describe('what the row says by now does not change what happened', () => {
-  test('Indeterminate is told as such when the row is Voided already', () => {
+describe('a later state of the row does not change the event', () => {
+  test('Indeterminate is reported as such even if the row is Voided already', () => {
     const row = {
       disposition: Disposition.Voided,
       errorCode: 203,
@@ -114,7 +114,7 @@ test('a decline has its errorCode, and a void of an approval has none', () => {
   expect(voided).toMatchObject({ authorisationCode: '123456' });
 });
 
-test('what is not known is left out', () => {
+test('unknown values are left out', () => {
   const { authorisationCode, ...event } = told(
     { disposition: Disposition.Declined, errorCode: 209 },
     { disposition: 'Declined' },

@@ -7,7 +7,7 @@ import type { Database } from '../../../src/store/postgres/open-database.ts';
 const BOUNDS = [0.001, 0.01, 0.1, 1];
 const NOTHING: ConsoleBacklog = { queues: [], owed: [], webhooks: [], deadLetters: [], database: null };
 
-/** A worker with a switch of each of two acquirers, after so many seconds of the same traffic. */
+/** A worker with a switch of each of two acquirers, after that many seconds of the same traffic. */
 function figuresAfter(seconds: number): ProcessFigures {
   const counts = (each: number) => [0, each * seconds, 0, 0, 0];
   const line = (name: string, slow: number) => ({
@@ -71,16 +71,16 @@ async function lastFrame(acquirerId: number | undefined): Promise<Frame> {
 }
 
 describe('a frame', () => {
-  test('of the installation has the time of the phones, and what failed', async () => {
+  test('of the installation has the latency of the phones, and what failed', async () => {
     const { taps } = await lastFrame(undefined);
     expect(taps).toMatchObject({ perSecond: 40, undecidedPerSecond: 5, failedPerSecond: 1 });
     expect(taps.p99).toBeLessThan(10);
   });
 
-  test("of an acquirer has the round trips of all its switches; a void is no tap, and nobody's taps are not its own", async () => {
+  test("of an acquirer has the round trips of all its switches; a void is not a tap, and no other's taps are included", async () => {
     const { taps, switches, outcomes, processes } = await lastFrame(1);
     expect(taps).toMatchObject({ perSecond: 20, undecidedPerSecond: 3, failedPerSecond: null });
-    // A fifth of the answers of both took up to a second.
+    // A fifth of the responses of both took up to a second.
     expect(taps.p50).toBeLessThan(10);
     expect(taps.p95).toBeGreaterThan(100);
     expect(switches.map(({ name }) => name)).toEqual(['1 1', '1 2']);
@@ -98,14 +98,14 @@ describe('a frame', () => {
 });
 
 describe('consoles', () => {
-  test('of one person are five', () => {
+  test('of one person are at most five', () => {
     const opened = Array.from({ length: 7 }, () => feed.watch(viewer(1, 'one')));
     expect(opened.map((leave) => leave !== undefined)).toEqual([true, true, true, true, true, false, false]);
     opened[0]!();
     expect(feed.watch(viewer(1, 'one'))).toBeDefined();
   });
 
-  test("of acquirers leave some to the installation's own people, and all together are a hundred", () => {
+  test("of acquirers leave some for the operator's people, and all together are at most a hundred", () => {
     const count = (acquirerId: number | undefined, prefix: string) =>
       Array.from({ length: 120 }, (_, at) => feed.watch(viewer(acquirerId, `${prefix} ${at}`))).filter(Boolean).length;
     expect([count(1, 'acquirer'), count(undefined, 'own')]).toEqual([80, 20]);

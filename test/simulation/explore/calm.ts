@@ -4,15 +4,15 @@ import { say, take } from './choices.ts';
 import type { Execution } from './execution.ts';
 
 /**
- * How the switch behaves once the faults are over. `obliging`: it acknowledges what is reversed already; `strict`: it refuses
- * that (57), and what it never booked it cannot locate (25); `silent`: it answers no reversal any more.
+ * How the switch behaves after the faults. `obliging`: it acknowledges what is reversed already. `strict`: it refuses
+ * that (57), and cannot locate what it never booked (25). `silent`: it no longer answers reversals.
  */
 export type Manner = 'obliging' | 'strict' | 'silent';
 
-/** More steps than the longest reversal has repeats: what takes more never ends. */
+/** More steps than the longest reversal has repeats: an execution that takes more never ends. */
 const MOST_STEPS = 300;
 
-/** No more faults: everything that is open must come to its end by itself. */
+/** No further faults: everything that is open must end without help. */
 export async function comeToRest(execution: Execution, manner: Manner): Promise<void> {
   execution.beginStep(new Map());
   for (const { go } of execution.parked.splice(0)) go();
@@ -26,10 +26,10 @@ export async function comeToRest(execution: Execution, manner: Manner): Promise<
   execution.faults.push('it does not come to rest');
 }
 
-/** As long as it takes for whatever cannot be built to reach a person. */
+/** As many steps as it takes until a transaction that cannot be built needs review. */
 const STEPS_WITHOUT_KEY = 40;
 
-/** Without the key nothing can be reversed, and a person must see that; then the key comes back. */
+/** Without the key nothing can be reversed, and this must be visible to a person; then the key returns. */
 async function restWithoutKey(execution: Execution, manner: Manner): Promise<void> {
   for (let steps = 0; steps < STEPS_WITHOUT_KEY; steps++) {
     if (answerNext(execution, manner)) await execution.settle();
@@ -43,7 +43,7 @@ async function restWithoutKey(execution: Execution, manner: Manner): Promise<voi
   execution.isKeyLost = false;
 }
 
-/** The client tries to have the whole sale given back, whatever the books say. */
+/** The client requests a refund of the whole sale, regardless of the books. */
 export async function tryRefund(execution: Execution, manner: Manner): Promise<void> {
   const refund = refundOf('refund at the end', '10.00');
   if (!refund.isPossible(execution)) return;
@@ -52,7 +52,7 @@ export async function tryRefund(execution: Execution, manner: Manner): Promise<v
   await comeToRest(execution, manner);
 }
 
-/** A reversal that was taken before the calm is not answered any more: its answer is lost. */
+/** A reversal that was received before the calm is no longer answered: its response is lost. */
 function answerNext(execution: Execution, manner: Manner): boolean {
   const request = execution.requests.find(
     ({ number, kind, isTaken }) => execution.waiting.has(number) && !(kind === 'reversal' && isTaken),

@@ -9,20 +9,20 @@ import { PRINCIPAL } from '../simulated-tenant.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 
-/** Something that a client asks for, once. */
+/** An action of a client, performed once. */
 export interface ClientAction {
   readonly name: string;
   readonly isPossible: (execution: Execution) => boolean;
   readonly ask: (execution: Execution, process: ExploredProcess) => void;
 }
 
-/** A small installation with a few requests: everything else that happens in it is explored. */
+/** A small installation with a few requests: everything else that may happen in it is explored. */
 export interface Case {
   readonly name: string;
-  /** What has happened before, as it should. */
+  /** The events before, without faults. */
   readonly setUp: readonly string[];
   readonly clients: readonly { readonly action: ClientAction; readonly at: 'A' | 'B' }[];
-  /** Codes that the switch answers purchases and refunds with, and reversals. */
+  /** Codes with which the switch answers purchases and refunds, and reversals. */
   readonly codes: { readonly request: readonly string[]; readonly reversal: readonly string[] };
 }
 
@@ -69,7 +69,7 @@ const takeBack: ClientAction = {
     }),
 };
 
-/** Gives money back; the whole of the sale is 10.00. */
+/** Refunds an amount; the whole of the sale is 10.00. */
 export function refundOf(name: string, amount: string): ClientAction {
   return {
     name: `the merchant asks for ${name} of ${amount}`,
@@ -83,7 +83,7 @@ export function refundOf(name: string, amount: string): ClientAction {
   };
 }
 
-/** What was sold. */
+/** The sale. */
 export function saleOf(execution: Execution): Transaction | undefined {
   for (const { transaction } of execution.store.rows.values())
     if (transaction.type === TransactionType.Tap) return transaction;

@@ -7,20 +7,20 @@ import type { Execution } from './execution.ts';
 import { cutLine } from './explored-switch.ts';
 import { takeStray } from './unmatched.ts';
 
-/** Something that may happen next, in words that name it in a history. */
+/** An event that may happen next, in words that name it in a history. */
 export interface Choice {
   readonly word: string;
   readonly happen: (execution: Execution) => Promise<void> | void;
 }
 
-/** Whether a word tells of a fault of a process, a line or the database; what the switch does is none. */
+/** Whether a word names a fault of a process, a connection or the database; the actions of the switch are no faults. */
 export function isFault(word: string): boolean {
   return isDeviation(word) || FAULTS.some((fault) => word.endsWith(fault) || word.startsWith(fault));
 }
 
 const FAULTS = [' dies', 'the line of ', 'the key of the cards is lost'];
 
-/** Everything that may happen in a state, in an order that is always the same. */
+/** Everything that may happen in a state, in a constant order. */
 export function choicesIn(execution: Execution, explored: Case): Choice[] {
   return [
     ...clientChoices(execution, explored),
@@ -44,7 +44,7 @@ function clientChoices(execution: Execution, { clients }: Case): Choice[] {
   }));
 }
 
-/** The switch may work on a request or not, and say of it what it likes, as often as it likes. */
+/** The switch may process a request or not, and respond to it with anything, any number of times. */
 function switchChoices(execution: Execution, { codes }: Case, request: SentRequest): Choice[] {
   const { number, kind } = request;
   const allowed = kind === 'reversal' ? codes.reversal : codes.request;
@@ -60,7 +60,7 @@ function switchChoices(execution: Execution, { codes }: Case, request: SentReque
   ];
 }
 
-/** The switch works on a request. */
+/** The switch processes a request. */
 export function take(execution: Execution, request: SentRequest): void {
   request.isTaken = true;
   if (request.kind === 'reversal') execution.ledger.reverse(request.key);
@@ -73,7 +73,7 @@ function workOnAndSay(execution: Execution, request: SentRequest): void {
   say(execution, request, '00');
 }
 
-/** A response leaves the switch, and is there at once: one that comes later is one that leaves later. */
+/** The switch sends a response, which arrives immediately: a response that arrives later is one that is sent later. */
 export function say(execution: Execution, request: SentRequest, code: string): void {
   const statement = statementOf(request, { code }, execution.ledger, execution.time.nowMs);
   execution.statements.push(statement);
@@ -95,7 +95,7 @@ function release(execution: Execution, parked: Execution['parked'][number]): voi
 
 function timeChoices(execution: Execution): Choice[] {
   if (execution.nextMs() === undefined) return [];
-  // Which process works makes a difference only where one of them remembers something.
+  // The choice of process matters only if one of them remembers something.
   const remembers = execution.processes.some(({ originals }) => originals.all.size > 0);
   const workers = remembers ? execution.processes : execution.processes.slice(0, 1);
   return workers.map((process) => {

@@ -1,7 +1,7 @@
-/** An effect of a process on the world outside it. */
+/** An effect of a process on its environment. */
 export type EffectKind = 'read' | 'commit' | 'slot' | 'send' | 'tell';
 
-/** What an effect may do instead of succeeding at once. Each counts as one event of a history. */
+/** What an effect may do instead of succeeding immediately. Each counts as one event of a history. */
 export type Deviation =
   | 'fails'
   | 'is stored, unknown to its process'
@@ -29,7 +29,7 @@ export const DEVIATIONS: Readonly<Record<EffectKind, readonly Deviation[]>> = {
   tell: ['finds the phone gone'],
 };
 
-/** An effect of the step that was taken last, and which number it had in it. */
+/** An effect of the last step, and its index in it. */
 export interface SeenEffect {
   readonly index: number;
   readonly kind: EffectKind;

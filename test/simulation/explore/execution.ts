@@ -23,25 +23,25 @@ import { lookUp, type Stray } from './unmatched.ts';
 /** How long a phone may take for a PIN. */
 const PIN_SECONDS = 30;
 const BEGINS_AT_MS = Date.parse('2026-03-01T10:00:00Z');
-/** Jobs that follow from one another without a pause: more are a loop. */
+/** Jobs that follow each other without a pause: more are a loop. */
 const MOST_JOBS_AT_ONCE = 40;
 
-/** The answer that a client was given. */
+/** The response to a client. */
 export interface Told {
   readonly transactionId: string;
   readonly attempt: number;
-  /** Null: a PIN is wanted. */
+  /** Null: a PIN is required. */
   readonly disposition: string | null;
 }
 
-/** A message that waits for its answer in a process that lives. */
+/** A message that waits for its response in a live process. */
 export interface Waiting {
   readonly task: Task;
   readonly deadlineAtMs: number;
   readonly end: (answer: { readonly response: 'none' | 'closed' } | { readonly response: object }) => void;
 }
 
-/** One history of a small installation: two processes, a database, a switch. Nothing happens in it but what it is told to. */
+/** One history of a small installation: two processes, a database, a switch. Only the given events happen in it. */
 export class Execution implements TaskHost {
   readonly time = { nowMs: BEGINS_AT_MS };
   readonly store: MemoryStore;
@@ -61,18 +61,18 @@ export class Execution implements TaskHost {
   readonly clientsDone = new Set<string>();
   readonly faults: string[] = [];
   readonly ids = new Map<string, number>();
-  /** What happened, for people. */
+  /** The events, for people. */
   readonly story: string[] = [];
   processes: ExploredProcess[];
   effects: SeenEffect[] = [];
-  /** Reversals cannot be built then. */
+  /** While true, reversals cannot be built. */
   isKeyLost = false;
   /** A process has died, or an effect failed. */
   hadFaults = false;
   stans = 0;
   #deviations: ReadonlyMap<number, Deviation> = new Map();
 
-  /** Whether its story is written down. */
+  /** Whether its story is recorded. */
   readonly isTold: boolean;
 
   constructor({ isTold = false } = {}) {
@@ -88,12 +88,12 @@ export class Execution implements TaskHost {
   }
 
   /** The next step begins: its effects are counted from here, and those named deviate. */
-  /** Nothing of it lies in a call that is under way, so it can be copied. */
+  /** Whether no call is in progress, so that it can be copied. */
   get isStill(): boolean {
     return this.tasks.size === 0 && this.parked.length === 0;
   }
 
-  /** The same once more, to go on differently; only while it is still. */
+  /** A copy that can continue differently; only while it is still. */
   copy(): Execution {
     const copy = new Execution();
     copy.time.nowMs = this.time.nowMs;
@@ -150,7 +150,7 @@ export class Execution implements TaskHost {
     const isOfIt = ({ task }: { task: Task }) => task.process === process;
     for (const [number, waiting] of this.waiting) if (isOfIt(waiting)) this.waiting.delete(number);
     for (const task of this.tasks) if (task.process === process) this.tasks.delete(task);
-    // A commit that hangs may be on its way all the same.
+    // A commit that hangs may still be executed.
     this.processes = this.processes.map((each) => (each === process ? process.successor() : each));
   }
 
@@ -164,7 +164,7 @@ export class Execution implements TaskHost {
     return `${name}.${count}`;
   }
 
-  /** Begins a call of a use case; what it throws ends it. */
+  /** Begins a call of a use case; an error that it throws ends it. */
   begin(
     name: string,
     process: ExploredProcess,
@@ -206,7 +206,7 @@ export class Execution implements TaskHost {
     });
   }
 
-  /** The client has its answer, unless it was gone. */
+  /** The client gets its response, unless it has disconnected. */
   answerClient(deps: TransactionDependencies, task: Task, transaction: Transaction): void {
     if (!task.process.isAlive) return;
     const isGone = this.meet('tell', `${task.name}: answer`) !== undefined;
@@ -220,7 +220,7 @@ export class Execution implements TaskHost {
     this.tell(`    the client is told of ${transactionId}: ${name ?? 'a PIN is wanted'}`);
   }
 
-  /** Everything that can happen without time or the switch has happened. Events are delivered at once. */
+  /** Executes everything that can happen without time or the switch. Events are delivered immediately. */
   async settle(): Promise<void> {
     await settled();
     for (const { id, request } of [...this.store.jobs.values()]) {
@@ -231,7 +231,7 @@ export class Execution implements TaskHost {
     for (const id of this.store.restless()) this.faults.push(`${id} rests where it must not`);
   }
 
-  /** The next moment at which something is due; undefined when nothing ever will be. */
+  /** The next time at which something is due; undefined if nothing is. */
   nextMs(): number | undefined {
     const due = [
       ...[...this.store.jobs.values()].map(dueMs),
@@ -242,7 +242,7 @@ export class Execution implements TaskHost {
     return moments.length > 0 ? Math.max(Math.min(...moments), this.time.nowMs) : undefined;
   }
 
-  /** Time passes until something is due; jobs are done by `process`. */
+  /** Time passes until something is due; `process` runs the jobs. */
   async pass(process: ExploredProcess): Promise<void> {
     const nextMs = this.nextMs();
     if (nextMs === undefined) return;
@@ -272,7 +272,7 @@ function dueMs({ startAtMs, heldUntilMs }: Job): number {
   return Math.max(startAtMs, heldUntilMs);
 }
 
-/** Every promise that could settle has: a turn of the event loop comes only after all of them. */
+/** Resolves when every promise that could settle has: a turn of the event loop comes only after all of them. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -4,7 +4,7 @@ import { CASES } from './cases.ts';
 import { storyOf } from './replay.ts';
 import { search, type Violation } from './search.ts';
 
-/** What a worker is to look at. */
+/** The order for a worker. */
 export interface CaseOrder {
   readonly name: string;
   readonly depth: number;
@@ -25,7 +25,7 @@ export interface CaseReport {
   readonly violations: readonly (Violation & { readonly story: readonly string[] })[];
 }
 
-/** Looks at one case; `onLevel` is told of each number of events that is done with. */
+/** Explores one case; `onLevel` is called for each completed number of events. */
 export async function exploreCase(
   { name, seconds, ...options }: CaseOrder,
   onLevel?: (depth: number, states: number) => void,

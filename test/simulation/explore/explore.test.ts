@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { CASES } from './cases.ts';
 import { exploreCase } from './explore-case.ts';
 
-/** Seconds, on a machine that does nothing else. `npm run explore` goes deeper. */
+/** Takes seconds on an idle machine. `npm run explore` searches deeper. */
 const DEPTHS: Readonly<Record<string, number>> = { sale: 4, 'sale and void': 4 };
 const LEAST_DEPTH = 3;
 const TIMEOUT_MS = 600_000;

@@ -1,9 +1,9 @@
 import { OriginalConnections } from '../../../src/transactions/model/original-connections.ts';
 
-/** What a process remembers besides what its tasks do. */
+/** What a process remembers besides its tasks. */
 export class ExploredProcess {
   readonly name: string;
-  /** Rises with each death: a process that takes its place remembers nothing. */
+  /** Increases with each death: a successor remembers nothing. */
   readonly generation: number;
   isAlive = true;
   connection = 1;
@@ -33,7 +33,7 @@ export class ExploredProcess {
   }
 }
 
-/** One whose memory can be looked at. */
+/** Connections whose memory can be read. */
 class RememberedConnections extends OriginalConnections {
   readonly all = new Map<string, string>();
 

@@ -1,7 +1,7 @@
 import type { ProcessorProfile } from '../../../src/processor-kit/profile.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 
-/** With little patience: a few repeats lead to its end. */
+/** With short limits: a few repeats lead to the end. */
 export const EXPLORED_PROFILE: ProcessorProfile = {
   ...PROFILE,
   reversal: { ...PROFILE.reversal, delaysSeconds: [5, 30, 120], giveUpAfterSeconds: 600 },

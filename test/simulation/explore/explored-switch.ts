@@ -23,7 +23,7 @@ import { never, type Task } from './task.ts';
 
 const PIN = { block: new Uint8Array(8) } as PinData;
 
-/** The switch as a task of a process reaches it: one processor, one connection at a time. */
+/** The switch for a task of a process: one processor, one connection at a time. */
 export function exploredSwitches(execution: Execution, task: Task): Switches {
   const { process } = task;
   const only = {
@@ -55,7 +55,7 @@ async function takeSlot(execution: Execution, task: Task, connectionId?: string)
   return slotOf(execution, task, process.connectionId);
 }
 
-/** The connection is gone, another is there; what was written on it is on its way all the same. */
+/** The connection is lost and replaced; what was written on it is still in transit. */
 export function cutLine(execution: Execution, processName: string): void {
   const process = execution.processNamed(processName);
   const { connectionId } = process;
@@ -94,7 +94,7 @@ interface Sending {
   readonly timing: SendTiming;
 }
 
-/** Writes a message and waits for its answer, until its deadline. */
+/** Writes a message and waits for its response, until its deadline. */
 async function send<Value>(
   execution: Execution,
   task: Task,

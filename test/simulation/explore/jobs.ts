@@ -8,12 +8,12 @@ import type { ExploredProcess } from './explored-process.ts';
 
 type JobResult = 'done' | { readonly againAfterSeconds: number };
 
-/** A worker that holds a job dies: so long until another may have it. */
+/** After the death of a worker that holds a job: the time until another may take it. */
 const CLAIM_LAPSES_MS: Partial<Record<string, number>> = { overdue: 15_000, 'expire-pin': 15_000, reverse: 150_000 };
-/** After a failure. */
+/** Delay after a failure. */
 const AGAIN_AFTER_MS = 1_000;
 
-/** A process takes a job and works on it; one that fails is tried again. */
+/** A process takes a job and runs it; a failed job is retried. */
 export function workOn(execution: Execution, process: ExploredProcess, job: Job): void {
   const { store, time } = execution;
   const lapsesMs = CLAIM_LAPSES_MS[job.request.queue] ?? 60_000;

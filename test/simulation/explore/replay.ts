@@ -6,7 +6,7 @@ import { choicesIn } from './choices.ts';
 import { type Deviation, isDeviation, parseDeviation } from './deviations.ts';
 import { Execution } from './execution.ts';
 
-/** A history: events, each followed by what deviated in its step. */
+/** A history: events, each followed by the deviations in its step. */
 export type History = readonly string[];
 
 /** Runs a history from the beginning. */
@@ -14,7 +14,7 @@ export function replay(explored: Case, history: History, isTold = false): Promis
   return goOn(new Execution({ isTold }), explored, [...explored.setUp, ...history]);
 }
 
-/** Lets more happen in an execution. */
+/** Executes further events. */
 export async function goOn(execution: Execution, explored: Case, words: History): Promise<Execution> {
   for (let at = 0; at < words.length; ) {
     const word = words[at++]!;
@@ -49,7 +49,7 @@ export async function storyOf(explored: Case, history: History, manner: Manner):
   return execution.story;
 }
 
-/** Lets everything come to its end, and judges the books; then once more after a refund of whatever can be refunded. */
+/** Lets everything end, and judges the books; then again after a refund of everything that can be refunded. */
 export async function faultsInTheEnd(execution: Execution, manner: Manner): Promise<string[]> {
   execution.tell(`-- no more faults; the switch is ${manner}`);
   await comeToRest(execution, manner);

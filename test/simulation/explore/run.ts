@@ -6,10 +6,10 @@ import { CASES } from './cases.ts';
 import type { CaseOrder, CaseReport } from './explore-case.ts';
 
 /**
- * `npm run explore [-- --case 'sale and void'] [--depth 8] [--faults 1]`: every history of so many events, of which so many may
- * be faults of processes, lines and the database, for each case. Exit code 1 when one violates a rule.
- *
- * With `--mutations`, mutations/run.ts breaks the gateway on purpose, and looks whether it is found.
+ * `npm run explore [-- --case 'sale and void'] [--depth 8] [--faults 1]`: every history with up to `depth` events, of
+ * which `faults` may be faults of processes, connections and the database, for each case. Exit code 1 if one violates a
+ * rule.
+ * With `--mutations`, mutations/run.ts breaks the gateway on purpose, and verifies that this is found.
  */
 const { values } = parseArgs({
   options: {
@@ -24,7 +24,7 @@ const { values } = parseArgs({
 });
 
 const MANNERS: readonly Manner[] = ['strict', 'obliging', 'silent'];
-/** States are remembered by their names, and the histories that are still to be looked at by their words. */
+/** Memory holds the names of known states, and the words of histories that are still to be explored. */
 const MOST_MEGABYTES = 8_192;
 
 function exploreInWorker(name: string): Promise<CaseReport> {

@@ -7,9 +7,9 @@ import { faultsInTheEnd, goOn, type History, replay } from './replay.ts';
 import { stateName } from './state-text.ts';
 
 export interface SearchOptions {
-  /** Events of a history besides what its case sets up. */
+  /** Events of a history, not counting the setup of its case. */
   readonly depth: number;
-  /** How many of them may be faults of processes, lines and the database; the switch may be as wrong as it likes. */
+  /** How many of them may be faults of processes, connections and the database; the switch may err without limit. */
   readonly mostFaults: number;
   readonly manners: readonly Manner[];
   readonly untilMs?: number;
@@ -24,29 +24,29 @@ export interface Violation {
 }
 
 export interface SearchResult {
-  /** Different ones. */
+  /** Distinct states. */
   readonly states: number;
   readonly executions: number;
-  /** Every history of so many events was looked at. */
+  /** Every history with this many events was explored. */
   readonly depth: number;
   readonly violations: readonly Violation[];
 }
 
-/** Executions that are kept so that what follows need not begin anew: each takes a few kilobytes. */
+/** Executions that are kept so that their successors need not start from the beginning: each takes a few kilobytes. */
 const MOST_KEPT = 300_000;
 
-/** A history that is to be looked at: a word after another history. */
+/** A history to explore: a word after another history. */
 interface Node {
   readonly before: Node | undefined;
   readonly word: string;
   readonly faults: number;
-  /** What came of it, if nothing of that was under way: longer histories go on from there. */
+  /** Its execution, if no call was in progress at its end: longer histories continue from there. */
   still?: Execution;
 }
 
-/** Looks at every history of a case, shortest first; of histories that lead to one state only the first goes on. */
+/** Explores every history of a case, shortest first. Of histories that lead to one state only the first continues. */
 export async function search(explored: Case, options: SearchOptions): Promise<SearchResult> {
-  // A refusal is thrown in every other step, and nobody reads where.
+  // Every other step throws a refusal, and no code reads its stack.
   Error.stackTraceLimit = 0;
   const search = new Search(explored, options);
   await search.run();
@@ -59,7 +59,7 @@ class Search implements SearchResult {
   depth = 0;
   readonly #case: Case;
   readonly #options: SearchOptions;
-  /** By the state's name, the fewest faults that led there: with less of them left, less can follow. */
+  /** For each state, the fewest faults that led there: with fewer of them left, fewer events can follow. */
   #kept = 0;
   readonly #seen = new Map<string, number>();
 
@@ -93,7 +93,7 @@ class Search implements SearchResult {
     return Date.now() > untilMs || this.violations.length >= mostViolations;
   }
 
-  /** Runs a history, judges what it leads to, and gives those that go on from there. */
+  /** Runs a history, judges its result, and returns its continuations. */
   async #look(node: Node, goesOn: boolean): Promise<Node[]> {
     const execution = await this.#replay(node);
     this.executions++;
@@ -103,7 +103,7 @@ class Search implements SearchResult {
     const isKnown = fewest !== undefined && fewest <= node.faults;
     if (!isKnown) this.#seen.set(name, node.faults);
     const words = goesOn ? this.#wordsAfter(node, execution) : [];
-    // What deviates in a step that led nowhere new may lead somewhere.
+    // A deviation in a step that led to a known state may lead to a new one.
     const going = isKnown ? words.filter(isDeviation) : words;
     if (execution.isStill && going.length > 0 && this.#kept++ < MOST_KEPT) node.still = execution.copy();
     if (isNew) await this.#judge(node, execution);
@@ -113,13 +113,13 @@ class Search implements SearchResult {
   #replay(node: Node): Promise<Execution> {
     const words: string[] = [];
     let at: Node | undefined = node;
-    // A word that deviates belongs to the step before it.
+    // A deviation belongs to the step before it.
     for (; at && (at.still === undefined || (words[0] !== undefined && isDeviation(words[0]))); at = at.before)
       if (at.word !== '') words.unshift(at.word);
     return at?.still ? goOn(at.still.copy(), this.#case, words) : replay(this.#case, words);
   }
 
-  /** What may come next: something else in the step that was the last, or another step. */
+  /** What may come next: another deviation in the last step, or another step. */
   #wordsAfter({ word, faults }: Node, execution: Execution): string[] {
     const last = isDeviation(word) ? parseDeviation(word).index : -1;
     const effects = word === '' ? [] : execution.effects.filter(({ index }) => index > last);

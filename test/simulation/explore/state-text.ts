@@ -4,7 +4,9 @@ import type { Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import { transactionText } from './transaction-text.ts';
 
-/** Names a state: two with the same name will go on alike whatever happens, and be judged alike. */
+/**
+ * Names a state: two states with the same name continue identically under the same events, and are judged identically.
+ */
 export function stateName(execution: Execution): string {
   return hash('md5', stateText(execution), 'base64');
 }
@@ -61,7 +63,7 @@ function rowText({
   ].join(' ');
 }
 
-/** What its judges look at. */
+/** The parts that the rules read. */
 function statementText({ atMs, key, number, about, meaning, amountMinor, stateThen, isUnheard }: Statement): string {
   return about === 'request'
     ? [key, meaning, amountMinor, stateThen === 'unknown', isUnheard].join(' ')

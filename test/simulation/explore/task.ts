@@ -6,21 +6,21 @@ import type { Deviation, EffectKind } from './deviations.ts';
 import type { ExploredProcess } from './explored-process.ts';
 import { transactionText } from './transaction-text.ts';
 
-/** What a task asks of the execution that it is part of. */
+/** What a task requires of its execution. */
 export interface TaskHost {
-  /** Counts the effect, and says what it does instead of succeeding. */
+  /** Counts the effect, and returns what it does instead of succeeding. */
   meet(kind: EffectKind, what: string): Deviation | undefined;
   park(task: Task, what: string, go: () => void): void;
   kill(process: ExploredProcess): void;
   afterCommit(): void;
 }
 
-/** Commits that store what the switch has said. */
+/** Commits that store a response of the switch. */
 const STORES_ANSWERS: readonly string[] = ['stepReversal', 'recordLate'];
 
 /**
- * One call of a use case in one process. Everything that it has learnt from outside stands in `log`: its local state follows
- * from that, so two tasks with the same log will do the same.
+ * One call of a use case in one process. `log` contains everything that it has read from outside. Its local state
+ * follows from that, so two tasks with the same log behave identically.
  */
 export class Task implements Effects {
   readonly name: string;
@@ -71,7 +71,7 @@ export class Task implements Effects {
     return never();
   }
 
-  /** It was told something, which counts as heard when it is stored. */
+  /** It has received a statement, which counts as heard when it is stored. */
   hears(statement: Statement): void {
     statement.isUnheard = true;
     this.#heard.push(statement);
@@ -81,7 +81,7 @@ export class Task implements Effects {
     for (const statement of this.#heard) statement.isUnheard = false;
   }
 
-  /** Everything that it has learnt. What it was given is never changed, so it is enough to write it down when it is asked for. */
+  /** Everything that it has read. Values are never modified, so they are converted to text only on request. */
   get log(): string {
     return this.#log.map(({ what, result }) => `${what} ${textOf(result)}`).join(';');
   }
@@ -97,7 +97,7 @@ export class Task implements Effects {
   }
 }
 
-/** What a process waits for that is dead. */
+/** A process that waits for this is dead. */
 export function never(): Promise<never> {
   return new Promise(() => {});
 }

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../../src/transactions/model/transaction.ts';
 
-/** Names, and moments that decide nothing. */
+/** Names and times that decide nothing. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   'createdAtMs',
   'updatedAtMs',
@@ -15,7 +15,7 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 
 const known = new WeakMap<Transaction, string>();
 
-/** Everything of a transaction that later decisions may depend on. Transactions are never changed, only replaced. */
+/** Everything of a transaction on which later decisions may depend. Transactions are never modified, only replaced. */
 export function transactionText(transaction: Transaction): string {
   let text = known.get(transaction);
   if (text === undefined) {

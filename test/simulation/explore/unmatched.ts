@@ -5,10 +5,10 @@ import type { Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 
-/** As src/switches/unmatched-responses.ts looks again: soon, and when every request that may be meant is decided. */
+/** Repeats as in src/switches/unmatched-responses.ts: soon, and after every possible request is decided. */
 const AGAIN_AFTER_MS = [1_000, 5_000 + 2_100 + 2_000];
 
-/** A response that found nothing to answer, and is looked at again; lost when its process dies. */
+/** A response that matched nothing, and is looked up again; lost when its process dies. */
 export interface Stray {
   readonly atMs: number;
   readonly process: string;
@@ -16,7 +16,7 @@ export interface Stray {
   readonly name: string;
   readonly statement: Statement;
   readonly response: IsoMessage;
-  /** How often it was looked at again. */
+  /** How often it was looked up again. */
   readonly looks: number;
 }
 
@@ -29,14 +29,14 @@ export function takeStray(
   lookUp(execution, { atMs: execution.time.nowMs, process, generation, name, response, statement, looks: 0 });
 }
 
-/** Looks whether a response answers something that it may still change; one that does not is looked at again. */
+/** Looks up whether a response answers a request that it may still change; otherwise it is looked up again. */
 export function lookUp(execution: Execution, unmatched: Stray): void {
   const process = execution.processNamed(unmatched.process);
   const found = strayOf(unmatched.response);
   if (process.generation !== unmatched.generation || !found) return;
   execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task) => {
     task.hears(unmatched.statement);
-    // The database was unavailable: a look that failed counts for nothing.
+    // The database was unavailable: a failed lookup does not count.
     const [kind] = await recordUnmatchedResponses(deps, [found]).catch(() => ['failed' as const]);
     execution.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
     const againMs = kind === 'failed' ? AGAIN_AFTER_MS[0] : AGAIN_AFTER_MS[unmatched.looks];

@@ -7,7 +7,7 @@ import type { Mutation } from './mutation.ts';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** A copy of the working tree with one mutation in it. */
+/** A copy of the working tree with one mutation. */
 export class BrokenCopy {
   readonly path: string;
 
@@ -21,7 +21,7 @@ export class BrokenCopy {
     symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'));
   }
 
-  /** @returns false when the text to be replaced does not occur exactly once */
+  /** @returns false if the text to replace does not occur exactly once */
   apply({ file, before, after }: Mutation): boolean {
     const text = readFileSync(join(ROOT, file), 'utf8');
     if (text.split(before).length !== 2) return false;

@@ -6,14 +6,14 @@ interface Trace {
   readonly evidence: string;
 }
 
-/** More than a test of every commit has time for: each guard is met by rows of every kind. */
+/** More than a test of every commit has time for: each guard meets rows of every kind. */
 const MIRROR_WRITES = '12000';
 /** Longer than any hunt takes on a busy machine. */
 const LONGEST_MS = 900_000;
-/** So many characters of what a command says are kept: the end of it. */
+/** How much of the output of a command is kept, from its end. */
 const MOST_CHARACTERS = 200_000;
 
-/** Looks for a fault in a copy of the gateway. */
+/** Searches for the fault in a copy of the gateway. */
 export async function hunt(order: Hunt, path: string): Promise<Trace> {
   switch (order.by) {
     case 'exploration':
@@ -32,7 +32,7 @@ async function explore({ cases, depth }: Extract<Hunt, { by: 'exploration' }>, p
     const options = ['--case', name, '--depth', String(depth), '--violations', '1', '--json'];
     const { code, text } = await run(process.execPath, ['test/simulation/explore/run.ts', ...options], path);
     const line = text.split('\n').find((each) => each.startsWith('{'));
-    // A gateway that does not even start proves nothing about the rules.
+    // A gateway that does not start proves nothing about the rules.
     if (!line) return { isCaught: false, evidence: `${code} ${lastLine(text)}` };
     const [violation] = JSON.parse(line).violations;
     if (violation)

@@ -1,31 +1,31 @@
 /** What is run to find a mutation. */
 export type Hunt =
-  /** The exploration of some cases, so many events deep. */
+  /** The exploration of some cases, to this depth in events. */
   | { readonly by: 'exploration'; readonly cases: readonly string[]; readonly depth: number }
-  /** So many histories by random. */
+  /** This number of random histories. */
   | { readonly by: 'histories'; readonly count: number }
-  /** The comparison of the store of the simulation with Postgres: guards in SQL. */
+  /** The comparison of the simulation's store with Postgres, for guards in SQL. */
   | { readonly by: 'comparison with Postgres' }
-  /** A test of its own: what neither simulates. */
+  /** A test of its own, for what neither simulates. */
   | { readonly by: 'test'; readonly file: string };
 
-/** The gateway broken on purpose, in one place. */
+/** The gateway, broken on purpose in one place. */
 export interface Mutation {
   readonly name: string;
   readonly file: string;
   /** Occurs in the file exactly once. */
   readonly before: string;
   readonly after: string;
-  /** What the gateway does wrongly then. */
+  /** The resulting fault of the gateway. */
   readonly meaning: string;
   readonly hunt: Hunt;
 }
 
 export interface Verdict {
   readonly mutation: Mutation;
-  /** `missing`: the text to be replaced is not in the file, or more than once. */
+  /** `missing`: the text to replace is not in the file, or more than once. */
   readonly outcome: 'caught' | 'survived' | 'missing';
-  /** The shortest history, or what else shows it. */
+  /** The shortest history, or other evidence. */
   readonly evidence: string;
   readonly seconds: number;
 }

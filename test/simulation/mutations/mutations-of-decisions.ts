@@ -2,7 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const SALE = { by: 'exploration', cases: ['sale'], depth: 4 } as const;
 
-/** What answers, silence and requests lead to. */
+/** Decisions after responses, silence and requests. */
 export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'silence is no submission',

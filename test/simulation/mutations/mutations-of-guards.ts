@@ -2,7 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const COMPARISON = { by: 'comparison with Postgres' } as const;
 
-/** Guards in SQL: the store of the simulation has each of them, and is compared with Postgres. */
+/** Guards in SQL: the simulation's store has each of them, and is compared with Postgres. */
 export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   {
     name: 'outcomes overwrite outcomes',

@@ -6,7 +6,7 @@ const REFUND = { by: 'exploration', cases: ['sale and refund'], depth: 4 } as co
 const PIN = { by: 'exploration', cases: ['sale with PIN'], depth: 4 } as const;
 const HISTORIES = { by: 'histories', count: 100_000 } as const;
 
-/** What reversals, voids and late answers lead to. */
+/** Decisions about reversals, voids and late responses. */
 export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a refusal is final',

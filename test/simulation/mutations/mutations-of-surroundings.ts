@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.ts';
 
-/** What lies around the decisions: numbers, lines, cards, clocks. Each has a test of its own, in which it is found. */
+/** Code around the decisions: numbers, connections, cards, clocks. A separate test finds each mutation. */
 export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   {
     name: 'cards are erased under reversals',

@@ -6,8 +6,9 @@ import type { Mutation, Verdict } from './mutation.ts';
 import { MUTATIONS } from './mutations.ts';
 
 /**
- * `npm run explore -- --mutations [--only NAME]... [--workers 2]`: breaks the gateway in one place after the other, each in a copy of
- * the working tree, and looks whether it is found. Exit code 1 when a mutation survives, or its text is not there any more.
+ * `npm run explore -- --mutations [--only NAME]... [--workers 2]`: breaks the gateway in one place after the other,
+ * each in a copy of the working tree, and verifies that it is found. Exit code 1 if a mutation survives, or its text no
+ * longer exists.
  */
 const { values } = parseArgs({
   options: {

@@ -13,17 +13,20 @@ import { VirtualTime } from '../virtual-time.ts';
 import { randomIdentity } from './random-responses.ts';
 import { RandomWrites, STEP_SECONDS, type Writes } from './random-writes.ts';
 
-/** As many as a few seconds allow, by a seed with which each kind of write is both taken and refused; `MIRROR_WRITES=20000` tries more, `MIRROR_SEED=4711` others. */
+/**
+ * As many as a few seconds allow, with a seed for which each kind of write is both accepted and refused;
+ * `MIRROR_WRITES=20000` tests more, `MIRROR_SEED=4711` others.
+ */
 const WRITES = Number(process.env.MIRROR_WRITES ?? 600);
 const SEED = Number(process.env.MIRROR_SEED ?? 1);
 const TIMEOUT_MS = 600_000;
-/** Rows that are written to at a time: an old one has seen everything and is left alone. */
+/** Rows that are written to at a time: an old one has seen every kind of write and is left. */
 const ROWS = 6;
-/** How many each of them has before others take their place: enough for a PIN, its failure and a new attempt. */
+/** The number of writes per row before it is replaced: enough for a PIN, its failure and a new attempt. */
 const WRITES_PER_ROW = 20;
 /** Late responses that are looked up after each write. */
 const RESPONSES = 4;
-/** What somebody may still believe of a row. */
+/** Older versions of a row that a writer may still have. */
 const REMEMBERED = 4;
 
 let testDatabase: TestDatabase;
@@ -78,7 +81,7 @@ function memoryWrites(store: MemoryStore): Writes {
   };
 }
 
-/** The database's clock cannot be set, so all it has stored is made older. */
+/** The database's clock cannot be set, so all stored times are moved back. */
 async function letTimePass(steps: number): Promise<void> {
   const columns = ['answer_by', 'deadline_at', 'pin_expires_at'];
   const earlier = columns.map((column) => `${column} = ${column} - $1 * interval '1 s'`).join(', ');
@@ -96,7 +99,7 @@ const REVERSALS = `select transaction_id as id, attempt, number, stan, counts, a
 const SUPERSEDED = `select transaction_id as id, attempt, reversal_state as "reversalState", reversal_attempt as "reversalAttempt"
   from superseded_attempts where transaction_id = any($1) order by transaction_id, attempt`;
 
-/** Rows and live jobs of some transactions, as the database has them. */
+/** Rows and live jobs of some transactions, from the database. */
 async function stored(ids: readonly string[]): Promise<unknown> {
   const { rows } = await testDatabase.database.query(COMPARED, [ids]);
   const reversals = await testDatabase.database.query(REVERSALS, [ids]);
@@ -108,7 +111,7 @@ async function stored(ids: readonly string[]): Promise<unknown> {
   return { rows, reversals: reversals.rows, superseded: superseded.rows, jobs: live.rows.map(({ id }) => id) };
 }
 
-/** The same as the mirror has them. */
+/** The same from the simulation's store. */
 function mirrored(store: MemoryStore, ids: readonly string[]): unknown {
   const rows = [...store.rows.values()].flatMap(({ transaction: t }) => {
     if (!ids.includes(t.id)) return [];
@@ -140,7 +143,7 @@ function mirrored(store: MemoryStore, ids: readonly string[]): unknown {
   return { rows: byId(rows), reversals: byId(reversals), superseded: byId(superseded), jobs };
 }
 
-/** What late responses with fields of a row's messages, or of others, are found to answer: by both stores. */
+/** Looks up late responses with fields of a row's messages, or of others, in both stores. */
 async function findMeant(memory: MemoryStore, id: string, random: Random) {
   const store = new PostgresTransactionStore(testDatabase.database, jobs, () => {});
   const responses = Array.from({ length: RESPONSES }, () => randomIdentity(random, memory.rows.get(id)!));
@@ -154,7 +157,7 @@ async function findMeant(memory: MemoryStore, id: string, random: Random) {
 }
 
 test(
-  'the store of the simulation says the same as Postgres to any sequence of guarded writes, fresh and stale',
+  'the simulation’s store and Postgres give the same results for any sequence of guarded writes, fresh and stale',
   async () => {
     const random = seededRandom(SEED);
     const time = new VirtualTime();
@@ -184,10 +187,10 @@ test(
         time.nowMs += steps * STEP_SECONDS * 1_000;
         await letTimePass(steps);
       }
-      // Most are decided from the row as it is, the others from what it was some writes ago.
+      // Most are decided from the current row, the others from an older version.
       const believed = seen[Math.floor(random.next() * seen.length)]!;
       const looked = random.next() < 0.6 ? memory.find(believed)! : believed;
-      // An attempt that one with a PIN has replaced has a reversal of its own.
+      // An attempt that was superseded by one with a PIN has a reversal of its own.
       const earlier = random.next() < 0.3 ? memory.rows.get(believed.id)!.superseded.at(-1) : undefined;
       const { name, on } = earlier ? writes.ofSuperseded(earlier) : writes.next(looked);
       const [expected, actual] = [await on(onPostgres), await on(inMemory)];

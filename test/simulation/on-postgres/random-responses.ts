@@ -6,7 +6,7 @@ import type { Row } from '../memory-rows.ts';
 /** Of another message than any of the row. */
 const OTHER = { rrn: '606019999999', sent: '0101000000' };
 
-/** What may name a response to one of the messages of a row: fields of the same message, of another one, or none. */
+/** The identity of a response to one of the messages of a row: fields of the same message, of another one, or none. */
 export function randomIdentity(random: Random, { transaction, superseded, reversals }: Row): ResponseIdentity {
   const pick = <T>(choices: readonly T[]): T => choices[Math.floor(random.next() * choices.length)]!;
   const requests = [transaction, ...superseded];

@@ -22,14 +22,16 @@ import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 
-/** Times of a thousand seconds: however slow a machine, it lies on the same side of each as the virtual clock. */
+/**
+ * Times of a thousand seconds: on a machine of any speed, they are on the same side of each limit as the virtual clock.
+ */
 export const STEP_SECONDS = 1_000;
 const DEADLINE_SECONDS = 2.5 * STEP_SECONDS;
-/** Less a deadline, it is no whole number of steps either. */
+/** Minus a deadline, it is not a whole number of steps either. */
 const ANSWER_SECONDS = 6.25 * STEP_SECONDS;
 const PIN_SECONDS = 1.5 * STEP_SECONDS;
 
-/** What both stores are asked to write. */
+/** The writes that both stores execute. */
 export type Writes = Pick<
   TransactionStore,
   'insert' | 'retry' | 'submit' | 'recordDecision' | 'submitPin' | 'expirePin' | 'stepReversal' | 'recordLate'
@@ -38,7 +40,7 @@ export type Writes = Pick<
     'reserve' | 'startVoid' | 'acknowledge'
   >;
 
-/** One write, as it would be decided from what somebody saw of a row: now, or a while ago. */
+/** One write, decided from a version of a row: the current one, or an older one. */
 export interface RandomWrite {
   readonly name: keyof Writes;
   readonly on: (store: Writes) => unknown;
@@ -57,7 +59,7 @@ const NOBODY_TO_TELL = {
 
 const UNSENT: SwitchEvent = { kind: 'unsent' };
 
-/** Makes writes up, of every kind, from rows as they were. Ids come from `newId`, so a seed is one sequence. */
+/** Generates writes of every kind, from versions of rows. Ids come from `newId`, so a seed is one sequence. */
 export class RandomWrites {
   readonly #random: Random;
   readonly #newId: () => string;
@@ -72,18 +74,18 @@ export class RandomWrites {
     this.#nowMs = nowMs;
   }
 
-  /** @param seen a row as it once was */
+  /** @param seen a version of a row */
   next(seen: Transaction): RandomWrite {
     const any = [
       ...[this.#settle, this.#submit, this.#retry, this.#submitPin, this.#expirePin, this.#answer, this.#acknowledge],
       ...[this.#reverse, this.#late, this.#refund, this.#void, this.#repeatReference],
     ];
-    // Half of them fit what was seen, so that rows get anywhere.
+    // Half of them match the version, so that rows make progress.
     const fitting = this.#random.next() < 0.5 ? this.#fitting(seen) : any;
     return this.#pick(fitting).call(this, seen);
   }
 
-  /** @param earlier an attempt that one with a PIN has replaced */
+  /** @param earlier an attempt that was superseded by one with a PIN */
   ofSuperseded(earlier: Transaction): RandomWrite {
     const isReversed = earlier.reversalState !== ReversalState.none && this.#random.next() < 0.7;
     return isReversed ? this.#reverse(earlier) : this.#late(earlier);
@@ -107,7 +109,7 @@ export class RandomWrites {
     return this.#attempt({ ...transaction, deadlineSeconds: isReady ? null : DEADLINE_SECONDS });
   }
 
-  /** Of a message of its own. */
+  /** Numbers of a new message. */
   #newNumbers() {
     const stan = String(++this.#numbers).padStart(6, '0');
     return { stan, rrn: `606010${stan}`, sentAtMs: this.#nowMs() };
@@ -139,11 +141,13 @@ export class RandomWrites {
       wrongPin,
       { kind: 'unanswered' },
       UNSENT,
-      // PINs are wrong again, and attempts with a PIN fail before anything is sent, often enough for what follows from that.
+      // PINs are wrong again, and attempts with a PIN fail before anything is sent, often enough to reach the states
+      // after that.
       ...(seen.pinState === PinState.submitted ? ([wrongPin, wrongPin, UNSENT, UNSENT, UNSENT] as const) : []),
     ]);
     const isWaiting = seen.pinState !== PinState.awaiting;
-    // Of what waits for a switch the job of its deadline says that nothing was sent, even if somebody has said so before.
+    // For a tap that waits for a switch, the job of its deadline decides that nothing was sent, even if another process
+    // has decided it before.
     const isReady = seen.status === Status.ReadyToSubmitToPaymentProcessor && isWaiting && this.#random.next() < 0.5;
     const mayDecide = isReady || (seen.status === Status.SubmittedToPaymentProcessor && isWaiting);
     const from: Transaction = mayDecide ? seen : { ...seen, status: Status.SubmittedToPaymentProcessor, ...NO_PIN };
@@ -217,7 +221,7 @@ export class RandomWrites {
     return { acquirerId, id, attempt, fromStatus, status, auditEntries: [], overdueJob };
   }
 
-  /** An attempt sent, taken back, or answered: by whoever believes that the reversal stands where it was seen. */
+  /** An attempt that was sent, undone, or answered, decided from a version of the reversal. */
   #reverse(seen: Transaction): RandomWrite {
     if (seen.reversalState === ReversalState.none) return this.#settle(seen);
     const { attempts } = this.#look.factsOf(seen);
@@ -318,7 +322,7 @@ export class RandomWrites {
     return { name: 'insert', on: (store) => store.insert(write) };
   }
 
-  /** Jobs without an id would get one of their own in each store. */
+  /** Jobs without an id would get a different one in each store. */
   #named<Step extends { readonly enqueue: readonly { readonly id?: string }[] }>(step: Step): Step {
     return { ...step, enqueue: step.enqueue.map((job) => ({ ...job, id: job.id ?? this.#newId() })) };
   }

@@ -3,7 +3,7 @@ import type { Booking } from '../switch/ledger.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
 import type { Statement } from '../switch/statements.ts';
 
-/** An outcome that the integrator was told of by a webhook. */
+/** An outcome that a webhook reported to the integrator. */
 export interface ToldEvent {
   readonly transactionId: string;
   readonly type: string;
@@ -11,28 +11,28 @@ export interface ToldEvent {
   readonly sequence: number;
 }
 
-/** An answer that a phone or a till was given. */
+/** A response to a phone or a till. */
 export interface ToldClient {
   readonly transactionId: string;
   readonly attempt: number;
-  /** Null: a PIN is wanted. */
+  /** Null: a PIN is required. */
   readonly disposition: string | null;
 }
 
-/** Everything that was written down by all sides, when nothing is left to be done. */
+/** The records of all sides, when nothing is left to do. */
 export interface Books {
   readonly rows: ReadonlyMap<string, Row>;
-  /** What is true. */
+  /** The true state of the switch. */
   readonly bookings: readonly Booking[];
-  /** What the switch was asked, and what it has said. */
+  /** The requests to the switch, and its responses. */
   readonly requests: readonly SentRequest[];
   readonly statements: readonly Statement[];
   readonly told: readonly ToldClient[];
   readonly events: readonly ToldEvent[];
-  /** Transactions that a person was called for, by the log. */
+  /** Transactions for which the log called a person. */
   readonly alarms: ReadonlySet<string>;
-  /** A process has died or stood still, or the database failed: then what a process would have done next may be missing. */
+  /** A process has died or frozen, or the database failed: then the next action of a process may be missing. */
   readonly hadFaults: boolean;
-  /** Approvals are posted by a completion only. */
+  /** Approvals post only after a completion. */
   readonly wantsCompletion: boolean;
 }

@@ -6,7 +6,9 @@ import { faultsOfRequests } from './rules-of-requests.ts';
 import { faultsOfRest } from './rules-of-rest.ts';
 import { faultsOfReviews, faultsOfTelling } from './rules-of-telling.ts';
 
-/** What the books must say when nothing is left to be done, told without knowing how the gateway decides; empty when they do. */
+/**
+ * The rules for the books when nothing is left to do, independent of how the gateway decides. Returns the violations.
+ */
 export function faultsOf(books: Books): string[] {
   const ofTransactions = [...books.rows.values()].flatMap((row) => {
     const { transaction } = row;

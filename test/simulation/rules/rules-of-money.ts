@@ -4,7 +4,7 @@ import type { Booking } from '../switch/ledger.ts';
 import type { Books } from './books.ts';
 import { approvedMinorOf, isApprovalFalse, isDenied, isRefused, wasApprovedLate } from './lies.ts';
 
-/** What the books of the switch and ours say differently about a purchase or a refund. */
+/** Disagreements between the switch and the gateway about a purchase or a refund. */
 export function faultsOfMoney(books: Books, transaction: Transaction): string[] {
   if (isInReview(books, transaction)) return [];
   const { id, disposition } = transaction;
@@ -25,7 +25,7 @@ function isOfAmount({ statements }: Books, { approvedMinor }: Transaction, { key
   return approvedMinor === bookedMinor || isSaid;
 }
 
-/** An approval that only a completion posts is posted, as far as the switch tells. */
+/** An approval that requires a completion is posted, according to the switch. */
 export function faultsOfCompletion(books: Books, transaction: Transaction): string[] {
   const { id, type, disposition } = transaction;
   const isSale = type !== TransactionType.Refund && disposition === Disposition.Approved;
@@ -34,7 +34,7 @@ export function faultsOfCompletion(books: Books, transaction: Transaction): stri
   return isTaken ? [] : ['is Approved, and was never posted'];
 }
 
-/** Money that goes back is never more than what was taken and still stands. */
+/** Refunds never exceed the amount that was taken and is still booked. */
 export function faultsOfRefunds(books: Books, sale: Transaction): string[] {
   if (sale.type === TransactionType.Refund || sale.type === TransactionType.Void) return [];
   const refunds = [...books.rows.values()]
@@ -53,7 +53,7 @@ export function faultsOfRefunds(books: Books, sale: Transaction): string[] {
   return given <= taken ? [] : [`${given} was given back on ${taken} that stands`];
 }
 
-/** When the refund left, the switch had refused to void the sale. */
+/** When the refund was sent, the switch had refused to void the sale. */
 function wasFair(books: Books, sale: Transaction, refund: Booking): boolean {
   const left = books.requests.find(({ key, kind }) => key === refund.key && kind === 'refund');
   return left !== undefined && isRefused(books, sale.id, left.writtenAtMs);
@@ -65,7 +65,7 @@ function sumOf(bookings: readonly Booking[], ids: readonly string[]): number {
     .reduce((sum, { bookedMinor }) => sum + bookedMinor, 0);
 }
 
-/** A person is told to look at it, or at what was to undo it. */
+/** It needs review, or the transaction that was to reverse it does. */
 export function isInReview({ rows }: Books, { id }: Transaction): boolean {
   return [...rows.values()].some(({ transaction }) => {
     const isAboutIt =

@@ -4,7 +4,7 @@ import type { Books } from './books.ts';
 import { isDenied } from './lies.ts';
 import { isInReview } from './rules-of-money.ts';
 
-/** What goes across transactions: an order and a link are paid once, and a sale knows what was given back of it. */
+/** Rules across transactions: an order and a link are paid once, and a sale has the sum of its refunds. */
 export function faultsOfOrders(books: Books): string[] {
   const all = [...books.rows.values()].map(({ transaction }) => transaction);
   const sales = all.filter(({ type }) => type !== TransactionType.Refund && type !== TransactionType.Void);
@@ -31,7 +31,7 @@ const OPEN: readonly number[] = [
   ReversalState.needsReview,
 ];
 
-/** What is not left of a sale is what its refunds took, or may have taken. */
+/** The reserved amount of a sale is what its refunds returned, or may have returned. */
 function faultsOfReservation(all: readonly Transaction[], { id, refundedMinor }: Transaction): string[] {
   const taking = all.filter(
     ({ type, originalId, disposition, reversalState }) =>

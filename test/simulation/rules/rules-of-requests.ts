@@ -2,13 +2,13 @@ import { DEADLINE_MS } from '../simulated-tenant.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
 import type { Books } from './books.ts';
 
-/** What must not be sent, whatever comes of it. */
+/** What must never be sent. */
 export function faultsOfRequests(books: Books): string[] {
   const repeats = books.hadFaults ? [] : books.requests.flatMap((request) => faultsOfRepeat(books, request));
   return [...faultsOfStans(books), ...repeats];
 }
 
-/** One number names one request for money. */
+/** One number identifies one financial request. */
 function faultsOfStans({ requests }: Books): string[] {
   const stans = requests
     .filter(({ kind }) => kind === 'sale' || kind === 'refund')
@@ -16,7 +16,7 @@ function faultsOfStans({ requests }: Books): string[] {
   return stans.filter((stan, index) => stans.indexOf(stan) !== index).map((stan) => `STAN ${stan} was sent twice`);
 }
 
-/** A reversal is not repeated while the attempt before it may still be answered in time, if no process stood still. */
+/** A reversal is not repeated while its previous attempt may still be answered in time, if no process froze. */
 function faultsOfRepeat({ requests, statements }: Books, repeat: SentRequest): string[] {
   if (repeat.kind !== 'reversal') return [];
   const tooSoon = requests.find(

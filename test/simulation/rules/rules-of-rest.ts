@@ -5,7 +5,7 @@ import type { Row } from '../memory-rows.ts';
 import type { Books } from './books.ts';
 import { isInReview } from './rules-of-money.ts';
 
-/** Everything has come to an end, or a person looks at it. */
+/** Everything has ended, or needs review. */
 export function faultsOfRest(books: Books, { transaction, trail }: Row): string[] {
   const { disposition, status, type, originalId } = transaction;
   const faults: string[] = [];

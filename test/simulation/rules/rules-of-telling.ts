@@ -4,7 +4,7 @@ import type { Books } from './books.ts';
 import { ACKNOWLEDGES } from './lies.ts';
 import { isInReview } from './rules-of-money.ts';
 
-/** What clients and integrators were told, against how the transaction ended. */
+/** The reports to clients and integrators, compared with the end of the transaction. */
 export function faultsOfTelling(books: Books, transaction: Transaction): string[] {
   const { id, disposition, attempt, type } = transaction;
   if (type === TransactionType.Void || disposition === null) return [];
@@ -31,7 +31,7 @@ function faultsOfAnswer(books: Books, transaction: Transaction, told: string | n
   return [];
 }
 
-/** What needs a person is shown to one; what was taken back was acknowledged by the switch. */
+/** What needs review is marked; what was reversed was acknowledged by the switch. */
 export function faultsOfReviews(books: Books, transaction: Transaction): string[] {
   const { id, needsReview, reversalState, disposition } = transaction;
   const faults: string[] = [];

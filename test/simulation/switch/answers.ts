@@ -4,10 +4,10 @@ import { recordMacVerdict } from '../../../src/processor-kit/mac-verdict.ts';
 
 type Type1Message = Parameters<typeof type1.simulate>[0];
 
-/** What the switch sends about a request: a code, and what is wrong with the response besides. */
+/** A response of the switch: a code, and a flaw of the message. */
 export interface SwitchResponse {
   readonly code: string;
-  /** DE4 where it differs from what was asked. */
+  /** DE4 if it differs from the request. */
   readonly amountMinor?: number | undefined;
   readonly flaw?: Flaw | undefined;
 }
@@ -27,7 +27,10 @@ export const ORDINARY_FLAWS = [
 
 export type ReversalForm = (typeof REVERSAL_FORMS)[number];
 
-/** A response to a sale or a refund that has the form of a response to a reversal (0430), with more or less of what it answers. */
+/**
+ * A response to a sale or a refund in the form of a response to a reversal (0430), with more or less of the fields of
+ * its request.
+ */
 export const REVERSAL_FORMS = [
   'as a reversal',
   'as a reversal, other DE7',
@@ -40,12 +43,12 @@ export function isReversalForm(flaw: Flaw | undefined): flaw is ReversalForm {
   return flaw?.startsWith('as a reversal') ?? false;
 }
 
-/** A reversal keeps the STAN of its original: without DE7 nobody can tell which of the two is answered, while both may be. */
+/** A reversal keeps the STAN of its original: without DE7 a response may belong to either of the two. */
 export function isAmbiguous({ flaw }: SwitchResponse): boolean {
   return flaw === 'as a reversal, no DE7' || flaw === 'as a reversal, no DE7 and DE37';
 }
 
-/** What a code says about a purchase or a refund, by ISO 8583:1987 A.8 and not by the gateway's tables. */
+/** The meaning of a code for a purchase or a refund, according to ISO 8583:1987 A.8 and not to the gateway's tables. */
 export type Meaning = 'approved' | 'declined' | 'trouble' | 'wants PIN' | 'unclear';
 
 const MEANINGS: Readonly<Record<string, Meaning>> = {
@@ -60,18 +63,18 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   '91': 'trouble',
   '96': 'trouble',
   '55': 'wants PIN',
-  // Of Visa, whose card every simulated tap has.
+  // For Visa, the scheme of every simulated tap.
   '70': 'wants PIN',
 };
 
-/** What a response says about a purchase; one that cannot be relied on says nothing. */
+/** The meaning of a response to a purchase; an unreliable response has none. */
 export function meaningOf({ code, flaw }: SwitchResponse): Meaning {
   return flaw === undefined ? (MEANINGS[code] ?? 'unclear') : 'unclear';
 }
 
 /**
- * What a code says about a reversal: 21 is "no action taken"; 94 a repeat that is recognised, of whatever became of the first
- * attempt.
+ * The meaning of a code for a reversal: 21 is "no action taken"; 94 is a recognized repeat, with any outcome of the
+ * first attempt.
  */
 export type ReversalMeaning = 'done' | 'repeated' | 'not found' | 'refused' | 'trouble' | 'unclear';
 
@@ -87,14 +90,14 @@ const REVERSAL_MEANINGS: Readonly<Record<string, ReversalMeaning>> = {
   '96': 'trouble',
 };
 
-/** An acknowledgement takes no money: fields besides those that pair it with its request do not change what it says. */
+/** An acknowledgement takes no money: fields that do not match it with its request do not change its meaning. */
 const HARMLESS: readonly (Flaw | undefined)[] = [undefined, 'other amount', 'no RRN'];
 
 export function reversalMeaningOf({ code, flaw }: SwitchResponse): ReversalMeaning {
   return HARMLESS.includes(flaw) || isReversalForm(flaw) ? (REVERSAL_MEANINGS[code] ?? 'unclear') : 'unclear';
 }
 
-/** The message of a response; undefined when its bytes are no message. */
+/** The message of a response; undefined if its bytes are not a message. */
 export function responseTo(request: IsoMessage, response: SwitchResponse): IsoMessage | undefined {
   const { code, amountMinor, flaw } = response;
   if (flaw === 'undecodable') return undefined;

@@ -14,14 +14,17 @@ import type {
 import type { PreparedRequest } from '../../../src/transactions/ports/switch-ports.ts';
 import type { UnmatchedResponse } from '../../../src/transactions/reversal/late-response.ts';
 
-/** What the simulated gateways send and how they read what comes: messages of type 1, by its own code, without the bytes. */
+/**
+ * What the simulated gateways send and how they read responses: messages of type 1, with its own code, without the
+ * bytes.
+ */
 
 type Type1Message = ReturnType<typeof type1.authorization>;
 
-/** Part of what was asked may be approved. */
+/** A partial approval is allowed. */
 const CONFIG = { ...type1.exampleConfig, profile: { partialApproval: true } };
 
-/** A request with the message that it is. */
+/** A request with its message. */
 export interface DialectRequest extends PreparedRequest {
   readonly message: IsoMessage;
   readonly kind: 'sale' | 'refund';
@@ -35,7 +38,7 @@ export function prepareRefund(refund: Refund): DialectRequest {
   return prepared(type1.refund!(refund, CONFIG), 'refund');
 }
 
-/** Type 1 posts by itself: a completion as other types have it. */
+/** Type 1 posts automatically: a completion in the way of other types. */
 export function completionMessage({ original, stan, sentAtMs, amountMinor }: Completion): IsoMessage {
   const { rrn, tid, currency } = original;
   const amount = String(amountMinor).padStart(12, '0');
@@ -58,14 +61,14 @@ export function readOutcome(response: IsoMessage, request: IsoMessage): Outcome 
   return type1.readOutcome(response as Type1Message, request as Type1Message);
 }
 
-/** Undefined for a response that cannot be trusted: src/switches/switch-slot.ts takes it for garbled. */
+/** Undefined for an untrusted response: src/switches/switch-slot.ts treats it as garbled. */
 export function readReversalAnswer(response: IsoMessage): ReversalAnswer | undefined {
   return isTrusted(response) ? type1.readReversalAnswer(response as Type1Message) : undefined;
 }
 
 const REVERSAL_CLASS = '4';
 
-/** A response that no request of a process waits for, as src/switches/unmatched-intake.ts hands it on, if it does. */
+/** A response without a waiting request, as src/switches/unmatched-intake.ts passes it on; undefined if it does not. */
 export function strayOf(response: IsoMessage): UnmatchedResponse | undefined {
   const identity = {
     acquirerId: 1,

@@ -1,21 +1,21 @@
-/** One request for money as the switch knows it: a purchase or a refund. The only thing that is always true. */
+/** One financial request in the books of the switch: a purchase or a refund. The only record that is always true. */
 export interface Booking {
   /** DE37 of the request. */
   readonly key: string;
   readonly transactionId: string;
   readonly amountMinor: number;
-  /** `unknown`: the request never came. */
+  /** `unknown`: the request never arrived. */
   state: 'unknown' | 'booked' | 'reversed';
   bookedMinor: number;
   /** Its approval is posted. */
   isCompleted: boolean;
 }
 
-/** What the switch has really booked and reversed, whatever it says about it. */
+/** What the switch has really booked and reversed, regardless of its responses. */
 export class Ledger {
   readonly bookings = new Map<string, Booking>();
 
-  /** A request that may come. */
+  /** A request that may arrive. */
   expect(key: string, transactionId: string, amountMinor: number): void {
     if (!this.bookings.has(key))
       this.bookings.set(key, { key, transactionId, amountMinor, state: 'unknown', bookedMinor: 0, isCompleted: false });
@@ -25,7 +25,7 @@ export class Ledger {
     return this.bookings.get(key)?.state ?? 'unknown';
   }
 
-  /** A request has come. What was booked or reversed before is recognised as such. */
+  /** A request has arrived. One that was booked or reversed before is recognized. */
   book(key: string, bookedMinor: number): void {
     const booking = this.bookings.get(key)!;
     if (booking.state !== 'unknown') return;
@@ -33,13 +33,13 @@ export class Ledger {
     booking.bookedMinor = bookedMinor;
   }
 
-  /** A reversal has come. One that finds nothing leaves no trace. */
+  /** A reversal has arrived. One without an original leaves no trace. */
   reverse(key: string): void {
     const booking = this.bookings.get(key);
     if (booking?.state === 'booked') booking.state = 'reversed';
   }
 
-  /** A completion has come. One that comes behind a reversal posts what was taken back. */
+  /** A completion has arrived. One after a reversal posts the reversed amount. */
   complete(key: string): void {
     const booking = this.bookings.get(key);
     if (!booking || booking.state === 'unknown') return;

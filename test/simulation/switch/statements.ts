@@ -2,22 +2,22 @@ import { type Meaning, meaningOf, type ReversalMeaning, reversalMeaningOf, type 
 import type { Ledger } from './ledger.ts';
 import type { SentRequest } from './sent-request.ts';
 
-/** Something that the switch has said, with what was true when it said it. */
+/** A response of the switch, with the true state at that time. */
 export interface Statement {
   readonly atMs: number;
   readonly key: string;
   readonly transactionId: string;
-  /** The request that it answers. */
+  /** The number of the answered request. */
   readonly number: number;
   readonly about: 'request' | 'reversal' | 'completion';
   readonly reversalAttempt: number;
   readonly meaning: Meaning | ReversalMeaning | 'posted';
-  /** The amount that it names. */
+  /** The amount in the response. */
   readonly amountMinor: number;
   readonly stateThen: ReturnType<Ledger['stateOf']>;
-  /** No process that lived on has taken it, or none could store it: it may be as good as lost. */
+  /** No surviving process has received it, or none could store it: it may be lost. */
   isUnheard: boolean;
-  /** When a process stored it, if that was later than it was said. */
+  /** When a process stored it, if that was later than its sending. */
   heardAtMs?: number;
 }
 

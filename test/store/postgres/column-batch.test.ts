@@ -18,7 +18,7 @@ const batch = new ColumnBatch({
   never: 'text',
 });
 
-describe('rows on their way into a statement', () => {
+describe('rows in a statement', () => {
   let testDatabase: TestDatabase;
   beforeAll(async () => {
     testDatabase = await createTestDatabase();
@@ -30,7 +30,7 @@ describe('rows on their way into a statement', () => {
     return (await testDatabase.database.query({ text, values: batch.values(rows) })).rows;
   };
 
-  test('arrive as they left, of every kind, with nulls between', async () => {
+  test('arrive unchanged, of every type, with nulls between', async () => {
     const full = {
       n: -7,
       amountMinor: 999_999_999_999,
@@ -69,7 +69,7 @@ describe('rows on their way into a statement', () => {
     });
   });
 
-  test('are none where there are none', async () => {
+  test('are empty without rows', async () => {
     expect(await through([])).toEqual([]);
   });
 
@@ -77,11 +77,11 @@ describe('rows on their way into a statement', () => {
     ['an integer beyond 32 bits', { n: 2 ** 31 }, '22003'],
     ['a broken number', { n: 1.5 }, '22003'],
     ['an amount beyond 53 bits', { amountMinor: 2 ** 53 }, '22003'],
-    ['a time that is none', { movedAtMs: Number.NaN }, '22003'],
+    ['an invalid time', { movedAtMs: Number.NaN }, '22003'],
     ['a short uuid', { id: ID.slice(1) }, '22P02'],
     ['a uuid with another letter', { id: ID.replace('f', 'g') }, '22P02'],
     ['a uuid of other characters', { id: 'é'.repeat(36) }, '22P02'],
-  ])('%s is the fault of its row, in words that do not tell it', (_, row, code) => {
+  ])('%s is a fault of its row, described without its value', (_, row, code) => {
     const refused = expect(() => batch.values([row]));
     refused.toThrow(UnfitValue);
     refused.toThrow(
@@ -89,7 +89,7 @@ describe('rows on their way into a statement', () => {
     );
   });
 
-  test('text that Postgres cannot hold is refused by it, as the fault of one row', async () => {
+  test('text that Postgres cannot store is refused by it, as a fault of one row', async () => {
     await expect(through([{ words: 'a\0b' }])).rejects.toMatchObject({ code: '22021' });
   });
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DatabaseClock } from '../../../src/store/postgres/database-clock.ts';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
 
-/** A database whose clock, and the time that its answers take, a test sets. */
+/** A database whose clock and response times a test sets. */
 function fakeDatabase() {
   const state = { monotonicMs: 1_000, databaseMs: 1_700_000_000_000, toMs: 2, backMs: 2, isAway: false };
   const pass = (ms: number) => {
@@ -19,7 +19,7 @@ function fakeDatabase() {
   return { state, pass, database: { query } as unknown as Pick<Database, 'query'> };
 }
 
-test('tells the time of the database, whatever the clock of the node says', async () => {
+test('returns the time of the database, for any clock of the node', async () => {
   const { state, pass, database } = fakeDatabase();
   const clock = await DatabaseClock.open(database, () => state.monotonicMs);
   try {
@@ -34,7 +34,7 @@ test('tells the time of the database, whatever the clock of the node says', asyn
   }
 });
 
-test('is not moved by an answer that was slow on one way, and runs on while the database is unavailable', async () => {
+test('is not moved by a response that was slow in one direction, and continues while the database is unavailable', async () => {
   const { state, pass, database } = fakeDatabase();
   const clock = await DatabaseClock.open(database, () => state.monotonicMs);
   try {

@@ -5,19 +5,22 @@ import { inTransaction } from '../../../src/store/postgres/group-commit.ts';
 import { openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
 
-/** What Citus and YugabyteDB ask of a schema that is spread by tenant: src/ops/README.md tells how it is done. */
+/**
+ * The requirements of Citus and YugabyteDB for a schema that is distributed by tenant, as described in
+ * src/ops/README.md.
+ */
 let testDatabase: TestDatabase;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
 });
 afterAll(() => testDatabase.drop());
 
-/** Looked through before anybody knows whose they are, and small: every node has them whole. */
+/** Searched before the tenant is known, and small: every node has all rows. */
 const EVERYWHERE: Readonly<Record<string, string>> = {
   api_keys: 'a credential names its tenant, not the other way round',
   console_sessions: 'a cookie names its session',
   issuer_keys: 'a token names its issuer',
-  users: 'who logs in says a name and no more',
+  users: 'a login contains only a name',
 };
 
 const UNIQUE_INDEXES = `
@@ -46,7 +49,7 @@ test('every foreign key stays within a tenant', async () => {
 });
 
 describe.each(['citus', 'yugabytedb'] as const)('with pg-boss set to %s', (backend) => {
-  test('a job is inserted, taken and ended as it is on Postgres', async () => {
+  test('a job is inserted, fetched and completed as on Postgres', async () => {
     const database = await openDatabase(urlOfMissingDatabase(), { maxConnections: 3 });
     const errors: unknown[] = [];
     const jobs = await JobTable.open(database, (error) => errors.push(error), backend);

@@ -17,7 +17,7 @@ afterAll(() => testDatabase.drop());
 
 const THINGS = 'select id, label, marks, detail, fee::float8 as fee, is_off as "isOff" from things order by id desc';
 
-test('rows are handed on once, and again whenever one has come, gone or changed, until that is done', async () => {
+test('rows are passed on once, and again after each insert, delete or update, until that succeeds', async () => {
   const taken: unknown[] = [];
   let isBusy = false;
   const things = new FollowedRows(database, THINGS, (rows) => {
@@ -50,7 +50,7 @@ interface Shelf {
   readonly label: string;
 }
 
-test('of a large table the parts are handed on in which a row has come, gone or changed, and no others', async () => {
+test('of a large table only the parts are passed on in which a row was inserted, deleted or updated', async () => {
   await database.query('create table shelves (id integer primary key, label text)');
   await database.query(`insert into shelves select n, 'shelf ' || n from generate_series(1, 5000) n`);
   const taken: RowChanges<Shelf>[] = [];

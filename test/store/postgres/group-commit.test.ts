@@ -30,13 +30,13 @@ interface Item {
 const STORE = `insert into kept (key, value) select * from unnest($1::text[], $2::integer[])
   on conflict (key) do update set value = excluded.value, writes = kept.writes + 1`;
 
-/** Stores a batch and gives each key back in lower case. */
+/** Stores a batch and returns each key in lower case. */
 async function store(client: pg.PoolClient, items: readonly Item[]): Promise<string[]> {
   await client.query(STORE, [items.map(({ key }) => key), items.map(({ value }) => value)]);
   return items.map(({ key }) => key.toLowerCase());
 }
 
-/** A group that remembers its batches, by their keys. */
+/** A group that records its batches, as their keys. */
 function group(changes: Partial<GroupCommitOptions<Item, string>> = {}, database = pipelined) {
   const batches: string[][] = [];
   const write = changes.write ?? store;
@@ -59,7 +59,7 @@ async function stored(): Promise<Record<string, number>> {
 const items = (count: number, prefix = 'K') =>
   Array.from({ length: count }, (_, value) => ({ key: `${prefix}${String(value).padStart(4, '0')}`, value }));
 
-/** Something that a test opens when it likes. */
+/** A gate that a test opens. */
 function gate() {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -68,7 +68,7 @@ function gate() {
   return { open: () => open(), opened };
 }
 
-describe('writes that come together', () => {
+describe('simultaneous writes', () => {
   test('share one transaction, and each gets its own outcome', async () => {
     const { commits, batches } = group();
     const shuffled = items(50).toSorted((one, other) => ((one.value * 37) % 50) - ((other.value * 37) % 50));
@@ -85,7 +85,7 @@ describe('writes that come together', () => {
     expect(Object.keys(await stored())).toHaveLength(600);
   });
 
-  test('stand in a batch once for each key; the next one under it waits for the next batch, in order', async () => {
+  test('are in a batch once for each key; the next one with it waits for the next batch, in order', async () => {
     const { commits, batches } = group();
     const values = [1, 2, 3].map((value) => commits.submit({ key: 'same', value }));
     await Promise.all([...values, commits.submit({ key: 'other', value: 9 })]);
@@ -93,7 +93,7 @@ describe('writes that come together', () => {
     expect(await stored()).toEqual({ other: 9, same: 3 });
   });
 
-  test('gather for as long as the group is told to', async () => {
+  test('are collected for the configured time', async () => {
     const { commits, batches } = group({ everyMs: 1_000 });
     const first = commits.submit({ key: 'a', value: 1 });
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -102,7 +102,7 @@ describe('writes that come together', () => {
   });
 });
 
-test('while a batch is under way, what comes gathers for the next', async () => {
+test('that arrive during a batch are collected for the next', async () => {
   const { open, opened } = gate();
   let writing = 0;
   const { commits, batches } = group({
@@ -123,13 +123,13 @@ test('while a batch is under way, what comes gathers for the next', async () => 
   expect(batches.map(({ length }) => length)).toEqual([1, 19]);
 });
 
-test('what comes while the transaction is being opened goes with its batch', async () => {
+test('that arrive while the transaction is being opened join its batch', async () => {
   const lone = await openDatabase(testDatabase.url, { maxConnections: 1 });
   try {
     const taken = await lone.connect();
     const { commits, batches } = group({}, lone);
     const early = commits.submit({ key: 'EARLY', value: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 5)); // a connection is waited for by now
+    await new Promise((resolve) => setTimeout(resolve, 5)); // a connection is being waited for by now
     const late = commits.submit({ key: 'LATE', value: 2 });
     taken.release();
     await Promise.all([early, late]);
@@ -144,7 +144,7 @@ describe('a write that the database refuses', () => {
     ['breaks a constraint (class 23)', { key: 'K0500', value: -1 }, '23514'],
     ['is out of range (class 22)', { key: 'K0500', value: 2 ** 40 }, '22003'],
     ['has a NUL in its text (class 22)', { key: 'K\0', value: 1 }, '22021'],
-  ])('because it %s fails alone, wherever it stands among others', async (_why, bad, code) => {
+  ])('because it %s fails alone, at any position among others', async (_why, bad, code) => {
     const { commits, batches } = group();
     const good = items(33).map((item) => commits.submit(item));
     const refused = commits.submit(bad);
@@ -154,13 +154,13 @@ describe('a write that the database refuses', () => {
     expect(batches.at(0)).toHaveLength(34);
   });
 
-  test('alone is asked once', async () => {
+  test('alone is tried once', async () => {
     const { commits, batches } = group();
     await expect(commits.submit({ key: 'bad', value: -1 })).rejects.toMatchObject({ code: '23514' });
     expect(batches).toEqual([['bad']]);
   });
 
-  test('leaves nothing of a batch behind that failed for another reason, and is not tried in parts', async () => {
+  test('for another reason leaves nothing of its batch, and is not tried in parts', async () => {
     const { commits, batches } = group({
       write: async (client, batch) => {
         await store(client, batch);
@@ -176,7 +176,7 @@ describe('a write that the database refuses', () => {
 });
 
 describe('deadlocks', () => {
-  test('do not arise between two processes that write the same rows in whatever order they came', async () => {
+  test('do not occur between two processes that write the same rows in any order', async () => {
     const other = await openDatabase(testDatabase.url, { maxConnections: 4 });
     try {
       const { commits, batches } = group();
@@ -208,8 +208,8 @@ describe('deadlocks', () => {
   });
 });
 
-describe('a group that is told its limit', () => {
-  test('refuses the write that is one too many, before anything of it is stored, and takes others later', async () => {
+describe('a group with a limit', () => {
+  test('refuses the write above it, before anything of it is stored, and accepts others later', async () => {
     const { open, opened } = gate();
     const { commits } = group({
       maxQueued: 3,
@@ -228,11 +228,11 @@ describe('a group that is told its limit', () => {
 });
 
 describe('idle', () => {
-  test('is at once when nothing was handed in', async () => {
+  test('is immediate if nothing was submitted', async () => {
     await group().commits.idle();
   });
 
-  test('comes after everything that waits and everything in flight, refused or not', async () => {
+  test('follows everything that waits and everything in progress, refused or not', async () => {
     const { commits } = group();
     let settled = 0;
     const count = () => settled++;
@@ -254,7 +254,7 @@ describe('a connection that is lost', () => {
     expect(await commits.submit({ key: 'AFTER', value: 1 })).toBe('after'); // the pool has recovered
   });
 
-  test('before the commit was sent leaves nothing stored, and says so', async () => {
+  test('before the commit was sent leaves nothing stored, and is reported so', async () => {
     const { commits } = group({
       write: async (client, batch) => {
         await store(client, batch);
@@ -269,7 +269,7 @@ describe('a connection that is lost', () => {
     expect(await stored()).toEqual({});
   });
 
-  test('when the commit is sent may have stored everything, and says so', async () => {
+  test('when the commit is sent may have stored everything, and is reported so', async () => {
     const { commits } = group({
       write: async (client, batch) => {
         const outcomes = await store(client, batch);

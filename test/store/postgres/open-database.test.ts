@@ -8,7 +8,7 @@ import { openDatabase, withoutPassword } from '../../../src/store/postgres/open-
 import { TapwireProcess } from '../../support/tapwire-process.ts';
 import { urlOfMissingDatabase } from '../../support/test-database.ts';
 
-/** Nobody listens on port 1, and a refusal comes at once. */
+/** No server listens on port 1, and a refusal is immediate. */
 const NOWHERE = 'postgres://tapwire:hunter2@127.0.0.1:1/tapwire';
 
 let folder: string;
@@ -17,8 +17,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe('a database that does not answer', () => {
-  test('is an error that names it without its password, and why', async () => {
+describe('a database without a response', () => {
+  test('is an error that names it without its password, and the reason', async () => {
     const error = await openDatabase(NOWHERE).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(StartError);
     const { code, message } = error as StartError;
@@ -37,7 +37,7 @@ describe('a database that does not answer', () => {
     expect(output).not.toContain('hunter2');
   });
 
-  test('is an error for a URL that is none, which is not repeated', async () => {
+  test('is an error for an invalid URL, which is not repeated', async () => {
     const error = await openDatabase('not a URL with hunter2').catch((caught: unknown) => caught);
     expect(error).toMatchObject({ code: 'NO_DATABASE' });
     expect((error as StartError).message).not.toContain('hunter2');
@@ -52,7 +52,7 @@ test.each([
   expect(withoutPassword(url)).toBe(shown);
 });
 
-test('a database that its server lacks is made, and migrated by any number of processes at once', async () => {
+test('a missing database is created, and migrated by any number of processes at once', async () => {
   const url = urlOfMissingDatabase();
   const databases = await Promise.all(Array.from({ length: 3 }, () => openDatabase(url, { maxConnections: 2 })));
   try {
@@ -67,7 +67,7 @@ test('a database that its server lacks is made, and migrated by any number of pr
   }
 });
 
-test('the audit trail can be added to, and neither changed nor shortened', async () => {
+test('the audit trail can be extended, and neither changed nor shortened', async () => {
   const database = await openDatabase(urlOfMissingDatabase(), { maxConnections: 2 });
   try {
     await migrate(database);

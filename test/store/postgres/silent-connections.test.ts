@@ -13,7 +13,7 @@ import { DatabaseRelay } from '../../support/database-relay.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
-/** Long enough for a machine that does ten other things, short enough to be waited for. */
+/** Long enough for a very busy machine, short enough for a test to wait. */
 const LIMITS: SessionLimits = { ...SESSION_LIMITS.tap, heldMs: 1_500 };
 
 let testDatabase: TestDatabase;
@@ -52,7 +52,7 @@ describe('a connection that goes silent', () => {
     expect((await pool.query('select 3 as three')).rows).toEqual([{ three: 3 }]);
   });
 
-  test('takes the idle ones with it that have heard nothing since', async () => {
+  test('also removes the idle connections that have received nothing since', async () => {
     const pool = poolBehindRelay();
     const clients = await Promise.all([1, 2, 3, 4].map(() => pool.connect()));
     for (const client of clients) client.release();
@@ -62,7 +62,7 @@ describe('a connection that goes silent', () => {
     await pool.query('select 2');
   });
 
-  test('in a pool that has no other keeps its successor waiting no longer than the limit', async () => {
+  test('in a pool that has no other delays its successor by no more than the limit', async () => {
     const pool = poolBehindRelay(LIMITS, 1);
     await pool.query('select 1');
     relay.silence();
@@ -72,7 +72,7 @@ describe('a connection that goes silent', () => {
     expect((await next).rows).toEqual([{ three: 3 }]);
   });
 
-  test('before COMMIT has stored nothing, and the caller is told so', async () => {
+  test('before COMMIT has stored nothing, and the caller learns that', async () => {
     const pool = poolBehindRelay();
     const write = inTransaction(pool, async (client) => {
       await client.query(`insert into kept values ('before')`);
@@ -85,7 +85,7 @@ describe('a connection that goes silent', () => {
     expect(await keys()).not.toContain('before');
   });
 
-  test('at COMMIT may have stored everything, and the caller is told so', async () => {
+  test('at COMMIT may have stored everything, and the caller learns that', async () => {
     const pool = poolBehindRelay();
     const write = inTransaction(pool, async (client) => {
       await client.query(`insert into kept values ('at')`);
@@ -106,7 +106,7 @@ describe('a connection that goes silent', () => {
     await commits.submit('first');
     relay.silence();
     const stuck = commits.submit('stuck');
-    await new Promise((resolve) => setImmediate(resolve)); // its batch has left
+    await new Promise((resolve) => setImmediate(resolve)); // its batch was sent
     await new Promise((resolve) => setImmediate(resolve));
     const behind = commits.submit('behind');
     const settled = await Promise.allSettled([stuck, behind]);
@@ -125,8 +125,8 @@ describe('a connection that goes silent', () => {
   });
 });
 
-describe('a process that stood still', () => {
-  test('reads what has come meanwhile before it takes a connection for lost', () => {
+describe('a process that was frozen', () => {
+  test('reads what has arrived meanwhile before it considers a connection lost', () => {
     let nowMs = 0;
     let destroyed = 0;
     const client = { connection: { stream: { destroy: () => destroyed++ } } } as never;
@@ -135,7 +135,7 @@ describe('a process that stood still', () => {
     nowMs = 60_000;
     held.look();
     expect(destroyed).toBe(0);
-    held.givenBack(client); // the answer was there
+    held.givenBack(client); // the response had arrived
     held.look();
     expect(destroyed).toBe(0);
     held.taken(client);
@@ -147,7 +147,7 @@ describe('a process that stood still', () => {
 });
 
 describe('the limits of a session', () => {
-  test('are set in the session, as far as the server knows them', async () => {
+  test('are set in the session, as far as the server supports them', async () => {
     const pool = openPool(testDatabase.url, { limits: SESSION_LIMITS.tap });
     opened.push(pool);
     const wanted = serverSettings(SESSION_LIMITS.tap);
@@ -155,25 +155,25 @@ describe('the limits of a session', () => {
       'select name, setting from pg_settings where name = any($1)',
       [Object.keys(wanted)],
     );
-    // The tests' server is reached by a Unix socket, which has no TCP settings.
+    // The tests' server uses a Unix socket, which has no TCP settings.
     const onSocket = { ...wanted, ...Object.fromEntries(Object.keys(TCP_SETTINGS).map((name) => [name, 0])) };
     expect(Object.fromEntries(rows.map(({ name, setting }) => [name, Number(setting)]))).toEqual(onSocket);
   });
 
-  test('end the transaction that a dead client left behind, and free its locks', async () => {
+  test('end the transaction that a dead client left, and release its locks', async () => {
     const dead = poolBehindRelay({ ...SESSION_LIMITS.tap, idleInTransactionMs: 500 });
     await testDatabase.database.query(`insert into kept values ('locked')`);
     const client = await dead.connect();
     client.on('error', () => {});
     await client.query('begin');
     await client.query(`select from kept where key = 'locked' for update`);
-    relay.silence(); // its host has lost its power
+    relay.silence(); // its host has lost power
     const { rowCount } = await testDatabase.database.query(`delete from kept where key = 'locked'`);
     expect(rowCount).toBe(1);
     client.release(true);
   });
 
-  test('do not let a statement wait for a lock for long', async () => {
+  test('limit how long a statement waits for a lock', async () => {
     const holder = await testDatabase.database.connect();
     const pool = openPool(testDatabase.url, { limits: { ...SESSION_LIMITS.tap, lockMs: 200 } });
     opened.push(pool);
@@ -191,7 +191,7 @@ describe('the limits of a session', () => {
     }
   });
 
-  test('are others for work that takes long, and only for that', async () => {
+  test('differ for long work, and only for that', async () => {
     const pool = openPool(testDatabase.url, {
       limits: { ...SESSION_LIMITS.tap, statementMs: 100, heldMs: 300 },
       maxConnections: 1,

@@ -5,7 +5,7 @@ import { DatabaseRelay, LISTENING } from '../../support/database-relay.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
-/** Nobody waits for so long here: a test that ends was woken. */
+/** Tests never wait this long: a test that ends was woken. */
 const LONG_MS = 60_000;
 const keyOf = (id: string) => ({ acquirerId: 1, id });
 
@@ -19,7 +19,7 @@ function watch(promise: Promise<unknown>): { isDone: boolean } {
 }
 
 describe('within a process', () => {
-  test('everybody who waits for a transaction is woken, and nobody else', async () => {
+  test('all waiters of a transaction are woken, and no others', async () => {
     const wakeups = new LocalWakeups();
     const [one, other] = [randomUUID(), randomUUID()];
     const waiting = [wakeups.moved(keyOf(one), LONG_MS), wakeups.moved(keyOf(one), LONG_MS)];
@@ -30,13 +30,13 @@ describe('within a process', () => {
     wakeups.wake();
   });
 
-  test('who waits is let go after the time that it gave', async () => {
+  test('a waiter is released after its own time', async () => {
     const startedAtMs = performance.now();
     await new LocalWakeups().moved(keyOf(randomUUID()), 30);
     expect(performance.now() - startedAtMs).toBeGreaterThanOrEqual(29);
   });
 
-  test('a word that nobody waits for is not kept', async () => {
+  test('a notice without a waiter is not kept', async () => {
     const wakeups = new LocalWakeups();
     const id = randomUUID();
     wakeups.announce(keyOf(id));
@@ -84,7 +84,7 @@ describe('between processes', () => {
     return rowCount!;
   }
 
-  test('what one announces wakes who waits in another, and in itself', async () => {
+  test('an announcement wakes waiters in other processes, and in its own', async () => {
     const [one, other] = [await open(), await open()];
     const id = randomUUID();
     const waiting = [one.moved(keyOf(id), LONG_MS), other.moved(keyOf(id), LONG_MS)];
@@ -92,7 +92,7 @@ describe('between processes', () => {
     await Promise.all(waiting);
   });
 
-  test('a thousand announcements at once, more than a notice holds, all arrive', async () => {
+  test('a thousand announcements at once, more than a notice contains, all arrive', async () => {
     const [one, other] = [await open(), await open()];
     const ids = Array.from({ length: 1_000 }, () => randomUUID());
     const waiting = ids.map((id) => other.moved(keyOf(id), LONG_MS));
@@ -100,7 +100,7 @@ describe('between processes', () => {
     await Promise.all(waiting);
   });
 
-  test('work that is announced wakes those who take work, and only them', async () => {
+  test('announced work wakes workers, and only them', async () => {
     const woken: string[] = [];
     const api = await open();
     await open(() => woken.push('worker 1'));
@@ -114,7 +114,7 @@ describe('between processes', () => {
     expect(idle.isDone).toBe(false);
   });
 
-  test('a listener that lost its connection comes back, and wakes everybody for what was said meanwhile', async () => {
+  test('a listener that lost its connection reconnects, and wakes all waiters for missed notices', async () => {
     let looked = 0;
     const wakeups = await open(() => looked++);
     const lookedBefore = looked;
@@ -132,14 +132,14 @@ describe('between processes', () => {
     const wakeups = await open();
     const waiting = wakeups.moved(keyOf(randomUUID()), LONG_MS);
     await eventually(() => expect(relay.silence(LISTENING)).toBeGreaterThan(0));
-    await waiting; // whoever begins to listen wakes everybody
+    await waiting; // a new listener wakes all waiters
     const id = randomUUID();
     const later = wakeups.moved(keyOf(id), LONG_MS);
     wakeups.announce(keyOf(id));
     await later;
   });
 
-  test('a database that is away is told of, tried again, and found', async () => {
+  test('an unavailable database is reported, tried again, and found', async () => {
     const wakeups = await open();
     await relay.goAway();
     await eventually(() => expect(errors.length).toBeGreaterThan(1));
@@ -148,7 +148,7 @@ describe('between processes', () => {
     await waiting;
   });
 
-  test('what was announced before the end is still sent', async () => {
+  test('announcements before the end are still sent', async () => {
     const [one, other] = [await open(), await open()];
     const id = randomUUID();
     const waiting = other.moved(keyOf(id), LONG_MS);

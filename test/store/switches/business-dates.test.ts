@@ -8,11 +8,11 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 const HOUR_MS = 3_600_000;
 
 let testDatabase: TestDatabase;
-/** Another one in each test: what the one before announced may be stored yet. */
+/** A new one in each test: a date that the previous test announced may be stored late. */
 let acquirerId = 0;
 const one = () => ({ acquirerId, processorId: 1 });
 const two = () => ({ acquirerId, processorId: 2 });
-/** The wall clock of every process, around the database's own. */
+/** The wall clock of every process, close to the database's own. */
 let nowMs: number;
 const opened: BusinessDates[] = [];
 beforeAll(async () => {
@@ -40,7 +40,7 @@ function day(distance: number): string {
 
 const monthDay = (distance: number) => day(distance).slice(5).replace('-', '');
 
-test('a switch that tells no business date keeps to the calendar, in UTC', async () => {
+test('a switch that announces no business date uses the calendar, in UTC', async () => {
   const dates = await openProcess();
   expect(dates.current(acquirerId)).toBe(day(0));
   nowMs += 4 * HOUR_MS;
@@ -48,7 +48,7 @@ test('a switch that tells no business date keeps to the calendar, in UTC', async
 });
 
 describe('a business date', () => {
-  test('that one process hears is known to the others when they look, and after a restart', async () => {
+  test('that one process receives is known to the others after their next read, and after a restart', async () => {
     const [here, there] = [await openProcess(), await openProcess()];
     here.announce(one(), monthDay(1));
     expect(here.current(acquirerId)).toBe(day(1));
@@ -66,7 +66,7 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(2));
   });
 
-  test('of an acquirer is the earliest of its switches: they share their numbers', async () => {
+  test('of an acquirer is the earliest of its switches, because they share their numbers', async () => {
     const dates = await openProcess();
     dates.announce(one(), monthDay(2));
     dates.announce(two(), monthDay(1));
@@ -84,7 +84,7 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(0));
   });
 
-  test('of a processor that was removed does not count, neither here nor in the process that heard it', async () => {
+  test('of a removed processor does not count, neither elsewhere nor in the process that received it', async () => {
     await testDatabase.database.query(`insert into acquirers (id, name) values ($1, 'a')`, [acquirerId]);
     await testDatabase.database.query(
       `insert into processors (acquirer_id, id, type, config) values ($1, 1, 'type-2', '{}'), ($1, 2, 'type-2', '{}')`,
@@ -108,7 +108,7 @@ describe('a business date', () => {
     expect((await openProcess()).current(acquirerId)).toBe(day(1));
   });
 
-  test('stays that of a process that could not store it', async () => {
+  test('remains that of a process that could not store it', async () => {
     const dates = await openProcess();
     dates.announce(one(), monthDay(1));
     await eventually(async () => {
@@ -122,7 +122,7 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(1));
   });
 
-  test('that was heard just before the end is stored', async () => {
+  test('that was received just before the end is stored', async () => {
     const database = await openDatabase(testDatabase.url, { maxConnections: 1 });
     const dates = await BusinessDates.open(database, () => nowMs, failOnBug);
     for (const processorId of [1, 2, 3]) dates.announce({ acquirerId, processorId }, monthDay(1));
@@ -132,7 +132,7 @@ describe('a business date', () => {
     expect((await testDatabase.database.query(stored, [acquirerId])).rowCount).toBe(3);
   });
 
-  test('counts no more when the switch has told none for longer than any business day lasts', async () => {
+  test('no longer counts if the switch has announced none for longer than any business day lasts', async () => {
     await testDatabase.database.query(
       `insert into business_dates values ($1, 1, $2, clock_timestamp() - interval '6 days')`,
       [acquirerId, day(-6)],
@@ -146,7 +146,7 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(0));
   });
 
-  test.each([6, 30, 180, -6, -30, -180])('is not believed %i days from today', async (distance) => {
+  test.each([6, 30, 180, -6, -30, -180])('is not accepted %i days from today', async (distance) => {
     const dates = await openProcess();
     dates.announce(one(), monthDay(distance));
     expect(dates.current(acquirerId)).toBe(day(0));
@@ -165,7 +165,7 @@ describe('a cut-over without a date', () => {
     expect(night.current(acquirerId)).toBe(day(0));
   });
 
-  test('begins the day after the one that was announced, also when that lies ahead of the calendar', async () => {
+  test('begins the day after the announced one, even if that is ahead of the calendar', async () => {
     const dates = await openProcess();
     dates.announce(one(), monthDay(2));
     nowMs += 24 * HOUR_MS;
@@ -173,7 +173,7 @@ describe('a cut-over without a date', () => {
     expect(dates.current(acquirerId)).toBe(day(2));
   });
 
-  test('is the same one within half a day, and another after it', async () => {
+  test('is the same one within half a day, and another after that', async () => {
     const dates = await openProcess();
     dates.announce(one());
     const first = dates.current(acquirerId);

@@ -7,7 +7,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 const DAY = '2026-03-02';
 const NEXT_DAY = '2026-03-03';
 const TERMINAL = { acquirerId: 1, tid: 'TW000001' };
-/** What a process takes at once. */
+/** The size of a reserved block. */
 const BLOCK = 100;
 const LAST = 999_999;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 beforeEach(() => testDatabase.database.query('truncate stan_blocks, database_epoch, transactions'));
 afterAll(() => testDatabase.drop());
 
-/** A process of its own, as far as numbers go. */
+/** Simulates another process that reserves numbers. */
 function openProcess(onJump?: (scopes: number) => void): Promise<StanBlocks> {
   return StanBlocks.open(testDatabase.database, onJump);
 }
@@ -29,7 +29,7 @@ async function take(blocks: StanBlocks, count: number, scope = TERMINAL, day = D
   return taken;
 }
 
-/** Sets the counter of the terminal: how many numbers it has had, and how many of those before today. */
+/** Sets the counter of the terminal: the next number, and the first one of today. */
 async function setCounter(next: number, firstOfDay = 0): Promise<void> {
   await testDatabase.database.query(
     `insert into stan_blocks (scope, next_value, business_date, day_first) values ($1, $2, $3, $4)
@@ -46,7 +46,7 @@ describe('the numbers of a terminal', () => {
     expect(await take(await openProcess(), 250)).toEqual(stansFrom(1, 250));
   });
 
-  test('asked for at once are as many different ones', async () => {
+  test('requested at once are all different', async () => {
     const blocks = await openProcess();
     const taken = await Promise.all(Array.from({ length: 500 }, () => blocks.next(TERMINAL, DAY)));
     expect(taken.toSorted()).toEqual(stansFrom(1, 500));
@@ -58,12 +58,12 @@ describe('the numbers of a terminal', () => {
     expect(new Set(taken).size).toBe(3 * 350);
   });
 
-  test('that a process had in hand when it died are lost, not repeated', async () => {
+  test('that a process had reserved when it died are lost, not repeated', async () => {
     await take(await openProcess(), 3);
     expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
   });
 
-  test('are its own: other terminals and acquirers count for themselves', async () => {
+  test('are counted separately from other terminals and acquirers', async () => {
     const blocks = await openProcess();
     const scopes = [
       TERMINAL,
@@ -74,7 +74,7 @@ describe('the numbers of a terminal', () => {
     for (const scope of scopes) expect(await blocks.next(scope, DAY)).toBe('000001');
   });
 
-  test('go on after 999999 with 000001, and 000000 is none', async () => {
+  test('continue after 999999 with 000001, and 000000 is not used', async () => {
     await setCounter(LAST - 50, LAST - 50);
     const taken = await take(await openProcess(), BLOCK);
     expect(taken).toEqual([...stansFrom(LAST - 49, 50), ...stansFrom(1, 50)]);
@@ -82,7 +82,7 @@ describe('the numbers of a terminal', () => {
 });
 
 describe('a business day', () => {
-  test('that has used up its numbers has none left, and the next one goes on', async () => {
+  test('without numbers left gives none, and the next one continues', async () => {
     await setCounter(LAST - BLOCK);
     const blocks = await openProcess();
     expect(await take(blocks, BLOCK)).toEqual(stansFrom(LAST - BLOCK + 1, BLOCK));
@@ -91,19 +91,19 @@ describe('a business day', () => {
     expect(await take(blocks, 1, TERMINAL, NEXT_DAY)).toEqual(['000001']);
   });
 
-  test('keeps those that must stay for reversals: others get none, and they do', async () => {
+  test('reserves numbers for reversals: taps get none of them, and reversals do', async () => {
     await setCounter(LAST - 5 * BLOCK);
     const blocks = await openProcess();
     const takeLeaving = (leaving: number) => blocks.next(TERMINAL, DAY, leaving);
     expect(await takeLeaving(5 * BLOCK)).toBeUndefined();
     expect(await takeLeaving(4 * BLOCK)).toBe(stansFrom(LAST - 5 * BLOCK + 1, 1)[0]);
-    // What was reserved for the others is theirs.
+    // The numbers reserved for the others remain reserved.
     expect(await takeLeaving(0)).toBe(stansFrom(LAST - 4 * BLOCK + 1, 1)[0]);
     expect(await takeLeaving(0)).toBe(stansFrom(LAST - 4 * BLOCK + 2, 1)[0]);
     expect(await takeLeaving(4 * BLOCK)).toBe(stansFrom(LAST - 5 * BLOCK + 2, 1)[0]);
   });
 
-  test('of which few numbers are left is told once, and once more when there is none', async () => {
+  test('with few numbers left is reported once, and once more if there are none', async () => {
     await setCounter(LAST - FEW_STANS);
     const told: unknown[] = [];
     const blocks = await StanBlocks.open(
@@ -121,14 +121,14 @@ describe('a business day', () => {
     ]);
   });
 
-  test('that begins does not start the numbers again', async () => {
+  test('does not restart the numbers', async () => {
     const blocks = await openProcess();
     await take(blocks, 7);
     expect(await take(blocks, 1, TERMINAL, NEXT_DAY)).toEqual(stansFrom(BLOCK + 1, 1));
   });
 });
 
-test('numbers that a reversal still needs are left out', async () => {
+test('numbers that a reversal still needs are skipped', async () => {
   const owed = async (acquirerId: number, tid: string, stan: string, reversalState: number) =>
     testDatabase.database.query(
       `insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
@@ -144,10 +144,10 @@ test('numbers that a reversal still needs are left out', async () => {
   expect(await take(await openProcess(), 6)).toEqual(['000001', '000003', '000005', '000006', '000007', '000008']);
 });
 
-describe('a database that is another than before', () => {
+describe('a database with another identity', () => {
   const become = (epoch: string) => testDatabase.database.query('update database_epoch set epoch = $1', [epoch]);
 
-  test('makes every number jump ahead, beyond what it may not know of', async () => {
+  test('makes every number jump ahead, beyond those that it may not know', async () => {
     await take(await openProcess(), 1);
     await become('a standby');
     const jumps: number[] = [];
@@ -156,14 +156,14 @@ describe('a database that is another than before', () => {
     expect(await take(blocks, 1)).toEqual(stansFrom(100_000 + BLOCK + 1, 1));
   });
 
-  test('jumps further when its last word is old, as that of a restored backup is', async () => {
+  test('jumps further if its last record is old, as in a restored backup', async () => {
     await take(await openProcess(), 1);
     await testDatabase.database.query(`update stan_blocks set reserved_at = reserved_at - interval '1 hour'`);
     await become('a backup');
     expect(await take(await openProcess(), 1)).toEqual(stansFrom(500_000 + BLOCK + 1, 1));
   });
 
-  test('is noticed once', async () => {
+  test('is detected once', async () => {
     await take(await openProcess(), 1);
     await become('another');
     await openProcess();
@@ -172,7 +172,7 @@ describe('a database that is another than before', () => {
     expect(jumps).toEqual([]);
   });
 
-  test('that forgot what a living process has had does not give it that again', async () => {
+  test('that lost the reservation of a live process does not repeat those numbers', async () => {
     const blocks = await openProcess();
     await take(blocks, BLOCK);
     await setCounter(0);
@@ -180,7 +180,7 @@ describe('a database that is another than before', () => {
   });
 });
 
-test('without a database there is no number once those in hand are used', async () => {
+test('without a database there are no numbers after the reserved ones', async () => {
   const database = await openDatabase(testDatabase.url, { maxConnections: 1 });
   const blocks = await StanBlocks.open(database);
   await take(blocks, 1);

@@ -39,7 +39,7 @@ function open(changes: Partial<AttemptMessagesOptions> = {}): AttemptMessages {
 const find = ({ about }: Exchange) => findMessages(testDatabase.database, about);
 
 describe('the messages of attempts', () => {
-  test('are found as they were kept', async () => {
+  test('are found as they were stored', async () => {
     const messages = open();
     const whole = exchange({ kind: 'reversal', number: 40_000, tookMs: 2 ** 40, outcome: 'o'.repeat(70) });
     const lengths = exchange({ about: { ...whole.about, attempt: 2 }, request: undefined, response: 70_000 });
@@ -56,7 +56,7 @@ describe('the messages of attempts', () => {
     expect(await find(long)).toMatchObject([{ request: 16_385, response: null }]);
   });
 
-  test.each([...types])('of %s are told field by field, and without what is secret', async (type, processor) => {
+  test.each([...types])('of %s are described field by field, without secrets', async (type, processor) => {
     const messages = open();
     const tables = { types, processors: () => [{ acquirerId: 1, id: 1, type, config: processor.exampleConfig }] };
     const samples = processor.samples.filter(({ config }) => config === undefined);
@@ -75,7 +75,7 @@ describe('the messages of attempts', () => {
     expect(gone!.request).toMatchObject([{ withheld: true, details: [expect.stringContaining('was removed')] }]);
   });
 
-  test('of ordinary approvals are dropped and counted when the database is away too long; the others have their own room', async () => {
+  test('of ordinary approvals are dropped and counted if the database is unavailable too long; the others have their own room', async () => {
     const { promise: isBack, resolve: back } = Promise.withResolvers<void>();
     const { database } = testDatabase;
     const frozen = { connect: () => isBack.then(() => database.connect()) } as never;
@@ -100,7 +100,7 @@ describe('the messages of attempts', () => {
     ['all', [1, 1]],
     ['exceptions', [0, 1]],
     ['none', [0, 0]],
-  ] as const)('that are wanted: %s', async (kept, expected) => {
+  ] as const)('that are requested: %s', async (kept, expected) => {
     const messages = open({ kept });
     const both = [exchange(), exchange({ isRoutine: false })];
     for (const each of both) messages.keep(each);
@@ -110,7 +110,7 @@ describe('the messages of attempts', () => {
     expect(messages.isKeeping).toBe(kept !== 'none');
   });
 
-  test('are written soon, without anybody asking, and again', async () => {
+  test('are written soon without a request, repeatedly', async () => {
     const messages = open();
     for (const each of [exchange(), exchange({ response: undefined, outcome: 'garbled' })]) {
       messages.keep(each);
@@ -123,7 +123,7 @@ describe('the messages of attempts', () => {
     await messages.close();
   });
 
-  test('that the database refuses are dropped, counted and told, and those after them are kept', async () => {
+  test('that the database refuses are dropped, counted and reported, and later ones are stored', async () => {
     const reported: unknown[] = [];
     const messages = open({ onError: (error) => reported.push(error) });
     messages.keep(exchange({ kind: 'nothing' as never, isRoutine: false }));

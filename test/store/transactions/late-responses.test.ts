@@ -56,7 +56,7 @@ beforeEach(async () => {
 });
 afterAll(() => testDatabase.drop());
 
-/** A stored transaction whose outcome is uncertain; `changes` makes it another. */
+/** A stored transaction with an uncertain outcome, with the given changes. */
 async function uncertain(changes: Partial<Transaction> = {}): Promise<Transaction> {
   const transaction = sampleTransaction({
     id: randomUUID(),
@@ -84,7 +84,7 @@ function acknowledged(transaction: Transaction, attempts: readonly SentReversal[
   return answeredStep({ transaction, facts, sentAtMs, answer: 'acknowledged', nowMs: SENT_AT_MS })!;
 }
 
-/** What a response would name the sample by. */
+/** The identity with which a response names the sample. */
 const identity = (changes: Partial<ResponseIdentity> = {}): ResponseIdentity => ({
   acquirerId: 1,
   processorId: 1,
@@ -108,7 +108,7 @@ async function trailOf({ id }: Transaction): Promise<object[]> {
 }
 
 describe('the request that a response answers', () => {
-  test('is found by terminal and STAN, and by either the reference or the time', async () => {
+  test('is found with terminal and STAN, and with either the reference or the time', async () => {
     const { id } = await uncertain();
     const found = await idsFor(
       identity(),
@@ -150,14 +150,14 @@ describe('the request that a response answers', () => {
     expect(await idsFor(identity())).toEqual([id]);
   });
 
-  test('is the newest, should two have the same numbers', async () => {
+  test('is the newest, if two have the same numbers', async () => {
     const aYearAgoMs = SENT_AT_MS - 365 * 86_400_000;
     await uncertain({ createdAtMs: aYearAgoMs, sentAtMs: aYearAgoMs });
     const { id } = await uncertain();
     expect(await idsFor(identity())).toEqual([id]);
   });
 
-  test('is found for each response of a batch, in its order', async () => {
+  test('is found for each response of a batch, in order', async () => {
     const first = await uncertain();
     const second = await uncertain({ stan: '000018', rrn: '606010000018' });
     const of18 = identity({ stan: '000018', rrn: '606010000018' });
@@ -170,7 +170,7 @@ describe('the request that a response answers', () => {
     expect(await idsFor()).toEqual([]);
   });
 
-  test('is found by an index that has no entry for a tap that was answered', async () => {
+  test('is found in an index that has no entry for a tap that was answered', async () => {
     const { database } = testDatabase;
     const client = await database.connect();
     await client.query('set enable_seqscan = off');
@@ -185,7 +185,7 @@ describe('the request that a response answers', () => {
     };
     const approved = { disposition: Disposition.Approved, reversalState: ReversalState.none };
     for (let tap = 0; tap < 50; tap++) await uncertain(approved);
-    const justTheFirst = 1; // which tells that there is no other
+    const justTheFirst = 1; // which shows that there is no other
     expect(await pagesOf('transactions_answerable')).toBe(justTheFirst);
     expect(await pagesOf('transactions_owed')).toBe(justTheFirst);
     await uncertain();
@@ -201,7 +201,7 @@ describe('a late response', () => {
       rearm: lateStep(NOBODY_TO_TELL, transaction, late, SENT_AT_MS),
     });
 
-  test('is recorded with its line in the audit trail, and re-arms a reversal with its job', async () => {
+  test('is recorded with an audit entry, and re-arms a reversal with its job', async () => {
     const voided = await uncertain({
       disposition: Disposition.Voided,
       reversalState: ReversalState.acknowledged,
@@ -221,7 +221,7 @@ describe('a late response', () => {
     ]);
   });
 
-  test('is known when it comes again: nothing is told, nothing re-armed', async () => {
+  test('is recognized when it is repeated: nothing is reported, nothing re-armed', async () => {
     const first = await uncertain({ reversalState: ReversalState.acknowledged, reversalAttempt: 1 });
     await record(first);
     const again = (await store.find(first))!;
@@ -232,7 +232,7 @@ describe('a late response', () => {
     expect(enqueued).toHaveLength(1);
   });
 
-  test('of which eight different ones came proves nothing new', async () => {
+  test('after eight different ones proves nothing new', async () => {
     const transaction = await uncertain();
     const outcomes: string[] = [];
     for (let code = 0; code < 12; code++) {
@@ -240,11 +240,11 @@ describe('a late response', () => {
     }
     expect(outcomes.filter((outcome) => outcome === 'recorded')).toHaveLength(8);
     expect(outcomes.slice(8)).toEqual(['known', 'known', 'known', 'known']);
-    // Whatever came before must not hide what says something else.
+    // Earlier responses must not hide one with another meaning.
     expect(await record(transaction, { ...APPROVED, kind: 'unknown' })).toBe('recorded');
   });
 
-  test('decided from a row that has moved is not recorded at all', async () => {
+  test('decided from a changed row is not recorded at all', async () => {
     const transaction = await uncertain({ reversalState: ReversalState.sent, reversalAttempt: 1 });
     await testDatabase.database.query('update transactions set reversal_state = 3 where id = $1', [transaction.id]);
     expect(await record(transaction)).toBe('moved');
@@ -257,7 +257,7 @@ describe('a late response', () => {
     expect(await record(transaction)).toBe('moved');
   });
 
-  test('makes an acknowledgement worthless that is on its way for an attempt that left before', async () => {
+  test('invalidates an acknowledgement in transit for an earlier attempt', async () => {
     const owed = await uncertain();
     const sent = sentStep(owed, attemptOf(owed), 0, PROFILE);
     expect(await store.stepReversal(sent)).toBe(true);
@@ -275,8 +275,8 @@ describe('a late response', () => {
   });
 });
 
-describe('what a reversal learns of its original', () => {
-  test('is how long its deadline is past, by the database', async () => {
+describe('what a reversal reads of its original', () => {
+  test('is how long its deadline is past, according to the database', async () => {
     const transaction = await uncertain({ deadlineSeconds: 30 });
     const facts = await store.findOriginalFacts(transaction);
     expect(facts.sinceDeadlineSeconds).toBeGreaterThan(-31);
@@ -303,14 +303,14 @@ describe('what a reversal learns of its original', () => {
     });
   });
 
-  test('leaves out what came without a good MAC, or could not be read: it has no response code', async () => {
+  test('excludes responses without a good MAC, or that could not be read: they have no response code', async () => {
     const transaction = await uncertain();
     const late = { kind: 'unknown', responseCode: '', authorizationCode: '' } as const;
     await store.recordLate({ transaction, late, rearm: undefined, nowMs: SENT_AT_MS });
     expect(await store.findOriginalFacts(transaction)).toMatchObject({ wasAnswered: false });
   });
 
-  test('leaves out what answered an earlier attempt of the same transaction', async () => {
+  test('excludes responses to an earlier attempt of the same transaction', async () => {
     const transaction = await uncertain();
     await store.recordLate({ transaction, late: APPROVED, rearm: undefined, nowMs: SENT_AT_MS });
     await testDatabase.database.query('update transactions set attempt = 2 where id = $1', [transaction.id]);
@@ -332,7 +332,7 @@ describe('the attempt of a reversal that a response answers', () => {
     return transaction;
   }
 
-  test('is found by terminal, STAN and its own DE7', async () => {
+  test('is found with terminal, STAN and its own DE7', async () => {
     const { id } = await sentTwice();
     const found = await store.findReversals([
       late({ transmissionDateTime: '0301102030' }),
@@ -356,7 +356,7 @@ describe('the attempt of a reversal that a response answers', () => {
     expect(await store.findReversals([late(changes)])).toEqual([undefined]);
   });
 
-  test('is found without DE7 by a STAN of its own and the reference', async () => {
+  test('is found without DE7 with its own STAN and the reference', async () => {
     const transaction = await uncertain();
     await store.stepReversal(sentStep(transaction, { ...attemptOf(transaction), stan: '000018' }, 0, PROFILE));
     const withoutTime = identity({ transmissionDateTime: undefined, stan: '000018' });
@@ -364,20 +364,20 @@ describe('the attempt of a reversal that a response answers', () => {
     expect(await store.findReversals([{ ...withoutTime, rrn: '606010000018' }])).toEqual([undefined]);
   });
 
-  test('is not found without DE7 by the STAN of its original, which may be what is answered', async () => {
+  test('is not found without DE7 with the STAN of its original, because the response may answer that', async () => {
     await sentTwice();
     await testDatabase.database.query('delete from reversal_attempts where number = 2');
     expect(await store.findReversals([identity({ transmissionDateTime: undefined })])).toEqual([undefined]);
   });
 
-  test('is not one whose DE7 is of another message, whatever its reference', async () => {
+  test('is not one whose DE7 is of another message, with any reference', async () => {
     await sentTwice();
     await testDatabase.database.query('delete from reversal_attempts where number = 2');
     // A switch that answers the sale as a 0430 echoes the DE7 of the sale: it acknowledges no reversal.
     expect(await store.findReversals([identity({ transmissionDateTime: '0301101959' })])).toEqual([undefined]);
   });
 
-  test('is there until it turns out that no byte of it left', async () => {
+  test('exists until it is known that no byte of it was sent', async () => {
     const transaction = await uncertain();
     const attempt = attemptOf(transaction);
     const step = sentStep(transaction, attempt, 0, PROFILE);
@@ -391,7 +391,7 @@ describe('the attempt of a reversal that a response answers', () => {
     expect(await store.findOriginalFacts(transaction)).toMatchObject({ attempts: [], underWaySeconds: 0 });
   });
 
-  test('guards what was decided: a step that knows fewer attempts is out of date', async () => {
+  test('guards decisions: a step that knows fewer attempts is out of date', async () => {
     const transaction = await uncertain();
     const step = sentStep(transaction, attemptOf(transaction), 1, PROFILE);
     expect(await store.stepReversal(step)).toBe(false);

@@ -6,7 +6,7 @@ import type { Tenant, TransactionFilter } from '../../../src/transactions/ports/
 import { seededId, seedTransactions } from '../../support/seed-transactions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
-/** Enough that a plan which reads them all is not the cheapest by accident. */
+/** Enough that a plan which reads all of them is not the cheapest by chance. */
 const ROWS = 40_000;
 const PAGE = { limit: 100, offset: 0 };
 
@@ -29,7 +29,10 @@ async function seedLinks(database: Database): Promise<void> {
   await database.query('analyze transactions, links');
 }
 
-/** A database that explains instead of answering: with the plan for these values, or the one that a statement with a name keeps for all. */
+/**
+ * A database that explains statements instead of running them: with the plan for these values, or the generic plan of a
+ * named statement.
+ */
 function explaining(plans: string[], mode: PlanMode): Database {
   return {
     query: async ({ name, text, values }: { name?: string; text: string; values: unknown[] }) => {
@@ -59,7 +62,7 @@ async function explainKept(text: string, values: unknown[]): Promise<PlanLines> 
   }
 }
 
-/** Undefined where no plan is kept. */
+/** Undefined if no plan is kept. */
 async function planOf(tenant: Tenant, filter: Partial<TransactionFilter>, mode: PlanMode = 'own') {
   const plans: string[] = [];
   await createTransactionList(explaining(plans, mode))(tenant, { ...PAGE, ...filter });
@@ -89,7 +92,7 @@ function expectIndex(plan: string | undefined): void {
   expect(plan).not.toContain('Seq Scan on transactions');
 }
 
-describe('every filter of the list finds its page by an index', () => {
+describe('every filter of the list finds its page with an index', () => {
   describe.each([
     ['an acquirer', ACQUIRER],
     ['an integrator', INTEGRATOR],
@@ -104,7 +107,7 @@ describe('every filter of the list finds its page by an index', () => {
       expectIndex(await planOf(tenant, { after: rows[0]!.id }));
     });
 
-    test('by the plan that a connection keeps, where it keeps one', async () => {
+    test('with the plan that a connection keeps, if it keeps one', async () => {
       const { rows } = await testDatabase.database.query<{ id: string }>(`select ${seededId('5000')} as id`);
       for (const [, filter] of FILTERS) {
         const kept = [
@@ -152,7 +155,7 @@ describe('every filter of the list finds its page by an index', () => {
   });
 });
 
-describe('lists that no index has in their order', () => {
+describe('lists without an index in their order', () => {
   test.each([
     ['by amount', MERCHANT, { minAmount: 10 }],
     ['behind an offset', MERCHANT, { offset: 100 }],
@@ -171,7 +174,7 @@ describe('lists that no index has in their order', () => {
     expect(readers).toHaveLength(4);
   });
 
-  test('are refused where too many wait', async () => {
+  test('are refused if too many wait', async () => {
     const list = createTransactionList({ query: () => new Promise(() => {}) } as unknown as Database);
     const wanted = { ...PAGE, minAmount: 10 };
     for (let search = 0; search < 2 + 64; search++) list(ACQUIRER, wanted);

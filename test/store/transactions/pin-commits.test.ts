@@ -39,7 +39,7 @@ function attemptOf(transaction: Transaction, changes: Partial<NewAttempt> = {}):
   };
 }
 
-/** A row that awaits its PIN for so many seconds, as `changes` make it. */
+/** A row that awaits its PIN for that many seconds, with the given changes. */
 async function awaiting(seconds = 90, changes: Partial<Transaction> = {}): Promise<Transaction> {
   const transaction = sampleTransaction({
     id: randomUUID(),
@@ -74,7 +74,7 @@ function expiryOf(transaction: Transaction) {
   return { transaction, disposition: Disposition.Declined, pin, auditEntries: [], nowMs: NOW_MS, enqueue: [] };
 }
 
-test('the wait ends by the clock of the database, so many seconds from the commit on', async () => {
+test('the wait ends according to the clock of the database, in seconds from the commit', async () => {
   const { pinExpiresAtMs } = await awaiting(90);
   const { rows } = await testDatabase.database.query(
     'select (extract(epoch from clock_timestamp()) * 1000)::float8 as now',
@@ -84,27 +84,27 @@ test('the wait ends by the clock of the database, so many seconds from the commi
 });
 
 describe('a PIN', () => {
-  test('is taken while it is awaited, and ends the wait’s job with it', async () => {
+  test('is accepted while it is awaited, and ends the wait’s job', async () => {
     const before = await awaiting();
     expect(await store.submitPin(pinOf(before))).toBe(true);
     expect(await stored(before)).toMatchObject({ attempt: 2, pinState: PinState.submitted, pinExpiresAtMs: null });
     expect(removed).toEqual([['expire-pin', EXPIRY_JOB]]);
   });
 
-  test('of two in one batch is taken once', async () => {
+  test('of two in one batch is accepted once', async () => {
     const before = await awaiting();
     const both = await Promise.all([store.submitPin(pinOf(before)), store.submitPin(pinOf(before))]);
     expect(both.toSorted()).toEqual([false, true]);
   });
 
-  test('in a batch with one that comes too late is taken all the same', async () => {
+  test('in a batch with one that is too late is still accepted', async () => {
     const [good, late] = [await awaiting(), await awaiting(0)];
     expect(await Promise.all([store.submitPin(pinOf(late)), store.submitPin(pinOf(good))])).toEqual([false, true]);
     expect(await stored(late)).toMatchObject({ attempt: 1, pinState: PinState.awaiting });
     expect(removed).toEqual([['expire-pin', EXPIRY_JOB]]);
   });
 
-  test('for the attempt before is not taken by the next one, which awaits another', async () => {
+  test('for the previous attempt is not accepted by the next one, which awaits another', async () => {
     const before = await awaiting();
     const again = await awaiting(90, { attempt: 2 });
     expect(await store.submitPin(pinOf({ ...before, id: again.id }))).toBe(false);
@@ -115,7 +115,7 @@ describe('a PIN', () => {
     ['a step that is over', { pinState: PinState.expired }, undefined],
     ['a step that never began', { pinState: PinState.none }, undefined],
     ['a PIN that is under way', { pinState: PinState.submitted }, undefined],
-  ] as const)('is not taken in %s', async (_what, changes, fromStatus) => {
+  ] as const)('is not accepted in %s', async (_what, changes, fromStatus) => {
     const before = await awaiting(90, changes);
     expect(await store.submitPin(pinOf(before, fromStatus))).toBe(false);
     expect(removed).toEqual([]);
@@ -123,7 +123,7 @@ describe('a PIN', () => {
 });
 
 describe('the end of the wait', () => {
-  test('comes when its time is over', async () => {
+  test('occurs when its time is over', async () => {
     const before = await awaiting(0);
     expect(await store.expirePin(expiryOf(before))).toBe(true);
     const after = {
@@ -140,22 +140,22 @@ describe('the end of the wait', () => {
     ['before its time', 90, {}],
     ['after a PIN was submitted', 0, { pinState: PinState.submitted }],
     ['twice', 0, { pinState: PinState.expired }],
-  ] as const)('does not come %s', async (_what, seconds, changes) => {
+  ] as const)('does not occur %s', async (_what, seconds, changes) => {
     const before = await awaiting(seconds, changes);
     expect(await store.expirePin(expiryOf(before))).toBe(false);
     expect(await stored(before)).toEqual(before);
   });
 
-  test('of the attempt before does not touch the next one', async () => {
+  test('of the previous attempt does not affect the next one', async () => {
     const before = await awaiting(0, { attempt: 2 });
     expect(await store.expirePin(expiryOf({ ...before, attempt: 1 }))).toBe(false);
   });
 });
 
-describe('while a PIN is awaited, and its answer is still to be recorded', () => {
+describe('while a PIN is awaited, and its response is still to be recorded', () => {
   const ready = { status: Status.ReadyToSubmitToPaymentProcessor, deadlineSeconds: null } as const;
 
-  test('no outcome is committed by whoever did not see it', async () => {
+  test('no outcome is committed from an older version of the row', async () => {
     const transaction = await awaiting(90, ready);
     const decision = decideOutcome({ ...transaction, pinState: PinState.submitted }, { kind: 'unsent' }, NOW_MS);
     expect(await store.recordDecision({ transaction, decision, isOverdue: true, nowMs: NOW_MS })).toBe(false);
@@ -170,7 +170,7 @@ describe('while a PIN is awaited, and its answer is still to be recorded', () =>
   });
 });
 
-test('a reference whose PIN could not go online is not taken up again', async () => {
+test('a reference whose PIN could not be sent online is not used again', async () => {
   const unsent = { disposition: Disposition.UnableToGoOnline, pinState: PinState.done, attempt: 2 } as const;
   const withPin = await awaiting(0, { ...unsent, pinFingerprint: 'key:mac' });
   expect(await store.retry(attemptOf({ ...withPin, attempt: 3 }))).toBe(false);
@@ -178,10 +178,10 @@ test('a reference whose PIN could not go online is not taken up again', async ()
   expect(await store.retry(attemptOf({ ...firstTap, attempt: 3 }))).toBe(true);
 });
 
-test('a reference that has become that of a link is not taken up again without it', async () => {
+test('a reference that became that of a link is not used again without it', async () => {
   const unsent = await awaiting(0, { disposition: Disposition.UnableToGoOnline, pinState: PinState.none });
   const { acquirerId, merchantId, merchantReference } = unsent;
-  // The link stands for itself: that of a merchant who is not in the directory.
+  // The link does not depend on others: its merchant is not in the directory.
   await testDatabase.database.query(`
     alter table links drop constraint links_acquirer_id_merchant_id_fkey;
     insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor, currency, is_consumer_app, expires_at)

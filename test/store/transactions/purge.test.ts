@@ -58,7 +58,7 @@ describe('sealed cards', () => {
     expect(rows).toEqual([{ masked_pan: '411111******1111', pan_hash: 'hash' }]);
   });
 
-  test('go in batches, the oldest first, until none is left', async () => {
+  test('are erased in batches, the oldest first, until none is left', async () => {
     await transactions(...Array.from({ length: 2_400 }, (_, index) => 181 + index / 24));
     const rounds: string[] = [];
     do rounds.push(await purge(testDatabase.database, RETENTION));
@@ -67,7 +67,7 @@ describe('sealed cards', () => {
     expect(await agesWithCard()).toEqual([]);
   });
 
-  test('are found again when the retention is shortened or time goes by', async () => {
+  test('are found again after a shorter retention or more time', async () => {
     await transactions(100, 150);
     await purge(testDatabase.database, RETENTION);
     expect(await agesWithCard()).toEqual([100, 150]);
@@ -76,17 +76,17 @@ describe('sealed cards', () => {
   });
 });
 
-describe('sealed cards of transactions that are still open', () => {
+describe('sealed cards of open transactions', () => {
   test.each([
     ['a reversal that is owed', 'reversal_state = 1'],
     ['a reversal that was sent', 'reversal_state = 2'],
     ['a reversal to be confirmed', 'reversal_state = 5'],
     ['a reversal that a person must look at', 'reversal_state = 4'],
-    ['a void that was asked for', 'void_state = 1, disposition = 0'],
+    ['a requested void', 'void_state = 1, disposition = 0'],
     ['a status that must not rest', 'status = 5'],
     ['a PIN that is awaited', 'pin_state = 1'],
     ['a completion that is on its way', `completing_until = now() + interval '1 minute'`],
-  ])('are kept while there is %s, and erased once it has ended', async (_what, open) => {
+  ])('are kept while there is %s, and erased after it has ended', async (_what, open) => {
     await transactions(181);
     await query(`update transactions set ${open}`);
     await transactions(200);
@@ -102,7 +102,7 @@ describe('sealed cards of transactions that are still open', () => {
     expect(await count('purge_held_cards')).toBe(0);
   });
 
-  test('are erased half a year later even if nobody has resolved the review', async () => {
+  test('are erased half a year later even if the review is not resolved', async () => {
     await transactions(359, 361);
     await query('update transactions set reversal_state = 4');
     await purge(testDatabase.database, RETENTION);
@@ -112,7 +112,7 @@ describe('sealed cards of transactions that are still open', () => {
     expect(await agesWithCard()).toEqual([]);
   });
 
-  test('do not keep a batch from going on to the others', async () => {
+  test('do not stop a batch from continuing with the others', async () => {
     await transactions(...Array.from({ length: 1_500 }, (_, index) => 181 + index / 24));
     await query('update transactions set reversal_state = 1');
     await transactions(190, 200);
@@ -132,7 +132,7 @@ describe('the audit trail', () => {
     expect(await count('transaction_events')).toBe(1);
   });
 
-  test('cannot be deleted before, by anyone, nor changed or emptied at any time', async () => {
+  test('cannot be deleted earlier, nor changed or emptied at any time', async () => {
     await told(2_500);
     await expect(purge(testDatabase.database, { ...RETENTION, auditDays: 30 })).rejects.toThrow(/append-only/);
     await expect(query('delete from transaction_events')).rejects.toThrow(/append-only/);
@@ -142,7 +142,7 @@ describe('the audit trail', () => {
   });
 });
 
-describe('the record of changes', () => {
+describe('the admin events', () => {
   const changed = (days: number) =>
     query(
       `insert into admin_events (acquirer_id, actor, action, kind, subject_id, at)
@@ -150,7 +150,7 @@ describe('the record of changes', () => {
       [days],
     );
 
-  test('is deleted after seven years, and cannot be before, nor changed or emptied at any time', async () => {
+  test('are deleted after seven years, and cannot be before, nor changed or emptied at any time', async () => {
     await changed(2_600);
     await changed(2_500);
     await purge(testDatabase.database, RETENTION);
@@ -163,7 +163,7 @@ describe('the record of changes', () => {
 });
 
 describe('links', () => {
-  test('go after 180 days, with the mandates in them, paid or not', async () => {
+  test('are deleted after 180 days, with their mandates, paid or not', async () => {
     await query(`insert into acquirers (id, name) values (1, 'a');
       insert into integrators (acquirer_id, id, name) values (1, 10, 'i');
       insert into merchants (acquirer_id, id, integrator_id, name, country, mcc, currency, time_zone)
@@ -197,7 +197,7 @@ describe('webhooks', () => {
     );
   }
 
-  test('that are settled go after 30 days with their attempts; of one that is pending the old attempts go', async () => {
+  test('that are settled are deleted after 30 days with their attempts; of a pending one the old attempts are', async () => {
     await event('delivered', 31);
     await event('delivered', 29);
     await event('pending', 31);
@@ -208,8 +208,8 @@ describe('webhooks', () => {
   });
 });
 
-describe('what lines leave behind', () => {
-  test('goes after a month: business dates, keys that have retired, faults; a key in use stays', async () => {
+describe('records of connections', () => {
+  test('are deleted after a month: business dates, retired keys, faults; a key in use remains', async () => {
     for (const days of [29, 31]) {
       const at = `now() - interval '${days} days'`;
       await query(
@@ -249,7 +249,7 @@ describe('what lines leave behind', () => {
   });
 });
 
-test('retention is configured by the environment, and no audit goes before its seven years', () => {
+test('retention is configured with environment variables, and no audit is deleted before seven years', () => {
   expect(readConfig({ RETENTION_CARD_DAYS: '90' })).toMatchObject({
     RETENTION_CARD_DAYS: 90,
     RETENTION_AUDIT_DAYS: 2_557,
@@ -258,13 +258,13 @@ test('retention is configured by the environment, and no audit goes before its s
   expect(() => readConfig({ RETENTION_AUDIT_DAYS: '365' })).toThrow(/RETENTION_AUDIT_DAYS/);
 });
 
-test('cards are kept at least until the reversal of a void at the end of the longest business day has given up', () => {
+test('cards are kept at least until the reversal of a void at the end of the longest business day has been given up', () => {
   const days = 5 + REVERSAL_SCHEDULE.giveUpAfterSeconds / 86_400;
   expect(() => readConfig({ RETENTION_CARD_DAYS: String(days) })).toThrow(/RETENTION_CARD_DAYS/);
   expect(readConfig({ RETENTION_CARD_DAYS: '10' })).toMatchObject({ RETENTION_CARD_DAYS: 10 });
 });
 
-test('however many processes ask for the one purge job, there is one', async () => {
+test('for any number of processes there is one purge job', async () => {
   const tables = await Promise.all([1, 2].map(() => JobTable.open(testDatabase.database, failOnBug)));
   try {
     await Promise.all(tables.map((table) => table.keepOne({ queue: 'purge', data: {} })));

@@ -51,14 +51,14 @@ function voidOf(original: Transaction) {
   return { original, attempt, reverseJob: { queue: 'reverse', data } as const, nowMs: Date.now() };
 }
 
-test('a void does not start on a sale that was refunded since it was read', async () => {
+test('a void does not start on a sale that was refunded after it was read', async () => {
   const sale = await sell();
   expect(await store.reserve(refundOf(sale, 100))).toBe('inserted');
   expect(await store.startVoid(voidOf(sale))).toBe(false);
   expect(await storedSale(installation.database, sale.id)).toMatchObject({ refundedMinor: 100, voidState: null });
 });
 
-test('a refund that finds too little left leaves no row behind', async () => {
+test('a refund above the remaining amount leaves no row', async () => {
   const { database } = installation;
   const sale = await sell();
   expect(await store.reserve(refundOf(sale, 10_000))).toBe('inserted');
@@ -68,7 +68,7 @@ test('a refund that finds too little left leaves no row behind', async () => {
   expect(await storedSale(database, sale.id)).toMatchObject({ refundedMinor: 10_000 });
 });
 
-test('a refund under a reference that was used reserves nothing', async () => {
+test('a refund under a used reference reserves nothing', async () => {
   const sale = await sell();
   const { merchantReference } = sale;
   const again = attemptOf(sale, { type: TransactionType.Refund, amountMinor: 1, merchantReference });

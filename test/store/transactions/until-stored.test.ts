@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../../src/errors.ts';
 import { untilStored } from '../../../src/store/transactions/until-stored.ts';
 
-/** A write that fails so often with that, and succeeds then. */
+/** A write that fails that many times with the error, and then succeeds. */
 function failing(times: number, error: Error) {
   const written = { tries: 0 };
   const write = async () => {
@@ -12,13 +12,13 @@ function failing(times: number, error: Error) {
   return { written, write };
 }
 
-test('what a switch has said is written again until the database takes it', async () => {
+test('the result of a switch is written again until the database stores it', async () => {
   const { written, write } = failing(3, new StoreUnavailable(true));
   expect(await untilStored(write, { againMs: 1 })).toBe('stored');
   expect(written.tries).toBe(4);
 });
 
-test('it is given up when the database stays unavailable', async () => {
+test('it is given up if the database remains unavailable', async () => {
   const { write } = failing(Number.POSITIVE_INFINITY, new StoreUnavailable(false));
   await expect(untilStored(write, { forMs: 20, againMs: 1 })).rejects.toThrow('STORE_UNAVAILABLE');
 });

@@ -67,7 +67,7 @@ describe('the completion of an approval', () => {
     expect(completionJob(APPROVED)).toEqual({ queue: 'complete', data: ASKED });
   });
 
-  test('says what was approved, under a STAN of its own, and is over when the switch has taken it', async () => {
+  test('contains what was approved, with its own STAN, and ends when the switch has accepted it', async () => {
     const { deps, sent } = worldWith(APPROVED);
     expect(await sendCompletion(deps, ASKED)).toBe('done');
     expect(sent).toMatchObject([{ amountMinor: 900, authorizationCode: '123456', stan: '000018', attempt: 1 }]);
@@ -78,7 +78,7 @@ describe('the completion of an approval', () => {
     ['is refused', { kind: 'answered', value: false, connectionId: 'line' }],
     ['cannot be read', { kind: 'garbled', connectionId: 'line' }],
     ['is not answered', { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' }],
-  ])('is repeated as a repeat when it %s, ever later', async (_how, answer) => {
+  ])('is sent as a repeat if it %s, with increasing delays', async (_how, answer) => {
     const { deps } = worldWith(APPROVED, answer);
     for (const [completionAttempt, againAfterSeconds] of [
       [1, 5],
@@ -98,13 +98,13 @@ describe('the completion of an approval', () => {
       'no byte of it was written',
       worldWith(APPROVED, { kind: 'failed', written: false, reason: 'sendBy', connectionId: 'line' }),
     ],
-    ['no line is free', worldWith(APPROVED, TAKEN, { hasLine: false })],
+    ['no connection is free', worldWith(APPROVED, TAKEN, { hasLine: false })],
     ['a void is being decided', worldWith({ ...APPROVED, reversalState: ReversalState.owed })],
-  ])('is the same attempt once more when %s', async (_why, { deps }) => {
+  ])('is the same attempt again if %s', async (_why, { deps }) => {
     expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds: 5 });
   });
 
-  test('is looked after ever more seldom while the switch is away', async () => {
+  test('is retried with increasing delays while the switch is unavailable', async () => {
     for (const [secondsAway, againAfterSeconds] of [
       [600, 60],
       [86_400, 300],
@@ -115,16 +115,16 @@ describe('the completion of an approval', () => {
   });
 
   test.each([
-    ['was taken back', { ...APPROVED, disposition: Disposition.Voided }],
+    ['was reversed', { ...APPROVED, disposition: Disposition.Voided }],
     ['is of another attempt', { ...APPROVED, attempt: 2 }],
     ['is not there', undefined],
-  ])('is needless when the sale %s', async (_why, transaction) => {
+  ])('is unnecessary if the sale %s', async (_why, transaction) => {
     const { deps, sent } = worldWith(transaction);
     expect(await sendCompletion(deps, ASKED)).toBe('done');
     expect(sent).toEqual([]);
   });
 
-  test('that no switch takes for three days is for a person', async () => {
+  test('that no switch accepts for three days needs review', async () => {
     const nowMs = SENT_AT_MS + REVERSAL_SCHEDULE.giveUpAfterSeconds * 1_000 + 1;
     for (const hasSwitch of [true, false]) {
       const { deps, alarms, steps } = worldWith(APPROVED, TAKEN, { nowMs, hasSwitch });
@@ -133,17 +133,17 @@ describe('the completion of an approval', () => {
     }
   });
 
-  test("is nobody's once its void is for a person", async () => {
+  test('ends if its void needs review', async () => {
     const { deps, steps } = worldWith({ ...APPROVED, reversalState: ReversalState.needsReview });
     expect(await sendCompletion(deps, ASKED)).toBe('done');
     expect(steps).toEqual([]);
   });
 });
 
-describe('a void that is asked for meanwhile', () => {
+describe('a void that is requested meanwhile', () => {
   const lost = { kind: 'failed', written: true, reason: 'deadline', connectionId: 'line' } as const;
 
-  test('waits for a completion that was written, longer than its deadline where it is not answered', async () => {
+  test('waits for a completion that was written, longer than its deadline if it is not answered', async () => {
     const answered = worldWith(APPROVED);
     await sendCompletion(answered.deps, ASKED);
     expect(answered.steps).toEqual(['begun for 35', 'sent', 'ended']);
@@ -158,14 +158,14 @@ describe('a void that is asked for meanwhile', () => {
     expect(steps).toEqual(['begun for 35', 'sent', 'ended']);
   });
 
-  test('was faster: nothing is sent, and the line is free again', async () => {
+  test('was faster: nothing is sent, and the slot is released', async () => {
     const { deps, steps } = worldWith(APPROVED, TAKEN, { mayBegin: false });
     expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds: 5 });
     expect(steps).toEqual(['begun for 35', 'released']);
   });
 });
 
-test('a line is free again when the completion cannot be made', async () => {
+test('the slot is released if the completion cannot be built', async () => {
   const { deps, steps } = worldWith(APPROVED, TAKEN, { canOpen: false });
   await expect(sendCompletion(deps, ASKED)).rejects.toThrow(SealError);
   expect(steps).toEqual(['released']);

@@ -13,7 +13,7 @@ function chosen(routes: readonly RouteRecord[], question = QUESTION): number[] {
 }
 
 describe('a route', () => {
-  test('without conditions fits every tap', () => {
+  test('without conditions matches every tap', () => {
     expect(chosen([route(1)])).toEqual([1]);
     expect(chosen([route(1)], { ...QUESTION, scheme: null })).toEqual([1]);
   });
@@ -22,26 +22,26 @@ describe('a route', () => {
     ['currency', { currency: 'ZAR' }, { currency: 'EUR' }],
     ['scheme', { scheme: 'Visa' }, { scheme: 'Amex' }],
     ['terminal', { xTid: 'TERM0001' }, { xTid: 'TERM0002' }],
-  ])('for a %s fits taps with it and no others', (_what, same, other) => {
+  ])('for a %s matches taps with it and no others', (_what, same, other) => {
     expect(chosen([route(1, same), route(2, other)])).toEqual([1]);
   });
 
-  test('that was removed fits none', () => {
+  test('that was removed matches none', () => {
     expect(chosen([route(1, { isRemoved: true }), route(2)])).toEqual([2]);
   });
 
-  test('must fit in all of its conditions', () => {
+  test('must match in all of its conditions', () => {
     expect(chosen([route(1, { currency: 'ZAR', scheme: 'Amex' })])).toEqual([]);
   });
 });
 
-describe('among the routes that fit', () => {
-  test('the lowest priority comes first, however general', () => {
+describe('among the routes that match', () => {
+  test('the lowest priority is first, however general', () => {
     const specific = route(1, { priority: 2, xTid: 'TERM0001', scheme: 'Visa', currency: 'ZAR' });
     expect(chosen([specific, route(2, { priority: 1 })])).toEqual([2, 1]);
   });
 
-  test('the more specific one comes first within a priority: terminal, then scheme, then currency', () => {
+  test('the more specific one is first within a priority: terminal, then scheme, then currency', () => {
     const routes = [
       route(1),
       route(2, { currency: 'ZAR' }),
@@ -52,7 +52,7 @@ describe('among the routes that fit', () => {
     expect(chosen(routes)).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test('equals keep their order, and the list that was given is left as it was', () => {
+  test('equal ones keep their order, and the given list is not modified', () => {
     const routes = Object.freeze([route(3), route(1), route(2)]);
     expect(chosen(routes)).toEqual([3, 1, 2]);
   });

@@ -32,7 +32,7 @@ function answered(outcome: Outcome, pinWait: PinWait | null = PIN_WAIT): SwitchE
 describe('an approval', () => {
   const approved = decide(answered({ ...FACTS, kind: 'approved', approvedMinor: 1_000 }));
 
-  test('is Approved with everything the switch said, and no errorCode', () => {
+  test('is Approved with all values of the response, and no errorCode', () => {
     expect(approved.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
     expect(approved.result).toEqual({
       disposition: Disposition.Approved,
@@ -51,7 +51,7 @@ describe('an approval', () => {
     });
   });
 
-  test('is told as one move and leads to no job', () => {
+  test('is recorded as one transition and leads to no job', () => {
     expect(approved.auditEntries).toEqual([
       {
         from: 'SubmittedToPaymentProcessor',
@@ -79,14 +79,14 @@ describe('an approval', () => {
     expect(decideOutcome(transaction, event, NOW_MS).result.settlementDate).toBe(expected);
   });
 
-  test('without a reference of the switch keeps ours', () => {
+  test('without a reference of the switch keeps that of the gateway', () => {
     const { result } = decide(answered({ ...FACTS, rrn: undefined, kind: 'approved', approvedMinor: 1_000 }));
     expect(result.providerReference).toBe('606010000017');
   });
 });
 
 describe('a decline', () => {
-  test('is Declined with 209, approves nothing and owes nothing', () => {
+  test('is Declined with 209, approves nothing and requires no reversal', () => {
     const decision = decide(answered({ ...FACTS, responseCode: '51', authorizationCode: undefined, kind: 'declined' }));
     expect(decision.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
     expect(decision.result).toMatchObject({
@@ -101,24 +101,24 @@ describe('a decline', () => {
     expect(decision.enqueue).toEqual([]);
   });
 
-  test('that a person must look at says so, and is not reversed by itself', () => {
+  test('that needs review is marked so, and is not reversed automatically', () => {
     const decision = decide(answered({ ...FACTS, responseCode: '94', kind: 'declined', needsReview: true }));
     expect(decision.result).toMatchObject({ needsReview: true, reversalState: ReversalState.none });
     expect(decision.enqueue).toEqual([]);
   });
 
-  test('that asks for a PIN where none can be taken has 65', () => {
+  test('that requires a PIN at a terminal without one has 65', () => {
     const decision = decide(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }, null));
     expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
     expect(decision).toMatchObject({ pin: NO_PIN, pinSeconds: null, enqueue: [] });
   });
 });
 
-describe('a decline that asks for a PIN', () => {
+describe('a decline that requires a PIN', () => {
   const wanted = (responseCode: string) => answered({ ...FACTS, responseCode, kind: 'pinRequired' });
   const EXPIRY = { queue: 'expire-pin', id: PIN_WAIT.job, startAfterSeconds: 90.1 };
 
-  test('leaves the outcome open, under the job that ends the wait', () => {
+  test('leaves the outcome open, with the job that ends the wait', () => {
     const { acquirerId, id } = sampleTransaction();
     const decision = decide(wanted('70'));
     expect(decision.status).toBe(Status.ResponseReceivedFromPaymentProcessor);
@@ -131,7 +131,7 @@ describe('a decline that asks for a PIN', () => {
     expect(decision.auditEntries).toMatchObject([{ to: 'ResponseReceivedFromPaymentProcessor' }, { pin: 'awaiting' }]);
   });
 
-  test('after a PIN has 211 when the PIN was wrong, and 65 when the issuer asks as before', () => {
+  test('after a PIN has 211 if the PIN was wrong, and 65 if the issuer requires one as before', () => {
     const afterPin = { pinState: PinState.submitted, attempt: 2 };
     expect(decide(wanted('55'), afterPin).result).toMatchObject({ disposition: null, errorCode: 211 });
     expect(decide(wanted('70'), afterPin).result).toMatchObject({ disposition: null, errorCode: 65 });
@@ -145,7 +145,7 @@ describe('a decline that asks for a PIN', () => {
   });
 });
 
-describe('what a switch makes of a PIN', () => {
+describe('the response of a switch to a PIN', () => {
   const afterPin = { pinState: PinState.submitted, attempt: 2 };
 
   test.each([
@@ -161,7 +161,7 @@ describe('what a switch makes of a PIN', () => {
     expect(decision.auditEntries).toContainEqual({ pin: 'done', at: new Date(NOW_MS).toISOString() });
   });
 
-  test.each(['38', '75'])('%s, that it takes no more, exhausts the step and has 209', (responseCode) => {
+  test.each(['38', '75'])('%s, no further attempts allowed, exhausts the step and has 209', (responseCode) => {
     const decision = decide(answered({ ...FACTS, responseCode, kind: 'declined' }), afterPin);
     expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 209, responseCode });
     expect(decision.pin.pinState).toBe(PinState.exhausted);
@@ -180,14 +180,14 @@ describe('a PIN block that the HSM cannot open', () => {
     expect(decision.auditEntries).toMatchObject([{ pin: 'awaiting' }]);
   });
 
-  test('costs a try like one', () => {
+  test('counts as an attempt like one', () => {
     const decision = decide(unusable, { ...ready, pinTries: 2 });
     expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211 });
     expect(decision.pin.pinState).toBe(PinState.exhausted);
   });
 });
 
-describe('what leaves the outcome open owes a reversal, committed with its first job', () => {
+describe('an open outcome requires a reversal, committed with its first job', () => {
   const unknown = answered({ ...FACTS, responseCode: '77', kind: 'unknown', why: 'response code in no table' });
 
   test.each([
@@ -209,19 +209,19 @@ describe('what leaves the outcome open owes a reversal, committed with its first
     expect(decision.enqueue).toEqual([{ queue: 'reverse', data: { acquirerId, id, attempt: 3, reversalAttempt: 1 } }]);
   });
 
-  test('an approval that cannot be used keeps its DE38 for its reversal, and for that alone', () => {
+  test('an approval that cannot be used keeps its DE38 for its reversal, and only for that', () => {
     const { result } = decide(answered({ ...FACTS, kind: 'unknown', why: 'amount differs from the request' }));
     expect(result).toMatchObject({ unusableAuthorizationCode: '123456', authorizationCode: null });
   });
 
-  test('an unknown answer without a code has none', () => {
+  test('an unknown response without a code has none', () => {
     const { result } = decide(answered({ ...FACTS, responseCode: '', kind: 'unknown', why: 'no response code' }));
     expect(result.responseCode).toBeNull();
   });
 });
 
 describe('what was certainly never written', () => {
-  test('goes back from submitted to ready, UnableToGoOnline, and owes nothing', () => {
+  test('returns from submitted to ready, UnableToGoOnline, and requires no reversal', () => {
     const decision = decide({ kind: 'unsent' });
     expect(decision.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
     expect(decision.auditEntries).toMatchObject([
@@ -235,7 +235,7 @@ describe('what was certainly never written', () => {
     expect(decision.enqueue).toEqual([]);
   });
 
-  test('stays ready when it was never submitted, and tells no move', () => {
+  test('remains ready if it was never submitted, and records no transition', () => {
     const decision = decide({ kind: 'unsent' }, { status: Status.ReadyToSubmitToPaymentProcessor });
     expect(decision.status).toBe(Status.ReadyToSubmitToPaymentProcessor);
     expect(decision.auditEntries).toEqual([]);
@@ -246,7 +246,7 @@ test.each([
   Status.RespondedToPhone,
   Status.AcknowledgedByPhone,
   Status.NoResponseFromPaymentProcessor,
-] as const)('an answer to a transaction that is no longer submitted (%s) is a fault of ours', (status) => {
+] as const)('a response to a transaction that is no longer submitted (%s) is a fault of the gateway', (status) => {
   const outcome: Outcome = { ...FACTS, kind: 'approved', approvedMinor: 1_000 };
   expect(() => decide(answered(outcome), { status })).toThrow(/No move from/);
 });

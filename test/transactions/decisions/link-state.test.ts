@@ -24,7 +24,7 @@ const STATES = Object.values(LinkState);
 const state = fc.constantFrom(...STATES);
 const { QRCodeGenerated, QRCodeScanned, TransactionStarted, TransactionCreated, ResponseReceivedByPhone } = LinkState;
 
-describe('the table of moves', () => {
+describe('the table of transitions', () => {
   test('has a row for each state, and leads forward only', () => {
     expect([...LINK_STATE_MOVES.keys()]).toEqual(STATES);
     for (const [from, tos] of LINK_STATE_MOVES) for (const to of tos) expect(to).toBeGreaterThan(from);
@@ -57,11 +57,11 @@ describe('an acknowledgement', () => {
     [TransactionCreated, ResponseReceivedByPhone, true, 'moves'],
     [TransactionStarted, ResponseReceivedByPhone, false, 'refused'],
     [ResponseReceivedByPhone, QRCodeGenerated, true, 'stays'],
-  ] as const)('from %i to %i, with an answer: %s, %s', (from, to, hasOutcome, verdict) => {
+  ] as const)('from %i to %i, with an outcome: %s, %s', (from, to, hasOutcome, verdict) => {
     expect(judgeAcknowledgement(from, to, hasOutcome)).toBe(verdict);
   });
 
-  test('moves along the table or not at all, and never back', () => {
+  test('moves along the table or not at all, and never backwards', () => {
     fc.assert(
       fc.property(state, state, fc.boolean(), (from, to, hasOutcome) => {
         const verdict = judgeAcknowledgement(from, to, hasOutcome);
@@ -71,7 +71,7 @@ describe('an acknowledgement', () => {
     );
   });
 
-  test('any history of them ends at the furthest that was taken, and at the last one only with an answer', () => {
+  test('any sequence of them ends at the furthest accepted one, and at the last one only with an outcome', () => {
     const step = fc.record({ to: state, hasOutcome: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
@@ -81,13 +81,13 @@ describe('an acknowledgement', () => {
           if (judgeAcknowledgement(at, to, hasOutcome) === 'moves') at = to;
           expect(at).toBeGreaterThanOrEqual(before);
           if (at === ResponseReceivedByPhone && before !== at) expect(hasOutcome).toBe(true);
-          expect(at).not.toBe(TransactionCreated); // that is for the tap's commit alone
+          expect(at).not.toBe(TransactionCreated); // only the tap's commit does that
         }
       }),
     );
   });
 
-  test('repeated at once changes nothing more', () => {
+  test('repeated immediately changes nothing further', () => {
     fc.assert(
       fc.property(state, state, fc.boolean(), (from, to, hasOutcome) => {
         if (judgeAcknowledgement(from, to, hasOutcome) === 'moves') {
@@ -98,14 +98,14 @@ describe('an acknowledgement', () => {
   });
 });
 
-describe('what holds a link', () => {
-  test('an uncertain or an approved outcome does not release it, every other does', () => {
+describe('the hold of a link', () => {
+  test('is not released by an uncertain or an approved outcome, but by every other', () => {
     const all = Object.values(Disposition);
     const holding = all.filter((each) => !RELEASING_DISPOSITIONS.includes(each));
     expect(holding).toEqual([Disposition.Approved, Disposition.Indeterminate]);
   });
 
-  test('a tap that the merchant voided, or is voiding, holds its link; one that was only reversed does not', () => {
+  test('remains with a tap that the merchant voided, or is voiding; not with one that was only reversed', () => {
     const status = Status.RespondedToPhone;
     for (const voidState of Object.values(VoidState)) {
       expect(holdsLink({ status, disposition: Disposition.Voided, voidState })).toBe(true);
@@ -114,13 +114,13 @@ describe('what holds a link', () => {
     expect(holdsLink({ status: Status.ErrorFindingConfig, disposition: null, voidState: null })).toBe(false);
   });
 
-  test('it is expired only when its time is over and nothing holds it', () => {
+  test('prevents its expiry, also when its time is over', () => {
     for (const isPast of [false, true]) {
       for (const isHeld of [false, true]) expect(isExpired({ isPast, isHeld })).toBe(isPast && !isHeld);
     }
   });
 
-  test('taps claim, refunds and voids of them do not', () => {
+  test('is taken by taps, not by refunds and voids of them', () => {
     const consumerId = 'a link';
     const { Tap, TT3, Refund, Void } = TransactionType;
     for (const type of [Tap, TT3]) expect(claimedLink({ type, consumerId })).toBe(consumerId);
@@ -128,7 +128,7 @@ describe('what holds a link', () => {
     expect(claimedLink({ type: Tap, consumerId: null })).toBeUndefined();
   });
 
-  test('a tap that was refused before its submission has created nothing', () => {
+  test('is not taken by a tap that was refused before its submission', () => {
     for (const status of Object.values(Status)) {
       const isRefused = status === Status.BadRequestReceived || status === Status.ErrorFindingConfig;
       expect(stateAfterTap({ status })).toBe(isRefused ? QRCodeGenerated : TransactionCreated);

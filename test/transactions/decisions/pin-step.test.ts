@@ -28,7 +28,7 @@ function step(pinState: PinStateId, pinTries = 0): PinStep {
   return { pinState, pinTries, pinJob: pinState === awaiting ? WAIT.job : null };
 }
 
-/** The moves as the design has them, written down a second time. */
+/** The transitions of the design, written a second time. */
 const ALLOWED: Readonly<Record<PinStateId, readonly PinStateId[]>> = {
   [none]: [awaiting, submitted],
   [awaiting]: [submitted, expired],
@@ -38,7 +38,7 @@ const ALLOWED: Readonly<Record<PinStateId, readonly PinStateId[]>> = {
   [expired]: [],
 };
 
-/** Everything that may be tried on a step, and where it leads if it is allowed. */
+/** Every operation on a step, and the state it leads to if it is allowed. */
 const ATTEMPTS: readonly (readonly [what: string, to: PinStateId, attempt: (from: PinStep) => PinStep])[] = [
   ['a PIN', submitted, submitPinStep],
   ['the end of the wait', expired, expirePinStep],
@@ -49,7 +49,9 @@ describe.each(ALL)('from state %i', (from) => {
     expect(PIN_STATE_MOVES.get(from)).toEqual(ALLOWED[from]);
   });
 
-  test.each(ATTEMPTS)('%s moves it where the table lets it, and is a fault of ours elsewhere', (_what, to, attempt) => {
+  test.each(
+    ATTEMPTS,
+  )('%s moves it if the table allows it, and is a fault of the gateway otherwise', (_what, to, attempt) => {
     if (ALLOWED[from].includes(to)) expect(attempt(step(from))).toEqual(step(to));
     else
       expect(() => attempt(step(from))).toThrow(`No move of a PIN from ${pinStateName(from)} to ${pinStateName(to)}`);
@@ -68,19 +70,19 @@ describe.each(ALL)('from state %i', (from) => {
 });
 
 describe('an attempt without a PIN', () => {
-  test('that wants one awaits it under its job', () => {
+  test('that requires one awaits it with its job', () => {
     expect(judgePin(NO_PIN, 'wanted', WAIT)).toEqual({ pinState: awaiting, pinTries: 0, pinJob: WAIT.job });
   });
 
-  test('that wants one where none can be taken stays without', () => {
+  test('that requires one at a terminal without PINs remains without', () => {
     expect(judgePin(NO_PIN, 'wanted', null)).toEqual(NO_PIN);
   });
 
-  test.each(['final', 'triesExceeded'] as const)('that is %s stays without', (verdict) => {
+  test.each(['final', 'triesExceeded'] as const)('that is %s remains without', (verdict) => {
     expect(judgePin(NO_PIN, verdict, WAIT)).toEqual(NO_PIN);
   });
 
-  test('gives a step and nothing else of what it was read from', () => {
+  test('returns only a step, not the data that it was read from', () => {
     expect(judgePin({ ...NO_PIN, disposition: null } as PinStep, 'final', null)).toEqual(NO_PIN);
   });
 });
@@ -105,16 +107,16 @@ describe('a submitted PIN', () => {
     expect(before.pinJob).toBeNull();
   });
 
-  test('of which the issuer takes no more is exhausted at once', () => {
+  test('after which the issuer accepts no more is exhausted immediately', () => {
     expect(judgePin(step(submitted), 'triesExceeded', WAIT)).toEqual(step(exhausted));
   });
 
-  test('that is wrong where no other can be taken is exhausted', () => {
+  test('that is wrong at a terminal without further PINs is exhausted', () => {
     expect(judgePin(step(submitted), 'wanted', null)).toEqual(step(exhausted, 1));
   });
 });
 
-test('the trail tells each move once, by name', () => {
+test('the trail contains each transition once, by name', () => {
   const nowMs = Date.parse('2026-03-01T10:00:00.123Z');
   expect(pinEntries(NO_PIN, step(awaiting), nowMs)).toEqual([{ pin: 'awaiting', at: '2026-03-01T10:00:00.123Z' }]);
   expect(pinEntries(NO_PIN, NO_PIN, nowMs)).toEqual([]);
@@ -122,7 +124,7 @@ test('the trail tells each move once, by name', () => {
 
 test.each(
   ALL,
-)('in state %i the phone has something to be told if there is an outcome, or a PIN is awaited', (pinState) => {
+)('in state %i there is something to report to the phone if there is an outcome, or a PIN is awaited', (pinState) => {
   expect(hasAnswer({ pinState, disposition: null })).toBe(isAwaitingPin({ pinState }));
   expect(hasAnswer({ pinState, disposition: Disposition.Declined })).toBe(true);
 });

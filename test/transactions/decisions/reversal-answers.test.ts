@@ -8,7 +8,7 @@ import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { none, owed, sent, confirming, acknowledged, needsReview } = ReversalState;
 
-/** The attempts of a reversal, each with its answer, or as it differs. */
+/** The attempts of a reversal, each with its response, or with the given differences. */
 function attemptsOf(...given: (ReversalAnswer | null | Partial<SentReversal>)[]): SentReversal[] {
   return given.map((each, index) => ({
     sentAtMs: SENT_AT_MS + (index + 1) * 60_000,
@@ -24,9 +24,9 @@ function attemptsOf(...given: (ReversalAnswer | null | Partial<SentReversal>)[])
 }
 
 interface Answered {
-  /** Attempts before the answer. */
+  /** Attempts before the response. */
   readonly attempts: readonly SentReversal[];
-  /** Which of them is answered; the last one unless given. */
+  /** The number of the answered attempt; default: the last one. */
   readonly number?: number;
   readonly wasApprovedLate?: boolean;
 }
@@ -69,19 +69,19 @@ describe('an acknowledgement', () => {
     });
   });
 
-  test.each([1, 2])('counts whichever attempt it is of: of three, number %i', (number) => {
+  test.each([1, 2])('counts for any attempt: of three, number %i', (number) => {
     const decided = step({}, 'acknowledged', { attempts: attemptsOf(null, 'refused', null), number });
     expect(decided).toMatchObject({ to: voided, auditEntries: [{ attempt: number }], remove: ['job 3'] });
   });
 
-  test('counts in review as well, and the review stays', () => {
+  test('counts in review as well, and the review remains', () => {
     const decided = step({ reversalState: needsReview, needsReview: true }, 'acknowledged', {
       attempts: attemptsOf(null),
     });
     expect(decided?.to).toMatchObject({ ...voided, needsReview: true });
   });
 
-  test('does not count when the original was approved after its attempt: it is recorded', () => {
+  test('does not count if the original was approved after its attempt: it is recorded', () => {
     const attempts = attemptsOf({ counts: false }, null);
     expect(step({}, 'acknowledged', { attempts, number: 1 })).toMatchObject({
       ...goesOn('acknowledged', 1),
@@ -89,12 +89,12 @@ describe('an acknowledgement', () => {
     });
   });
 
-  test('of what was told as Declined leaves it so', () => {
+  test('of a transaction reported as Declined leaves it so', () => {
     const decided = step({ disposition: Disposition.Declined }, 'acknowledged', { attempts: attemptsOf(null) });
     expect(decided?.to).toMatchObject({ reversalState: acknowledged, disposition: Disposition.Declined });
   });
 
-  test('that is known already tells nothing new', () => {
+  test('that is known already records nothing new', () => {
     expect(step({}, 'acknowledged', { attempts: attemptsOf('acknowledged') })).toBeUndefined();
     expect(step({}, 'refused', { attempts: attemptsOf('acknowledged') })).toBeUndefined();
   });
@@ -104,7 +104,7 @@ describe('an acknowledgement', () => {
   });
 });
 
-describe('an acknowledgement that leaves a doubt', () => {
+describe('a doubtful acknowledgement', () => {
   test.each([
     ['could not locate the original', 'unableToLocate', {}],
     ['came for an attempt that may have overtaken the original', 'acknowledged', { couldOvertake: true }],
@@ -120,7 +120,7 @@ describe('an acknowledgement that leaves a doubt', () => {
   test.each([
     'acknowledged',
     'unableToLocate',
-  ] as const)('is confirmed by "%s" to an attempt that asks for it', (answer) => {
+  ] as const)('is confirmed by "%s" to an attempt that requests it', (answer) => {
     const attempts = attemptsOf('unableToLocate', { confirms: true, couldOvertake: true });
     const decided = step({ reversalState: confirming }, answer, { attempts });
     expect(decided?.to).toMatchObject({ reversalState: acknowledged, needsReview: false });
@@ -133,7 +133,7 @@ describe('an acknowledgement that leaves a doubt', () => {
     expect(decided?.enqueue).toEqual([]);
   });
 
-  test('ends in review where the switch cannot locate what it has approved', () => {
+  test('ends in review if the switch cannot locate what it has approved', () => {
     const attempts = attemptsOf('unableToLocate', { confirms: true });
     const decided = step({ reversalState: confirming }, 'unableToLocate', { attempts, wasApprovedLate: true });
     expect(decided?.to).toMatchObject({ reversalState: acknowledged, needsReview: true });
@@ -145,7 +145,7 @@ describe('"duplicate transmission"', () => {
     expect(step({}, 'duplicate', { attempts: attemptsOf(null) })).toMatchObject(goesOn('duplicate', 1));
   });
 
-  test.each([null, 'undecided'] as const)('acknowledges a repeat of an attempt whose answer is %s', (answer) => {
+  test.each([null, 'undecided'] as const)('acknowledges a repeat of an attempt whose response is %s', (answer) => {
     const decided = step({}, 'duplicate', { attempts: attemptsOf(answer, null) });
     expect(decided?.to.reversalState).toBe(acknowledged);
   });
@@ -163,7 +163,7 @@ describe('a refusal', () => {
   test.each([
     'refused',
     'undecided',
-  ] as const)('"%s" of an uncertain request changes nothing, however often', (answer) => {
+  ] as const)('"%s" of an uncertain request changes nothing, any number of times', (answer) => {
     expect(step({}, answer, { attempts: attemptsOf('refused', 'refused', null) })).toMatchObject(goesOn(answer, 3));
   });
 
@@ -206,14 +206,14 @@ describe('a refusal', () => {
     expect(step(VOID, 'refused', { attempts })?.to).toMatchObject({ reversalState: needsReview });
   });
 
-  test('twice, after an attempt that nobody recorded, leaves it in doubt as well', () => {
+  test('twice, after an attempt that was not recorded, leaves it in doubt as well', () => {
     const attempts = attemptsOf({ number: 2, answer: 'refused' }, { number: 3 });
     expect(step({ ...VOID, reversalAttempt: 3 }, 'refused', { attempts })?.to).toMatchObject({
       reversalState: needsReview,
     });
   });
 
-  test('with an unanswered attempt between them is no second one', () => {
+  test('with an unanswered attempt between them is not a second one', () => {
     expect(step(VOID, 'refused', { attempts: attemptsOf('refused', null, null) })).toMatchObject(goesOn('refused', 3));
   });
 
@@ -223,7 +223,7 @@ describe('a refusal', () => {
     expect(decided?.auditEntries).toEqual([{ reversal: 'refused', attempt: 1 }]);
   });
 
-  test('of a void before it does not count for the next one', () => {
+  test('of a previous void does not count for the next one', () => {
     const before = attemptsOf('refused', 'refused');
     const now = attemptsOf(null, null, { number: 1 }).slice(2);
     const decided = step({ ...VOID, reversalAttempt: 1 }, 'refused', { attempts: [...before, ...now] });
@@ -239,7 +239,7 @@ describe('an acknowledgement of a void', () => {
     expect(decided?.to).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
   });
 
-  test('that was refused for good makes it disputed', () => {
+  test('that was permanently refused makes it disputed', () => {
     const refused = { ...VOID, voidState: null, reversalState: none, reversalAttempt: 0 };
     expect(step(refused, 'acknowledged', { attempts: attemptsOf('refused', 'refused') })).toMatchObject({
       to: {
@@ -251,7 +251,7 @@ describe('an acknowledgement of a void', () => {
     });
   });
 
-  test('that was refused for good makes it disputed, also of an attempt that left before a late approval', () => {
+  test('that was permanently refused makes it disputed, also for an attempt sent before a late approval', () => {
     const refused = { ...VOID, voidState: null, reversalState: none, reversalAttempt: 0 };
     const attempts = attemptsOf({ answer: 'refused', counts: false }, 'refused', 'refused');
     expect(step(refused, 'acknowledged', { attempts, number: 1, wasApprovedLate: true })?.to).toMatchObject({
@@ -260,13 +260,13 @@ describe('an acknowledgement of a void', () => {
     });
   });
 
-  test('that was refused and asked for anew ends the new one', () => {
+  test('that was refused and requested again ends the new one', () => {
     const again = { ...VOID, reversalState: owed, reversalAttempt: 0 };
     const decided = step(again, 'acknowledged', { attempts: attemptsOf('refused', 'refused') });
     expect(decided?.to).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
   });
 
-  test('that is disputed changes nothing any more', () => {
+  test('that is disputed changes nothing further', () => {
     const disputed = { ...VOID, voidState: VoidState.disputed, reversalState: needsReview };
     const decided = step(disputed, 'acknowledged', { attempts: attemptsOf('refused', 'acknowledged'), number: 1 });
     expect(decided?.to).toMatchObject({ voidState: VoidState.disputed, disposition: Disposition.Approved });

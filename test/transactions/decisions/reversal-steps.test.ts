@@ -32,7 +32,7 @@ function uncertain(
   });
 }
 
-/** Attempt `number`, so many seconds after the original was sent. */
+/** Attempt `number`, at this many seconds after the original was sent. */
 const attempt = (number: number, atSeconds = 60) => ({
   number,
   sentAtMs: SENT_AT_MS + atSeconds * 1_000,
@@ -43,7 +43,7 @@ const attempt = (number: number, atSeconds = 60) => ({
   nowMs: SENT_AT_MS + atSeconds * 1_000,
 });
 
-/** The job that asks for attempt `number`. */
+/** The job that requests attempt `number`. */
 function job(transaction: Transaction, number: number, startAfterSeconds?: number, id?: string) {
   const { acquirerId, id: transactionId, attempt: of } = transaction;
   const data = { acquirerId, id: transactionId, attempt: of, reversalAttempt: number };
@@ -62,7 +62,7 @@ describe('an attempt is due', () => {
     expect(isDue(uncertain(state, 2), 3)).toBe(expected);
   });
 
-  test.each([1, 2, 4])('only when it is the next one: not attempt %i after two', (number) => {
+  test.each([1, 2, 4])('only if it is the next one: not attempt %i after two', (number) => {
     expect(isDue(uncertain(sent, 2), number)).toBe(false);
   });
 });
@@ -109,7 +109,7 @@ describe('an attempt that is sent', () => {
     expect(sentStep(armed, attempt(1, 80 * HOUR), 0, PROFILE).to.reversalState).toBe(sent);
   });
 
-  test('as the last one that fits into the time calls for a person and has none after it', () => {
+  test('as the last one within the time needs review and has none after it', () => {
     const atSeconds = 72 * HOUR - HOUR + 1;
     const step = sentStep(uncertain(sent, 80), attempt(81, atSeconds), 80, PROFILE);
     expect(step.to).toMatchObject({ reversalState: needsReview, needsReview: true, reversalAttempt: 81 });
@@ -128,12 +128,12 @@ describe('an attempt that is sent', () => {
   });
 });
 
-describe('an attempt of which no byte left', () => {
+describe('an attempt of which no byte was sent', () => {
   test.each([
     [owed, 0],
     [sent, 3],
     [confirming, 1],
-  ] as const)('is taken back to where it was (state %i, attempt %i), and due again', (state, before) => {
+  ] as const)('is undone (state %i, attempt %i), and due again', (state, before) => {
     const transaction = uncertain(state, before);
     const after = sentStep(transaction, attempt(before + 1), before, PROFILE);
     const step = unsentStep(transaction, { ...transaction, ...after.to }, attempt(before + 1), 5, REVERSAL);
@@ -143,7 +143,7 @@ describe('an attempt of which no byte left', () => {
     expect(step.auditEntries).toEqual([{ reversal: 'unsent', attempt: before + 1 }]);
   });
 
-  test('when the time for attempts is over, needs review besides', () => {
+  test('after the time for attempts also needs review', () => {
     const transaction = uncertain(sent, 3);
     const last = attempt(4, 73 * HOUR);
     const after = sentStep(transaction, last, 3, PROFILE);
@@ -154,12 +154,12 @@ describe('an attempt of which no byte left', () => {
   });
 });
 
-describe('without a line to send it on', () => {
-  test('a reversal waits for as long as its time lasts', () => {
+describe('without a connection to send it on', () => {
+  test('a reversal waits until its time is over', () => {
     expect(exhaustedStep(uncertain(owed), REVERSAL, SENT_AT_MS + 72 * HOUR * 1_000)).toBeUndefined();
   });
 
-  test('it calls for a person when the time is over, once, and its job stays', () => {
+  test('it needs review when the time is over, once, and its job remains', () => {
     const nowMs = SENT_AT_MS + 72 * HOUR * 1_000 + 1;
     const step = exhaustedStep(uncertain(sent, 4), REVERSAL, nowMs)!;
     expect(step.to).toMatchObject({ reversalState: needsReview, needsReview: true, reversalAttempt: 4 });

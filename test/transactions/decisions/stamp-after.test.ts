@@ -5,7 +5,7 @@ import { stampAfter } from '../../../src/transactions/decisions/stamp-after.ts';
 const SENT_AT_MS = Date.parse('2026-03-01T10:20:30.400Z');
 const original = { sentAtMs: SENT_AT_MS };
 
-test('a reversal that leaves within the second of its original has another DE7', () => {
+test('a reversal sent within the second of its original has another DE7', () => {
   const stamped = stampAfter(original, [], SENT_AT_MS + 300);
   expect(transmissionDateTime(stamped)).toBe('0301102031');
 });
@@ -17,6 +17,6 @@ test('a reversal from a node whose clock is behind has a DE7 that its original a
   expect([first, second].map(transmissionDateTime)).toEqual(['0301102031', '0301102032']);
 });
 
-test('a reversal has the second in which it leaves otherwise', () => {
+test('otherwise a reversal has the second in which it is sent', () => {
   expect(stampAfter(original, [{ sentAtMs: SENT_AT_MS + 2_600 }], SENT_AT_MS + 30_900)).toBe(SENT_AT_MS + 30_600);
 });

@@ -13,7 +13,7 @@ const LINKS = '22222222-2222-4222-8222-222222222222';
 const EVENT = '33333333-3333-4333-8333-333333333333';
 const CONSUMER = '44444444-4444-4444-8444-444444444444';
 
-/** A world in which integrator 10 of acquirer 1 has these endpoints. */
+/** Dependencies in which integrator 10 of acquirer 1 has these endpoints. */
 function worldWith(endpoints: { taps?: string; links?: string }) {
   const webhookEndpoint: Directory['webhookEndpoint'] = (acquirerId, integratorId, serves) =>
     acquirerId === 1 && integratorId === 10 ? endpoints[serves] : undefined;
@@ -24,7 +24,7 @@ const both = worldWith({ taps: TAPS, links: LINKS });
 const jobOf = (changes: Partial<Transaction>, disposition: Transaction['disposition'], deps = both) =>
   webhookJobs(deps, sampleTransaction(changes), { disposition, approvedMinor: null }, NOW_MS);
 
-test('an outcome has one job, which its queue takes', () => {
+test('an outcome has one job, which its queue accepts', () => {
   const jobs = jobOf({ attempt: 1 }, Disposition.Approved);
   expect(jobs).toEqual([
     {
@@ -50,19 +50,19 @@ test('an outcome has one job, which its queue takes', () => {
   expect(jobPayloads.webhook.parse(jobs[0]!.data)).toEqual(jobs[0]!.data);
 });
 
-test('what was approved in part is told by the part', () => {
+test('a partial approval is reported with the approved part', () => {
   const approved = { disposition: Disposition.Approved, approvedMinor: 400 };
   const [job] = webhookJobs(both, sampleTransaction(), approved, NOW_MS);
   expect(job!.data).toMatchObject({ outcome: { amountMinor: 400 } });
 });
 
-describe('where it goes', () => {
+describe('destination', () => {
   test.each([
     ['a tap of the SDK', null, { taps: TAPS, links: LINKS }, TAPS],
     ['a tap by link or intent', CONSUMER, { taps: TAPS, links: LINKS }, LINKS],
-    ['a tap of the SDK, when there is none but for links', null, { links: LINKS }, undefined],
-    ['a tap by link or intent, when there is none but for taps', CONSUMER, { taps: TAPS }, undefined],
-    ['anything, when there is none', null, {}, undefined],
+    ['a tap of the SDK, if only links have an endpoint', null, { links: LINKS }, undefined],
+    ['a tap of a link or intent, if only taps have an endpoint', CONSUMER, { taps: TAPS }, undefined],
+    ['anything, without an endpoint', null, {}, undefined],
   ] as const)('%s', (_what, consumerId, endpoints, endpointId) => {
     const jobs = jobOf({ consumerId }, Disposition.Declined, worldWith(endpoints));
     expect(jobs.map(({ data }) => (data as { endpointId: string }).endpointId)).toEqual(endpointId ? [endpointId] : []);
@@ -74,7 +74,7 @@ describe('where it goes', () => {
   });
 });
 
-describe('what it is', () => {
+describe('type of event', () => {
   test.each([
     ['Tap', Disposition.Approved, 'transaction.completed'],
     ['Tap', Disposition.Declined, 'transaction.completed'],
@@ -90,16 +90,16 @@ describe('what it is', () => {
     expect(job!.data).toMatchObject({ outcome: { type: told } });
   });
 
-  test('nothing, while the outcome is open: a PIN step holds it', () => {
+  test('none while the outcome is open: a PIN step holds it', () => {
     expect(jobOf({}, null)).toEqual([]);
   });
 
-  test('nothing, for the row of a void: its original becomes Voided', () => {
+  test('none for the row of a void: its original becomes Voided', () => {
     expect(jobOf({ type: TransactionType.Void }, Disposition.Approved)).toEqual([]);
   });
 });
 
-test('the sequence rises with every outcome, over attempts and voids', () => {
+test('the sequence increases with every outcome, over attempts and voids', () => {
   const sequence = (attempt: number, disposition: Transaction['disposition']) =>
     (jobOf({ attempt }, disposition)[0]!.data as { outcome: { sequence: number } }).outcome.sequence;
   expect([
@@ -109,7 +109,7 @@ test('the sequence rises with every outcome, over attempts and voids', () => {
   ]).toEqual([1, 3, 4]);
 });
 
-test('a settlement keeps its other jobs', () => {
+test('a decision keeps its other jobs', () => {
   const decision = decideOutcome(sampleTransaction(), { kind: 'unanswered' }, NOW_MS);
   const { enqueue } = withWebhook(both, sampleTransaction(), decision, NOW_MS);
   expect(enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook']);

@@ -40,12 +40,12 @@ describe('currencies', () => {
     expect(findCurrency(numeric)).toEqual({ code, numeric, exponent });
   });
 
-  test.each(['', 'ZZZ', '000', 'zar', '71', '0710', 'toString'])('%j is none', (text) => {
+  test.each(['', 'ZZZ', '000', 'zar', '71', '0710', 'toString'])('%j is not one', (text) => {
     expect(findCurrency(text)).toBeUndefined();
     expect(() => currencyOf(text)).toThrow(MoneyError);
   });
 
-  test('a number is no code where a code is asked for', () => {
+  test('a number is not a code', () => {
     expect(() => currencyOf('710')).toThrow(MoneyError);
   });
 });
@@ -84,7 +84,7 @@ describe('decimal text', () => {
     '1.2.3',
     '12345678901234',
     '1.1234567',
-  ])('%j is no amount', (text) => {
+  ])('%j is not an amount', (text) => {
     expect(codeOf(text)).toBe('NOT_AN_AMOUNT');
   });
 
@@ -114,7 +114,7 @@ describe('minor units as text', () => {
     expect(formatAmount(minor, currency)).toBe(text);
   });
 
-  test('read back give themselves, in every currency', () => {
+  test('round-trip in every currency', () => {
     const amounts = fc.integer({ min: 0, max: MAX_AMOUNT_MINOR });
     fc.assert(
       fc.property(amounts, fc.constantFrom(ZAR, JPY, BHD), (minor, currency) => {

@@ -10,7 +10,7 @@ import {
 
 const ALL = Object.values(Status);
 
-/** The moves as the published states and the design have them, written down a second time. */
+/** The transitions of the published states and the design, written a second time. */
 const ALLOWED: readonly (readonly [from: StatusId | null, to: readonly StatusId[]])[] = [
   [null, [0, 1]],
   [0, [1]], // the reference is submitted again
@@ -31,16 +31,16 @@ describe.each(ALLOWED)('from %s', (from, allowed) => {
     expect(canMove(from, to)).toBe(allowed.includes(to));
   });
 
-  test.each(ALL.filter((to) => !allowed.includes(to)))('spelling out a move to %s is a fault of ours', (to) => {
+  test.each(ALL.filter((to) => !allowed.includes(to)))('a transition to %s is a fault of the gateway', (to) => {
     expect(() => moves(from, [to], 0)).toThrow(/No move from/);
   });
 });
 
-test('every status has its moves written down', () => {
+test('every status has its transitions listed', () => {
   expect(ALLOWED.map(([from]) => from)).toEqual([null, ...ALL]);
 });
 
-test('a path is spelled out move by move, with the names and the time of the records', () => {
+test('a path is expanded transition by transition, with the names and the time of the records', () => {
   const nowMs = Date.parse('2026-03-01T10:00:00.123Z');
   const at = '2026-03-01T10:00:00.123Z';
   expect(moves(null, [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor], nowMs)).toEqual([
@@ -49,7 +49,7 @@ test('a path is spelled out move by move, with the names and the time of the rec
   ]);
 });
 
-test('a path with one wrong move in it is refused whole', () => {
+test('a path with one wrong transition is refused as a whole', () => {
   const path = [Status.RequestReceived, Status.SubmittedToPaymentProcessor];
   expect(() => moves(null, path, 0)).toThrow('No move from RequestReceived to SubmittedToPaymentProcessor');
 });

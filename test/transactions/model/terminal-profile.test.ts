@@ -24,37 +24,37 @@ const mastercard = { aid: 'A000000004', kernelID: '02' };
 const any = { transactionTypeConfigs: [] };
 
 describe('applications', () => {
-  test('all are taken where none is named', () => {
+  test('are all accepted if none is named', () => {
     expect(outsideOf(profile([]), {})).toBeNull();
     expect(outsideOf(profile([]), { aid: undefined, kernelId: undefined })).toBeNull();
   });
 
-  test('those that are named are taken, and no other', () => {
+  test('that are named are accepted, and no others', () => {
     const onlyVisa = profile([{ ...visa, ...any }]);
     expect(outsideOf(onlyVisa, {})).toBeNull();
     expect(outsideOf(onlyVisa, MAESTRO)).toBe('application');
     expect(outsideOf(onlyVisa, { aid: undefined })).toBe('application');
   });
 
-  test('an AID that is named stands for those that begin with it, never the other way round', () => {
+  test('match with a named AID as their prefix, never the reverse', () => {
     const exact = profile([{ aid: 'A000000003101001', kernelID: '03', ...any }]);
     expect(outsideOf(exact, { aid: 'A00000000310100102' })).toBeNull();
     expect(outsideOf(exact, {})).toBe('application');
   });
 
-  test('on another kernel an application is another one', () => {
+  test('differ on another kernel', () => {
     const onlyVisa = profile([{ ...visa, ...any }]);
     expect(outsideOf(onlyVisa, { kernelId: '01' })).toBe('application');
     expect(outsideOf(onlyVisa, { kernelId: undefined })).toBeNull();
   });
 
-  test('what is removed is not taken, everything else is', () => {
+  test('that are removed are not accepted, all others are', () => {
     const withoutMaestro = profile([{ aid: MAESTRO.aid!, kernelID: '02', remove: true }]);
     expect(outsideOf(withoutMaestro, MAESTRO)).toBe('application');
     expect(outsideOf(withoutMaestro, {})).toBeNull();
   });
 
-  test('the longest AID decides: Maestro is removed from among Mastercard’s, in whichever order they stand', () => {
+  test('are decided by the longest AID: Maestro is removed from among Mastercard’s, in any order', () => {
     const overrides = [
       { ...mastercard, ...any },
       { aid: MAESTRO.aid!, kernelID: '02', remove: true as const },
@@ -71,14 +71,14 @@ describe('transaction types', () => {
     ...transactionTypeConfigs: NonNullable<TerminalProfile['overrides'][number]['transactionTypeConfigs']>
   ) => profile([{ ...visa, transactionTypeConfigs }]);
 
-  test('those that are named are taken, and no other', () => {
+  test('that are named are accepted, and no others', () => {
     const purchases = types({ transactionType: '00', tlvDatabase: [] });
     expect(outsideOf(purchases, {})).toBeNull();
     expect(outsideOf(purchases, { transactionType: '09' })).toBe('transactionType');
     expect(outsideOf(purchases, { transactionType: undefined })).toBe('transactionType');
   });
 
-  test('what is removed is not taken, everything else is', () => {
+  test('that are removed are not accepted, all others are', () => {
     const noRefunds = types({ transactionType: '20', remove: true });
     expect(outsideOf(noRefunds, { transactionType: '20' })).toBe('transactionType');
     expect(outsideOf(noRefunds, {})).toBeNull();
@@ -90,12 +90,12 @@ describe('currency and country', () => {
     { ...visa, transactionTypeConfigs: [{ transactionType: '00', tlvDatabase }] },
   ];
 
-  test('the profile’s currency is the one that is taken', () => {
+  test('the profile’s currency is the accepted one', () => {
     expect(outsideOf(profile([], '710'), {})).toBeNull();
     expect(outsideOf(profile([], '978'), {})).toBe('currency');
   });
 
-  test('that of a transaction type counts more than the profile’s', () => {
+  test('that of a transaction type has priority over the profile’s', () => {
     const of = profile(type({ tag: '5F2A', value: '0710' }), '978');
     expect(outsideOf(of, {})).toBeNull();
     expect(outsideOf(of, { currency: '0978' })).toBe('currency');
@@ -107,7 +107,7 @@ describe('currency and country', () => {
     expect(outsideOf(of, { country: '0276' })).toBeNull();
   });
 
-  test('what the reader left out is the profile’s, and told', () => {
+  test('what the reader left out is taken from the profile, and reported', () => {
     const of = profile(type({ tag: '9F1A', value: '0710' }), '710');
     expect(fitProfile(of, { ...VISA, currency: undefined, country: undefined })).toEqual({
       outside: null,

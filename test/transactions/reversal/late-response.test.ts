@@ -42,7 +42,9 @@ function unmatched(outcome: Outcome | undefined = APPROVED): UnmatchedResponse {
   };
 }
 
-/** A world whose store has `found`, gives `outcomes` to what is recorded, and `rows` to who looks again. */
+/**
+ * Dependencies whose store contains `found`, returns `outcomes` for what is recorded, and `rows` for repeated reads.
+ */
 function worldWith(
   found: (Transaction | undefined)[],
   { outcomes = ['recorded'], rows = [] }: { outcomes?: LateRecordOutcome[]; rows?: (Transaction | undefined)[] } = {},
@@ -71,7 +73,7 @@ function worldWith(
   return { records, reviews, deps };
 }
 
-describe('a stray response', () => {
+describe('an unmatched response', () => {
   test('of an uncertain transaction is late, and is recorded with the step that it causes', async () => {
     const { deps, records } = worldWith([VOIDED]);
     expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
@@ -103,7 +105,7 @@ describe('a stray response', () => {
     expect(records).toEqual([]);
   });
 
-  test('is decided anew when the reversal has taken a step meanwhile', async () => {
+  test('is decided again if the reversal has taken a step meanwhile', async () => {
     const before = { ...VOIDED, disposition: Disposition.Indeterminate, reversalState: sent };
     const { deps, records } = worldWith([before], { outcomes: ['moved', 'recorded'], rows: [VOIDED] });
     expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
@@ -111,7 +113,7 @@ describe('a stray response', () => {
     expect(records[1]?.rearm?.to.disposition).toBe(Disposition.Voided);
   });
 
-  test('is given up when the reversal never stands still, or it is gone: it is looked for again', async () => {
+  test('is given up if the reversal keeps changing, or was removed: it is looked up again', async () => {
     const restless = worldWith([VOIDED], { outcomes: ['moved', 'moved', 'moved'], rows: [VOIDED, VOIDED, VOIDED] });
     expect(await recordUnmatchedResponses(restless.deps, [unmatched()])).toEqual(['unknown']);
     expect(restless.records).toHaveLength(3);
@@ -120,7 +122,7 @@ describe('a stray response', () => {
     expect(gone.records).toHaveLength(1);
   });
 
-  test('whose original cannot be opened any more may have been an approval', async () => {
+  test('whose original can no longer be opened may have been an approval', async () => {
     const { deps, records } = worldWith([VOIDED], {}, () => {
       throw new SealError('KEY_GONE');
     });
@@ -128,7 +130,7 @@ describe('a stray response', () => {
     expect(records[0]).toMatchObject({ late: { kind: 'unknown', authorizationCode: '' }, rearm: expect.anything() });
   });
 
-  test('that the processor trips over may have been an approval, and leaves the others of its batch alone', async () => {
+  test('on which the processor fails may have been an approval, and does not affect the others of its batch', async () => {
     const strange: UnmatchedResponse = {
       ...unmatched(),
       read: () => {
@@ -142,7 +144,7 @@ describe('a stray response', () => {
   });
 });
 
-test('the same answer many times in one batch is one commit; another answer is another', async () => {
+test('repeated in one batch is one commit; another response is another', async () => {
   const { deps, records } = worldWith([VOIDED, VOIDED, VOIDED, VOIDED]);
   const kinds = await recordUnmatchedResponses(deps, [unmatched(), unmatched(), unmatched(DECLINED), unmatched()]);
   expect(kinds).toEqual(['late', 'duplicate', 'late', 'duplicate']);
@@ -160,11 +162,11 @@ test.each<[Outcome, object]>([
     { ...FACTS, kind: 'unknown', why: 'MAC bad' },
     { kind: 'unknown', responseCode: '00', authorizationCode: '' },
   ],
-])('a late outcome %o says no more than is certain', (outcome, facts) => {
+])('with late outcome %o states no more than is certain', (outcome, facts) => {
   expect(lateFactsOf(outcome)).toEqual(facts);
 });
 
-describe('what a late response causes', () => {
+describe('the effect of a late response', () => {
   const { deps } = worldWith([]);
   const approved = { kind: 'approved', responseCode: '00', authorizationCode: '123456' } as const;
   const causedBy = (request: Transaction, late: Parameters<typeof lateStep>[2] = approved) =>
@@ -177,7 +179,7 @@ describe('what a late response causes', () => {
     confirming,
     acknowledged,
     needsReview,
-  ])('has a reversal owed again from state %i, at once', (state) => {
+  ])('is a reversal pending again from state %i, immediately', (state) => {
     expect(causedBy(uncertain(state, 2))).toMatchObject({
       auditEntries: [{ reversal: 'owed', attempt: 2 }],
       enqueue: [{ queue: 'reverse', data: { reversalAttempt: 3 } }],
@@ -189,7 +191,7 @@ describe('what a late response causes', () => {
     ['comes before any attempt left', uncertain(owed, 0), approved],
     ['comes while the reversal is owed again already', uncertain(owed, 2), approved],
     ['is of an approved sale', sampleTransaction({ disposition: Disposition.Approved }), approved],
-  ] as const)('is nothing when it %s', (_what, request, late) => {
+  ] as const)('is nothing if it %s', (_what, request, late) => {
     expect(causedBy(request, late)).toBeUndefined();
   });
 
@@ -201,7 +203,7 @@ describe('what a late response causes', () => {
     });
   });
 
-  test('while a PIN is awaited is the end of the wait besides, which the integrator is told of', () => {
+  test('while a PIN is awaited is also the end of the wait, which the integrator is notified of', () => {
     const pinJob = '44444444-2222-4333-8444-555555555555';
     const awaiting = sampleTransaction({ pinState: PinState.awaiting, pinJob });
     expect(causedBy(awaiting)).toMatchObject({
@@ -213,7 +215,7 @@ describe('what a late response causes', () => {
   });
 });
 
-describe('the response that decided, once more,', () => {
+describe('the response that decided, repeated,', () => {
   const { Approved, Declined } = Disposition;
   const asked = { reversalState: sent, reversalAttempt: 1, voidState: VoidState.asked };
 
@@ -240,7 +242,7 @@ describe('the response that decided, once more,', () => {
   });
 });
 
-test('an approval after a decline calls a person', async () => {
+test('an approval after a decline needs review', async () => {
   const declined = sampleTransaction({ disposition: Disposition.Declined, responseCode: '91' });
   const { deps, reviews } = worldWith([declined]);
   await recordUnmatchedResponses(deps, [unmatched()]);

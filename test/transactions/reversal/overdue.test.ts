@@ -6,7 +6,7 @@ import type { TransactionDependencies } from '../../../src/transactions/ports/tr
 import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
-/** A world that takes down what was recorded, and can do nothing else. */
+/** Dependencies that record what was committed, and can do nothing else. */
 function recordingWorld() {
   const recordOverdueAnswer = vi.fn(async (_record: PhoneResponseRecord) => {});
   const deps = { clock: { nowMs: () => 0 }, store: { recordOverdueAnswer } } as unknown as TransactionDependencies;
@@ -16,7 +16,7 @@ function recordingWorld() {
 test.each([
   ['the switch’s answer', Status.ResponseReceivedFromPaymentProcessor],
   ['a block that no HSM could open', Status.ReadyToSubmitToPaymentProcessor],
-])('a phone that was not told that a PIN is wanted, after %s, is gone; the PIN stays awaited', async (_what, status) => {
+])('a phone that did not learn that a PIN is required, after %s, is gone; the PIN remains awaited', async (_what, status) => {
   const { deps, recordOverdueAnswer } = recordingWorld();
   const awaiting = sampleTransaction({ status, pinState: PinState.awaiting });
   expect(await decideOverdue(deps, awaiting)).toBe('decided');

@@ -89,7 +89,7 @@ describe('a profile has one canonical form', () => {
     });
   });
 
-  test('which is read again as it is, and is what is shown', () => {
+  test('which is read again unchanged, and is what is shown', () => {
     for (const example of newTerminalProfile.meta()!.examples as NewTerminalProfile[]) {
       const { name: _, ...body } = newTerminalProfile.parse(example);
       const canonical = readNewProfile(body);
@@ -98,26 +98,26 @@ describe('a profile has one canonical form', () => {
     }
   });
 
-  test('with neither format it takes everything', () => {
+  test('with neither format it accepts everything', () => {
     expect(readNewProfile({})).toEqual({ overrides: [] });
   });
 
-  test('an update says only what it names', () => {
+  test('an update changes only what it names', () => {
     expect(readProfileChange({ terminalCurrencyCode: 'EUR' })).toEqual({ terminalCurrencyCode: '978' });
     expect(readProfileChange({ overrides: [] })).toEqual({ overrides: [] });
   });
 });
 
-describe('faults are told at their place', () => {
+describe('faults are reported with their position', () => {
   test.each<[string, Body, string]>([
-    ['a currency that is none', { terminalCurrencyCode: '999' }, '/terminalCurrencyCode'],
+    ['an invalid currency', { terminalCurrencyCode: '999' }, '/terminalCurrencyCode'],
     [
-      'a country that is none',
+      'an invalid country',
       { configList: [{ ...KERNEL, config: [{ transactionType: '00', countryCode: 'XX' }] }] },
       '/configList/0/config/0/countryCode',
     ],
     [
-      'a currency of the simple format that is none',
+      'an invalid currency of the simple format',
       { configList: [{ ...KERNEL, config: [{ transactionType: '00', currencyCode: '000' }] }] },
       '/configList/0/config/0/currencyCode',
     ],

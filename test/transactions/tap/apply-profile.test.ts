@@ -20,7 +20,7 @@ const SOUTH_AFRICA: TerminalProfileSettings = {
   ],
 };
 
-/** Profiles of acquirer 1 by name; its terminal has the one that is named. */
+/** Profiles of acquirer 1 by name; its terminal uses the named one. */
 function directoryWith(profiles: Record<string, TerminalProfileSettings>, ofTerminal: string | null = null): Directory {
   return {
     ...DIRECTORY,
@@ -45,36 +45,36 @@ const VISA_PURCHASE = [
   [0x9c, '00'],
 ] as const;
 
-describe('which profile is in force', () => {
+describe('the profile in force', () => {
   const profiles = { token: SOUTH_AFRICA, terminal: { overrides: [] } };
 
-  test('that of the token, else that of the terminal, else none', () => {
+  test('is that of the token, else that of the terminal, else none', () => {
     expect(chooseProfile(directoryWith(profiles, 'terminal'), by('token'))).toMatchObject({ name: 'token' });
     expect(chooseProfile(directoryWith(profiles, 'terminal'), by(null))).toMatchObject({ name: 'terminal' });
     expect(chooseProfile(directoryWith(profiles), by(null))).toBeUndefined();
     expect(chooseProfile(directoryWith(profiles, 'terminal'), { ...by(null), xTid: null })).toBeUndefined();
   });
 
-  test('one that is not there refuses, and another acquirer’s is not there', () => {
+  test('refuses if it is unknown, and another acquirer’s is unknown', () => {
     for (const principal of [by('nobody'), { ...by('token'), acquirerId: 2 }]) {
       expect(chooseProfile(directoryWith(profiles, 'terminal'), principal)).toMatchObject({ code: 'NO_PROFILE' });
     }
   });
 });
 
-describe('what becomes of a tap', () => {
+describe('a tap', () => {
   const directory = directoryWith({ za: SOUTH_AFRICA });
 
-  test('without a profile it is the very same', () => {
+  test('without a profile is unchanged', () => {
     expect(applyProfile(directory, by(null), TAP)).toEqual({ opened: TAP, fault: undefined });
     expect(applyProfile(directory, by(null), TAP).opened).toBe(TAP);
   });
 
-  test('inside of it and complete, it is the very same', () => {
+  test('inside its profile and complete is unchanged', () => {
     expect(applyProfile(directory, by('za'), TAP).opened).toBe(TAP);
   });
 
-  test('what is missing is added to what is not secret, in the bytes as well', () => {
+  test('gets what is missing and not secret, in the bytes as well', () => {
     const { opened, fault } = applyProfile(directory, by('za'), tapOf(VISA_PURCHASE));
     expect(fault).toBeUndefined();
     for (const general of [opened.general, indexTlv(opened.bytes.general)]) {
@@ -82,7 +82,7 @@ describe('what becomes of a tap', () => {
     }
   });
 
-  test('what the reader told is never changed', () => {
+  test('keeps every value of the reader', () => {
     const told = tapOf([...VISA_PURCHASE, [0x9f1a, '0276']]);
     const { opened, fault } = applyProfile(directory, by('za'), told);
     expect(fault).toBeInstanceOf(NoConfiguration);
@@ -90,12 +90,12 @@ describe('what becomes of a tap', () => {
     expect(opened).toBe(told);
   });
 
-  test('a blob that has no room for more is refused as card data', () => {
+  test('whose blob has no room for more is refused as card data', () => {
     const full = tapOf([...VISA_PURCHASE, ...Array(MAX_TLV_OBJECTS - 3).fill([0xdf01, '00'] as const)]);
     expect(() => applyProfile(directory, by('za'), full)).toThrow(TapRefused);
   });
 
-  test('no blob makes it fail in any other way', () => {
+  test('does not fail in any other way', () => {
     const object = fc.tuple(
       fc.constantFrom(0x84, 0x4f, 0x9c, 0x5f2a, 0x9f1a, 0x9f2a),
       fc.uint8Array({ maxLength: 20 }),

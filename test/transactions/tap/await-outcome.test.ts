@@ -13,7 +13,7 @@ import type { TransactionDependencies } from '../../../src/transactions/ports/tr
 import { awaitOutcome } from '../../../src/transactions/tap/await-outcome.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
-/** A world in which time passes by waiting alone, with one row; `onLook` may change it before each look. */
+/** Dependencies in which time passes only by waiting, with one row; `onLook` may change it before each read. */
 function deps(
   row: Transaction | undefined,
   onLook: (look: number, nowMs: number) => Partial<Transaction> | Error | undefined = () => undefined,
@@ -71,7 +71,7 @@ const submitted = sampleTransaction({ deadlineSeconds: 30 });
 const lastMomentAtMs = (deadlineSeconds: number) =>
   (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
 
-test('an outcome that is there already is given at once', async () => {
+test('an existing outcome is returned immediately', async () => {
   const there = deps({ ...submitted, disposition: Disposition.Approved });
   expect(await awaitOutcome(there.deps, submitted)).toMatchObject({ disposition: Disposition.Approved });
   expect(there).toMatchObject({ looks: 1, waitedMs: 0 });
@@ -85,7 +85,7 @@ test('a database that is unavailable for seconds does not end the wait', async (
   expect(await awaitOutcome(back.deps, submitted)).toMatchObject({ disposition: Disposition.Approved });
 });
 
-test('an outcome that nobody tells of is found within a second', async () => {
+test('an outcome without a notice is found within a second', async () => {
   const silent = deps(submitted, (_look, nowMs) =>
     nowMs >= 7_500 ? { disposition: Disposition.Declined } : undefined,
   );
@@ -94,7 +94,7 @@ test('an outcome that nobody tells of is found within a second', async () => {
   expect(silent.decisions).toEqual([]);
 });
 
-describe('past the last moment the waiting request decides itself, and tells what it has stored', () => {
+describe('after the last moment the waiting request decides itself, and reports what it has stored', () => {
   test('of a tap that no worker took: nothing was sent', async () => {
     const lost = deps(waitingForWorker);
     const outcome = await awaitOutcome(lost.deps, waitingForWorker);
@@ -103,7 +103,7 @@ describe('past the last moment the waiting request decides itself, and tells wha
     expect(lost.decisions).toMatchObject([{ isOverdue: true }]);
   });
 
-  test('of a tap that was submitted: Indeterminate, and a reversal is owed', async () => {
+  test('of a submitted tap: Indeterminate, and a reversal is pending', async () => {
     const lost = deps(submitted);
     const outcome = await awaitOutcome(lost.deps, submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
@@ -112,8 +112,8 @@ describe('past the last moment the waiting request decides itself, and tells wha
   });
 });
 
-test('what somebody else decides at the last moment is told, and is no failure', async () => {
-  // Its own decision comes too late: the row has moved between the look and the commit.
+test('a decision of another process at the last moment is reported, and is not a failure', async () => {
+  // Its own decision comes too late: the row has changed between the read and the commit.
   const raced = deps(submitted, (_look, nowMs) =>
     nowMs > lastMomentAtMs(30) ? { disposition: Disposition.Indeterminate } : undefined,
   );
@@ -121,27 +121,27 @@ test('what somebody else decides at the last moment is told, and is no failure',
   expect(await awaitOutcome(raced.deps, submitted)).toMatchObject({ disposition: Disposition.Indeterminate });
 });
 
-describe('what cannot be told is no outcome: the phone is to ask again', () => {
+describe('what cannot be reported is not an outcome: the phone must repeat its request', () => {
   const expectUnavailable = async (waiting: Promise<Transaction>) => {
     const error = await waiting.catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(StoreUnavailable);
     expect(error).toMatchObject({ mayBeStored: true });
   };
 
-  test('a row that is gone', () => expectUnavailable(awaitOutcome(deps(undefined).deps, submitted)));
+  test('a missing row', () => expectUnavailable(awaitOutcome(deps(undefined).deps, submitted)));
 
-  test('a decision that the database does not take', () => {
+  test('a decision that the database refuses', () => {
     const refusing = deps(submitted);
     refusing.refuseDecisions(new StoreUnavailable(false));
     return expectUnavailable(awaitOutcome(refusing.deps, submitted));
   });
 
-  test('a database that stays unavailable', () => {
+  test('a database that remains unavailable', () => {
     const away = deps(submitted, (look) => (look >= 2 ? new StoreUnavailable(false) : undefined));
     return expectUnavailable(awaitOutcome(away.deps, submitted));
   });
 
-  test("a deadline that has not passed yet by the database's clock", () => {
+  test("a deadline that has not passed yet according to the database's clock", () => {
     const early = deps(submitted);
     early.refuseDecisions();
     return expectUnavailable(awaitOutcome(early.deps, submitted));

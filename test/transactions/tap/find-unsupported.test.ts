@@ -7,7 +7,7 @@ import { TransactionType, type TransactionTypeId } from '../../../src/transactio
 import { findUnsupported } from '../../../src/transactions/tap/find-unsupported.ts';
 import { readTap } from '../../../src/transactions/tap/read-tap.ts';
 
-/** By tag, upper-case hex; undefined takes the tag away. */
+/** By tag, upper-case hex; undefined removes the tag. */
 type Announced = Readonly<Record<number, string | undefined>>;
 
 /** `sent`: as a purchase; `declinedOffline`: the card's own decline; or the code of the refusal. */
@@ -31,7 +31,7 @@ function fateOf(announced: Announced, type: TransactionTypeId = TransactionType.
 
 const hexByte = (value: number) => value.toString(16).padStart(2, '0').toUpperCase();
 
-test('of every value of one byte that 9C can have, a purchase alone is sent', () => {
+test('of every one-byte value of 9C, only a purchase is sent', () => {
   for (let value = 0; value < 256; value++) {
     expect(fateOf({ 156: hexByte(value) })).toBe(value === 0 ? 'sent' : 'TRANSACTION_TYPE_UNSUPPORTED');
   }
@@ -49,18 +49,18 @@ describe('a purchase is sent', () => {
   });
 });
 
-test('an amount of zero is for mandates alone', () => {
+test('an amount of zero is for mandates only', () => {
   expect(fateOf({ 40706: '000000000000' })).toBe('AMOUNT_ZERO');
   expect(fateOf({ 40706: '000000000000' }, TransactionType.TT3)).toBe('sent');
   expect(fateOf({ 40706: '000000000000', 156: '20' }, TransactionType.TT3)).toBe('TRANSACTION_TYPE_UNSUPPORTED');
 });
 
-describe('whatever a reader announces', () => {
+describe('any data of a reader', () => {
   const hex = (bytes: number) =>
     fc
       .uint8Array({ minLength: bytes, maxLength: bytes })
       .map((value) => Buffer.from(value).toString('hex').toUpperCase());
-  /** Mostly as it should be, so that a sixth of all taps are good; else anything, or nothing. */
+  /** Mostly valid values, so that a sixth of all taps are good; otherwise anything, or nothing. */
   const mostly = (good: string | undefined, ...others: fc.Arbitrary<string | undefined>[]) =>
     fc.oneof({ weight: 4, arbitrary: fc.constant(good) }, fc.oneof(fc.constant(undefined), ...others));
   const digits = fc.integer({ min: 0, max: 2_000 }).map((amount) => String(amount).padStart(12, '0'));
@@ -77,7 +77,7 @@ describe('whatever a reader announces', () => {
   });
 
   const areZeros = (hex: string | undefined) => /^0*$/.test(hex ?? '');
-  /** What may be sent, in other words than the code's. */
+  /** What may be sent, expressed independently of the code. */
   function isPurchase(announced: Announced): boolean {
     const { 0x9c: kind, 0x9f02: amount = '', 0x9f27: information = '00', 0x9f26: cryptogram } = announced;
     const { 0x81: binary, 0x5f36: exponent = '02' } = announced;
@@ -92,7 +92,7 @@ describe('whatever a reader announces', () => {
     ].every(Boolean);
   }
 
-  test('exactly what is a purchase of one amount, with a cryptogram for the issuer, is sent', () => {
+  test('exactly the purchases of one amount, with a cryptogram for the issuer, are sent', () => {
     const property = fc.property(announcement, (announced) => {
       expect(fateOf(announced) === 'sent').toBe(isPurchase(announced));
     });

@@ -17,10 +17,12 @@ const route = (id: number): RouteRecord => ({
   isRemoved: false,
 });
 
-/** Of a processor that cannot be opened. */
+/** A processor that cannot be opened. */
 const UNOPENED = 3;
 
-/** Two switches, the first of which takes no mandates; neither has a place, so the question ends where it was asked. */
+/**
+ * Two switches, the first of which takes no mandates. Neither has a slot, so processing ends with the request for one.
+ */
 function ask(type: TransactionTypeId, known: readonly RouteRecord[]) {
   const asked: number[] = [];
   const target = (id: number) =>
@@ -40,25 +42,25 @@ function ask(type: TransactionTypeId, known: readonly RouteRecord[]) {
   return { asked, taken: takeRoute({ directory } as unknown as TransactionDependencies, switches, draft, tap) };
 }
 
-test('a mandate goes to switches that take mandates, and to no other', async () => {
+test('a mandate is sent to switches that take mandates, and to no others', async () => {
   const { asked, taken } = ask(TransactionType.TT3, [route(1), route(2)]);
   expect(await taken).toBeUndefined();
   expect(asked).toEqual([2]);
 });
 
-test('a tap goes to either', async () => {
+test('a tap is sent to either', async () => {
   const { asked, taken } = ask(TransactionType.Tap, [route(1), route(2)]);
   await taken;
   expect(asked).toEqual([1, 2]);
 });
 
-test('a mandate that no switch takes is a configuration that is missing', async () => {
+test('a mandate that no switch takes is a missing configuration', async () => {
   const { asked, taken } = ask(TransactionType.TT3, [route(1)]);
   expect(await taken).toMatchObject({ code: 'NO_ROUTE' });
   expect(asked).toEqual([]);
 });
 
-test('a mandate whose switch cannot be opened now is one that cannot go online', async () => {
+test('a mandate whose switch cannot be opened now cannot go online', async () => {
   const { asked, taken } = ask(TransactionType.TT3, [route(1), route(UNOPENED)]);
   expect(await taken).toBeUndefined();
   expect(asked).toEqual([]);

@@ -30,7 +30,7 @@ afterAll(async () => {
 const tap = async (amount = '10.00') =>
   outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' })).serviceReference;
 
-/** Runs a listener while `during` does something, and gives what it printed. */
+/** Runs a listener during `during`, and returns what it printed. */
 async function listen(
   during: (lines: readonly string[]) => Promise<unknown>,
   { target = local.url, isFromStart = false, apiKey = '' } = {},
@@ -55,7 +55,7 @@ const untilPrinted = (lines: readonly string[], text: string) =>
   eventually(() => expect(lines.join('\n')).toContain(text));
 
 describe('tapwire webhooks listen', () => {
-  test('passes on each event once, signed, and says that it arrived on both sides', async () => {
+  test('passes on each event once, signed, and reports its arrival on both sides', async () => {
     const before = await tap();
     await eventually(async () => expect(await backend.eventsOf(before)).toMatchObject([{ state: 'delivered' }]));
     let id = '';
@@ -76,7 +76,7 @@ describe('tapwire webhooks listen', () => {
     expect(told).toContain(`204  attempt 1 at ${registered.url}, delivered`);
   });
 
-  test('begins with what is there already when it is asked to', async () => {
+  test('begins with existing events on request', async () => {
     const id = await tap('10.51');
     await eventually(async () => expect(await backend.eventsOf(id)).toHaveLength(1));
     await listen((lines) => untilPrinted(lines, 'Declined'), { isFromStart: true });
@@ -90,14 +90,14 @@ describe('tapwire webhooks listen', () => {
       'NOT TAKEN  400  signature does not match',
     ],
     ['a redirect', status(301, { location: '/elsewhere' }), 'NOT TAKEN  301  a redirect, which is not followed'],
-  ])('says why one did not arrive: %s', async (_what, answer, said) => {
+  ])('reports why one did not arrive: %s', async (_what, answer, said) => {
     await tap();
     local.answer = answer;
     await listen((lines) => untilPrinted(lines, said), { isFromStart: true });
     local.answer = ok;
   });
 
-  test('says that nobody listens, and goes on', async () => {
+  test('reports that no server listens, and continues', async () => {
     const gone = await startReceiver();
     await gone.close();
     await listen((lines) => untilPrinted(lines, 'NOT TAKEN  connection refused'), {
@@ -106,7 +106,7 @@ describe('tapwire webhooks listen', () => {
     });
   });
 
-  test('says why one did not arrive at the registered callback, and what comes next', async () => {
+  test('reports why one did not arrive at the registered callback, and what follows', async () => {
     registered.answer = status(500, {}, 'out of order');
     const id = await tap();
     await eventually(async () => expect(await backend.eventsOf(id)).toMatchObject([{ attempts: 1 }]));
@@ -130,7 +130,7 @@ describe('tapwire webhooks listen', () => {
 
 describe('tapwire callback', () => {
   beforeEach(() => {
-    // Vitest has a variable of this name for itself.
+    // Vitest sets a variable of this name for itself.
     const environment = { BASE_URL: undefined, ...installation.environment() };
     for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
   });
@@ -139,7 +139,7 @@ describe('tapwire callback', () => {
     vi.restoreAllMocks();
   });
 
-  /** Runs the command and gives what it printed. */
+  /** Runs the command and returns what it printed. */
   async function callback(verb: string, integrator: string, ...words: string[]) {
     const output = vi.spyOn(console, 'log').mockImplementation(() => {});
     const notes = vi.spyOn(console, 'error').mockImplementation(() => {});
@@ -149,7 +149,7 @@ describe('tapwire callback', () => {
     return { output: said[0]!, notes: said[1]! };
   }
 
-  test('sets where links are told, with a secret of its own that is shown once, and ends it', async () => {
+  test('sets the endpoint for links, with its own secret that is shown once, and removes it', async () => {
     expect((await callback('show', '10')).notes).toContain('No callback is set');
     expect((await callback('set', '10', local.url)).notes).toContain(`sent to ${local.url}.`);
     expect((await callback('secret', '10')).output).toMatch(/^whsec_\S+$/);
@@ -181,7 +181,7 @@ describe('tapwire callback', () => {
     });
   });
 
-  test('refuses an integrator that is not there', async () => {
+  test('refuses an unknown integrator', async () => {
     await expect(callback('set', '77', 'http://localhost:3000/')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 });

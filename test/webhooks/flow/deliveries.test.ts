@@ -34,7 +34,7 @@ async function tap(): Promise<string> {
   return outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
 }
 
-/** Waits until the one event of a transaction fits. */
+/** Waits until the one event of a transaction matches. */
 function untilEvent(id: string, wanted: Partial<WebhookEventView>, whose = backend): Promise<WebhookEventView> {
   return eventually(async () => {
     const [event] = await whose.eventsOf(id);
@@ -43,7 +43,7 @@ function untilEvent(id: string, wanted: Partial<WebhookEventView>, whose = backe
   });
 }
 
-/** Lets time pass for deliveries: what is due lies so much further back. */
+/** Lets time pass for deliveries: moves their due times back. */
 async function letTimePass(seconds: number): Promise<void> {
   const { database } = installation;
   await database.query(`update webhook_events set next_at = next_at - $1 * interval '1 s'`, [seconds]);
@@ -54,11 +54,12 @@ async function letTimePass(seconds: number): Promise<void> {
 }
 
 describe('a receiver that fails', () => {
-  test('for a day gets the event when it is back, under the same id, with a fresh timestamp and each attempt on record', async () => {
+  test('for a day gets the event when it is back, with the same id, a fresh timestamp and a record of each attempt', async () => {
     receiver.answer = status(500, {}, 'out of order');
     const id = await tap();
     let event = await untilEvent(id, { attempts: 1, state: 'pending' });
-    // Each wait of the schedule, up to the attempt at which a day and more has passed: 5 s, 5 m, 30 m, 2 h, 5 h, 10 h.
+    // Each delay of the schedule, up to the attempt at which more than a day has passed: 5 s, 5 m, 30 m, 2 h, 5 h, 10
+    // h.
     for (const attempts of [2, 3, 4, 5, 6, 7]) {
       const waitMs = Date.parse(event.nextAttemptAt!) - Date.now();
       await letTimePass(Math.ceil(waitMs / 1_000));
@@ -81,7 +82,7 @@ describe('a receiver that fails', () => {
     expect(attempts[0]).toMatchObject({ url: receiver.url, error: null, answer: 'out of order' });
   });
 
-  test('to the end of the schedule is not asked an eleventh time', async () => {
+  test('until the end of the schedule gets no eleventh attempt', async () => {
     receiver.answer = status(503);
     const id = await tap();
     for (let attempts = 1; attempts < 10; attempts++) {
@@ -96,7 +97,7 @@ describe('a receiver that fails', () => {
     expect(rows).toEqual([]);
   });
 
-  test('by redirecting is not followed', async () => {
+  test('with a redirect is not followed', async () => {
     const elsewhere = await startReceiver();
     receiver.answer = status(302, { location: elsewhere.url });
     const id = await tap();
@@ -106,7 +107,7 @@ describe('a receiver that fails', () => {
     await elsewhere.close();
   });
 
-  test('and asks for patience gets it, for everything that is meant for it', async () => {
+  test('and requests a delay gets it, for all of its events', async () => {
     const tailor = await Backend.open(installation, 'tailor');
     const patient = await startReceiver(status(429, { 'retry-after': '120' }));
     await tailor.listenAt(patient.url);
@@ -127,7 +128,7 @@ describe('a receiver that fails', () => {
     await patient.close();
   });
 
-  test('by not being there has the reason on record', async () => {
+  test('because it does not exist has the reason recorded', async () => {
     const gone = await startReceiver();
     await gone.close();
     await backend.register(gone.url);
@@ -137,7 +138,7 @@ describe('a receiver that fails', () => {
     ]);
   });
 
-  test('by a huge answer has the first kilobyte on record', async () => {
+  test('with a huge response has its first kilobyte recorded', async () => {
     receiver.answer = status(400, {}, 'no\0'.repeat(1_000_000));
     const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
     const [attempt] = await backend.attempts(id);
@@ -145,8 +146,8 @@ describe('a receiver that fails', () => {
   });
 });
 
-describe('a receiver that is gone', () => {
-  test('is sent nothing more, and gets what it missed when it registers again and asks for it', async () => {
+describe('a receiver that was removed', () => {
+  test('is sent nothing further, and gets what it missed if it registers again and requests it', async () => {
     receiver.answer = status(410);
     const first = await tap();
     await untilEvent(first, { attempts: 1, state: 'stopped', nextAttemptAt: null });
@@ -169,7 +170,7 @@ describe('a receiver that is gone', () => {
 });
 
 describe('a replay', () => {
-  test('of one event sends it again under its id, and the attempts go on counting', async () => {
+  test('of one event sends it again with its id, and continues the count of attempts', async () => {
     const id = await tap();
     const event = await untilEvent(id, { attempts: 1, state: 'delivered' });
     const answer = await backend.ask('POST', `/integrator/events/${event.id}/replay`);
@@ -180,7 +181,7 @@ describe('a replay', () => {
     expect((await backend.attempts(event.id)).map(({ number }) => number)).toEqual([1, 2]);
   });
 
-  test('begins the schedule anew and ends what was still to come of the old one', async () => {
+  test('restarts the schedule and replaces the remaining attempts', async () => {
     receiver.answer = status(500);
     const id = await tap();
     const { id: eventId } = await untilEvent(id, { attempts: 1, state: 'pending' });
@@ -199,7 +200,7 @@ describe('a replay', () => {
     expect(genuine(receiver, secret, id)).toHaveLength(3);
   });
 
-  test('of a time range takes what did not arrive, or everything', async () => {
+  test('of a time range includes undelivered events, or all', async () => {
     const from = new Date().toISOString();
     const arrived = await tap();
     await untilEvent(arrived, { state: 'delivered' });
@@ -221,7 +222,7 @@ describe('a replay', () => {
 });
 
 describe('a secret', () => {
-  test('is followed by another while both sign, and ends at once when asked to', async () => {
+  test('is replaced by another while both sign, and ends immediately on request', async () => {
     const next = await backend.issueSecret();
     const during = await tap();
     await untilTold(receiver, next, during);
@@ -239,14 +240,14 @@ describe('a secret', () => {
   });
 });
 
-test('a URL that became private behind our back is refused when it is called', async () => {
+test('a URL that became private after its registration is refused when it is called', async () => {
   await installation.database.query("update webhook_endpoints set url = 'https://10.0.0.1/hook'");
   const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
   expect(await backend.attempts(id)).toMatchObject([{ status: null, error: 'URL_REFUSED' }]);
 });
 
 describe('a receiver that hangs', () => {
-  test('delays nobody else, and its events wait for it visibly', async () => {
+  test('delays no others, and its events wait visibly', async () => {
     const neighbour = await Backend.open(installation, 'flowers');
     const prompt = await startReceiver();
     const promptSecret = await neighbour.listenAt(prompt.url);
@@ -258,7 +259,7 @@ describe('a receiver that hangs', () => {
     const phone = installation.phone('flowers');
     const told = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
     await untilTold(prompt, promptSecret, told);
-    // None of the hanging deliveries has even timed out by then.
+    // None of the hanging deliveries has timed out by then.
     for (const id of hanging) await untilEvent(id, { state: 'pending', attempts: 0 });
 
     receiver.answer = ok;

@@ -37,7 +37,7 @@ test('a delivery whose process was frozen is made by another, and only one of th
   receiver.answer = (response) => void held.push(response);
   const id = await tap();
   await untilReceived(id, 1);
-  // As if the claim were a minute old: pg-boss takes the job for orphaned and gives it out again.
+  // Simulates that the claim is a minute old: pg-boss considers the job orphaned and returns it again.
   await installation.database.query(
     "update pgboss.job set started_on = started_on - interval '61 s' where name = 'webhook'",
   );
@@ -56,7 +56,7 @@ test('a delivery whose process was frozen is made by another, and only one of th
   expect(rows).toEqual([]);
 });
 
-test('a stop in the middle of a delivery does not wait for it, and the next process makes it', async () => {
+test('a stop during a delivery does not wait for it, and the next process makes it', async () => {
   receiver.answer = hang;
   const id = await tap();
   await untilReceived(id, 1);
@@ -67,11 +67,11 @@ test('a stop in the middle of a delivery does not wait for it, and the next proc
   await untilState(id, 'delivered');
   await untilReceived(id, 2);
   const [event] = await backend.eventsOf(id);
-  // The delivery that hung was not waited for: its time-out would stand here as an attempt.
+  // The hanging delivery was not waited for: otherwise its time-out would be recorded as an attempt.
   expect(await backend.attempts(event!.id)).toMatchObject([{ number: 1, status: 204 }]);
 });
 
-test('a job whose payload does not fit goes to the dead letters with its reason', async () => {
+test('a job with an invalid payload becomes a dead letter with its reason', async () => {
   await installation.database.query(
     `insert into pgboss.job (name, data, retry_limit, expire_seconds, deletion_seconds, keep_until)
      values ('webhook', '{"eventId":"x"}', 2, 60, 60, now() + interval '1 h')`,

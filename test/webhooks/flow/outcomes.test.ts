@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const tap = async (amount: string) => outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
 
-test('an approval is told once, signed, with everything of 2.6', async () => {
+test('an approval is reported once, signed, with everything of 2.6', async () => {
   const phone = installation.phone();
   const { serviceReference, authorizationCode, paymentProviderReference, merchantReference } = outcomeOf(
     await phone.tap({ amount: '10.00', currency: 'ZAR' }),
@@ -58,7 +58,7 @@ test('an approval is told once, signed, with everything of 2.6', async () => {
   });
 });
 
-test('the correlation id of the tap comes along', async () => {
+test('the correlation id of the tap is included', async () => {
   const phone = installation.phone();
   const correlationId = randomUUID();
   const headers = { 'x-correlation-id': correlationId };
@@ -69,7 +69,7 @@ test('the correlation id of the tap comes along', async () => {
   expect(sent.headers['x-correlation-id']).toBe(correlationId);
 });
 
-test('what is sent passes the library of Standard Webhooks as it is', async () => {
+test('webhooks are accepted by the library of Standard Webhooks unchanged', async () => {
   const { serviceReference } = await tap('11.00');
   await untilTold(receiver, secret, serviceReference);
   const { headers, body } = receiver.received.find(({ body }) => body.includes(serviceReference))!;
@@ -77,7 +77,7 @@ test('what is sent passes the library of Standard Webhooks as it is', async () =
   expect(new Library(secret).verify(body.toString(), headers)).toMatchObject({ serviceReference });
 });
 
-test('a decline carries its errorCode and the amount that was asked', async () => {
+test('a decline carries its errorCode and the requested amount', async () => {
   const { serviceReference } = await tap('10.51');
   expect(await untilTold(receiver, secret, serviceReference)).toMatchObject([
     {
@@ -104,7 +104,7 @@ test('a tap that the card itself declined is Declined with errorCode 2', async (
   expect(event).not.toHaveProperty('paymentProviderReference');
 });
 
-test('silence of the switch is told as Indeterminate and then, reversed, as Voided', async () => {
+test('silence of the switch is reported as Indeterminate and then, after its reversal, as Voided', async () => {
   const { serviceReference } = await tap('10.69');
   const told = await untilTold(receiver, secret, serviceReference, 2);
   expect(told.sort((one, other) => one.sequence - other.sequence)).toMatchObject([
@@ -123,7 +123,7 @@ test('silence of the switch is told as Indeterminate and then, reversed, as Void
   expect(ids.sort()).toEqual(events.map(({ id }) => id).sort());
 });
 
-test('nobody else is told, and one who registered nothing is told nothing', async () => {
+test('no other integrator is notified, and one without a registration gets nothing', async () => {
   const other = await Backend.open(installation, 'flowers');
   const { serviceReference } = outcomeOf(await installation.phone('flowers').tap({ amount: '10.00', currency: 'ZAR' }));
   const { serviceReference: own } = await tap('12.00');

@@ -20,7 +20,7 @@ afterAll(async () => {
 });
 
 describe('a receiver that was down', { timeout: 2 * WITHIN_MS }, () => {
-  test('gets three thousand events soon after it takes one again, each once, with every attempt kept', async () => {
+  test('gets three thousand events soon after it accepts one again, each once, with every attempt recorded', async () => {
     const endpoints = await many.saveEndpoints([receiver.url]);
     await many.addEvents(endpoints, EVENTS);
     await eventually(() => expect(receiver.received.length).toBeGreaterThan(EVENTS / 10), WITHIN_MS);
@@ -39,7 +39,7 @@ describe('a receiver that was down', { timeout: 2 * WITHIN_MS }, () => {
     ]);
   });
 
-  test('has the schedule of an event kept that it refuses each time, however often that is brought forward', async () => {
+  test('keeps the schedule of an event that it always refuses, however often that is brought forward', async () => {
     const endpoints = await many.saveEndpoints([receiver.url]);
     receiver.answer = status(503);
     await many.addEvents(endpoints, 5);
@@ -48,7 +48,7 @@ describe('a receiver that was down', { timeout: 2 * WITHIN_MS }, () => {
       (received.body.includes('"number" : 1}') ? status(400) : ok)(response, received);
     await many.addEvents(endpoints, 2);
     await many.until(endpoints, { delivered: 5, pending: 2 });
-    // The attempt that is brought forward may come after the deliveries of the others.
+    // The attempt that is brought forward may follow the deliveries of the others.
     await eventually(async () => {
       const { rows } = await installation.database.query(
         `select delivery::int, attempts::int, early_attempts::int as early, not_early_before > now() as "mustWait",

@@ -23,7 +23,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-/** An event of the first integrator's, delivered. */
+/** An event of the first integrator, delivered. */
 async function event(): Promise<string> {
   const id = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
   await untilTold(receiver, secret, id);
@@ -54,7 +54,9 @@ const bearer = async (merchant?: 'coffee' | 'flowers') => ({
 });
 
 describe('the callback of an integrator', () => {
-  test.each(CALLBACK_ROUTES)('%s %s takes key and token together, and neither alone', async (method, path, body) => {
+  test.each(
+    CALLBACK_ROUTES,
+  )('%s %s requires key and token together, and accepts neither alone', async (method, path, body) => {
     for (const headers of [await key(), await bearer(), {}]) {
       const answer = await backend.ask(method, path, body, headers);
       expect(answer).toMatchObject({ status: 401, body: { errorCode: 100, httpStatusCode: 401 } });
@@ -71,7 +73,7 @@ describe('the callback of an integrator', () => {
   test.each([
     ['an acquirer', { acquirerId: 1 }],
     ['a merchant', { acquirerId: 1, integratorId: 10, merchantId: '1001' }],
-  ])('is none of the business of %s', async (_who, owner) => {
+  ])('is not available to %s', async (_who, owner) => {
     const headers = { ...(await key(owner)), ...(await bearer()) };
     for (const [method, path, body] of CALLBACK_ROUTES) {
       expect(await backend.ask(method, path, body, headers)).toMatchObject({ status: 403 });
@@ -98,7 +100,7 @@ describe('the callback of an integrator', () => {
     });
   });
 
-  test('has a first secret that nothing overlaps: the one before was never shown', async () => {
+  test('has a first secret without an overlap: the previous one was never shown', async () => {
     const tailor = await Backend.open(installation, 'tailor');
     await tailor.register(receiver.url);
     const first = await tailor.ask('POST', '/integrator/callbackUrl/secret');
@@ -109,7 +111,7 @@ describe('the callback of an integrator', () => {
     expect(third.body).toMatchObject({ previousValidUntil: expect.any(String) });
   });
 
-  test.each([-1, 169, '1', 0.0001, 0.5, 1e-10])('has no secret that overlaps by %s hours', async (overlapHours) => {
+  test.each([-1, 169, '1', 0.0001, 0.5, 1e-10])('has no secret with an overlap of %s hours', async (overlapHours) => {
     expect(await backend.ask('POST', '/integrator/callbackUrl/secret', { overlapHours })).toMatchObject({
       status: 400,
     });
@@ -152,7 +154,7 @@ describe('the callback of an integrator', () => {
     await backend.register(receiver.url);
   });
 
-  test('takes no other method', async () => {
+  test('accepts no other method', async () => {
     const response = await fetch(new URL('/integrator/callbackUrl', installation.url), { method: 'DELETE' });
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
@@ -160,7 +162,7 @@ describe('the callback of an integrator', () => {
 });
 
 describe('the events of an integrator', () => {
-  test.each(EVENT_ROUTES)('%s %s takes its key, and no token alone', async (method, path, body) => {
+  test.each(EVENT_ROUTES)('%s %s requires its key, and accepts no token alone', async (method, path, body) => {
     expect(await backend.ask(method, path, body, await bearer())).toMatchObject({ status: 401 });
     expect(await backend.ask(method, path, body, { 'x-api-key': 'tw_test_x' })).toMatchObject({ status: 401 });
     expect([200, 202, 404]).toContain((await backend.ask(method, path, body, await key())).status);
@@ -168,7 +170,7 @@ describe('the events of an integrator', () => {
     expect(await backend.ask(method, path, body, merchants)).toMatchObject({ status: 403 });
   });
 
-  test('of somebody else are answered exactly like unknown ones', async () => {
+  test('of another owner are answered exactly like unknown ones', async () => {
     const id = await event();
     for (const [method, action] of [
       ['GET', 'attempts'],
@@ -231,7 +233,7 @@ describe('the events of an integrator', () => {
     expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toContain(pointer);
   });
 
-  test('are not replayed by the ten thousands', async () => {
+  test('are not replayed in tens of thousands', async () => {
     await installation.database.query(
       `insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, state, created_at)
        select 1, gen_random_uuid(), 10, gen_random_uuid(), gen_random_uuid(), 'transaction.completed', '{}', 'failed', '2020-01-01'

@@ -40,7 +40,7 @@ async function freePort(): Promise<number> {
   return free;
 }
 
-test('a tap that reached no switch is told, and its next attempt, of another amount, is told after it', async () => {
+test('a tap that reached no switch is reported, and its next attempt, of another amount, is reported after it', async () => {
   const backend = await Backend.open(installation);
   const secret = await backend.listenAt(receiver.url);
   const phone = installation.phone();
