@@ -5,7 +5,6 @@ import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { StartError } from '../../errors.ts';
 import { LogBudget } from '../../limits/log-budget.ts';
 import type { Log } from '../log.ts';
-import { AsyncContexts } from './async-contexts.ts';
 import { Tracing } from './tracing.ts';
 
 /** Limits the warnings about an unavailable collector; the exporter reports each batch. */
@@ -58,8 +57,12 @@ async function recordTraces(
   processor: SpanProcessor,
   { share, env, role }: Pick<TracingSettings, 'share' | 'env' | 'role'>,
 ): Promise<OpenTracing> {
-  const [{ ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider }, { resourceFromAttributes }] =
-    await Promise.all([import('@opentelemetry/sdk-trace'), import('@opentelemetry/resources')]).catch(missing);
+  const [sdk, { resourceFromAttributes }, { AsyncLocalStorageContextManager }] = await Promise.all([
+    import('@opentelemetry/sdk-trace'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/context-async-hooks'),
+  ]).catch(missing);
+  const { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } = sdk;
   const provider = new TracerProvider({
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
     resource: resourceFromAttributes({
@@ -72,7 +75,7 @@ async function recordTraces(
   });
   // With a global provider, spans of plug-ins get the spans of the gateway as parents.
   trace.setGlobalTracerProvider(provider);
-  context.setGlobalContextManager(new AsyncContexts());
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager());
   return {
     tracing: new Tracing(provider.getTracer(SCOPE)),
     close: async () => {
