@@ -8,6 +8,8 @@ const SOCKET = '.s.PGSQL.5432';
 /** A simple query in the protocol: its text ends with NUL. */
 const COMMIT = Buffer.from('commit\0');
 const BEGIN = Buffer.from('begin');
+/** The server's response to a COMMIT: the tag of the command. */
+const COMMITTED = Buffer.from('COMMIT\0');
 
 /** A connection of a gateway, and the relay's connection to the database for it. */
 interface Pair {
@@ -164,7 +166,8 @@ export class DatabaseRelay {
     });
     database.on('data', (chunk: Buffer) => {
       if (pair.isSilent) return;
-      if (!isLosing) return void client.write(chunk);
+      // Statements before the COMMIT may be on their way together with it.
+      if (!isLosing || !chunk.includes(COMMITTED)) return void client.write(chunk);
       this.#lostCommits++;
       client.destroy();
     });

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 function poolBehindRelay(limits = LIMITS, maxConnections = 4): Database {
-  const pool = openPool(relay.url, { limits, maxConnections });
+  const pool = openPool(relay.url, { limits, maxConnections, isPipelined: true });
   opened.push(pool);
   return pool;
 }
