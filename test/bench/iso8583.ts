@@ -54,7 +54,7 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
   const { bitmap: codec } = codecs;
   const target = Buffer.alloc(4_096);
   const bytes = npmEncode(AUTHORIZATION) as Buffer;
-  // As a sender builds it: none of its texts is a slice of a longer one.
+  // As a sender builds it: no text is a slice of a longer one.
   const message = structuredClone(codec.decode(bytes));
   const tap = samples.find(({ name }) => name === 'tap')!;
   const tapBytes = Buffer.from(fromHex(tap.wireHex));

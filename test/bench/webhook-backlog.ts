@@ -78,7 +78,7 @@ async function saveEndpoints(
   folder: string,
   port: number,
 ): Promise<Record<Kind, string | undefined>> {
-  await database.query("insert into integrators (acquirer_id, id, name) values (1, 2, 'Told of everything')");
+  await database.query("insert into integrators (acquirer_id, id, name) values (1, 2, 'Notified of everything')");
   const vault = createSecretVault(await openKeyRing(readConfig({ TAPWIRE_DATA: folder })));
   const [taken, hanging] = [randomUUID(), randomUUID()];
   for (const [id, serves, path] of [

@@ -114,7 +114,7 @@ describe('MACs', () => {
       await expect(hsm.mac({ ...request, keyId })).rejects.toThrow(refusal('KEY_USAGE'));
       expect(() => hsm.keyMac(keyId, request.method)).toThrow(refusal('KEY_USAGE'));
     }
-    expect(() => hsm.keyMac('nobody', request.method)).toThrow(refusal('KEY_UNKNOWN'));
+    expect(() => hsm.keyMac('unknown', request.method)).toThrow(refusal('KEY_UNKNOWN'));
     await expect(hsm.mac({ ...request, keyId: 'x99' })).rejects.toThrow(refusal('KEY_LENGTH'));
   });
 

@@ -63,7 +63,7 @@ describe.concurrent('a login', () => {
     await installation.database.query('update users set is_blocked = true where id = $1', [blocked.id]);
     const answers = await Promise.all([
       logIn(user.username, 'another password'),
-      logIn('nobody@portal.example'),
+      logIn('unknown@portal.example'),
       logIn(blocked.username),
     ]);
     const problems = answers.map((answer) => ({ ...problemOf(answer), requestId: '' }));

@@ -99,7 +99,7 @@ describe.concurrent('a proximity token', () => {
       { mbn: undefined, mcc: undefined, 'x-tid': undefined },
       ['/claims/mbn', '/claims/mcc', '/claims/x-tid'],
     ],
-    ['a known x-tid', { 'x-tid': 'TERM-nobody' }, ['/claims/x-tid']],
+    ['a known x-tid', { 'x-tid': 'TERM-unknown' }, ['/claims/x-tid']],
     ['an x-tid of its acquirer', { 'x-tid': 'TERM-tailor' }, ['/claims/x-tid']],
     ['an x-tid of its merchant', { 'x-tid': 'TERM-bakery' }, ['/claims/x-tid']],
   ])('is 500, 104 without %s', async (_, claims, pointers) => {
@@ -302,7 +302,7 @@ describe.concurrent('a token check', () => {
       await signed({}, 'flowers'),
       await signed({ aud: 'another' }, 'flowers'),
       await signed({}, 'tailor'),
-      await signed({ iss: 'https://nobody.example' }),
+      await signed({ iss: 'https://unknown.example' }),
     ];
     for (const token of foreign) {
       expect((await check(token, key)).body).toMatchObject({ valid: false, check: 'issuer' });

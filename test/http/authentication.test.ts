@@ -102,7 +102,7 @@ describe('a Bearer token', () => {
 
   test.each([
     ['another integrator of the same acquirer', '1101'],
-    ['nobody', '9999'],
+    ['unknown', '9999'],
   ])('for a merchant of %s is 403, 101', async (_whose, sub) => expectRefused(await signed({ sub }), 403, 101));
 
   test('of another acquirer identifies its own merchant of that id, never that of the first', async () => {

@@ -70,7 +70,7 @@ test('a terminal without a merchant accepts taps of every merchant of its acquir
 
 describe('a tap without a configuration is 500, 208, recorded as ErrorFindingConfig and never sent', () => {
   test.each([
-    ['an unknown terminal', () => phoneWith('bakery', { xTid: 'TERM-nobody' })],
+    ['an unknown terminal', () => phoneWith('bakery', { xTid: 'TERM-unknown' })],
     ["another acquirer's terminal", () => phoneWith('bakery', { xTid: 'TERM-tailor' })],
     ["the terminal of another integrator's merchant", () => phoneWith('bakery', { xTid: 'TERM-flowers' })],
     ["the terminal of the integrator's other merchant", () => phoneWith('bakery', { xTid: 'TERM-coffee' })],
@@ -90,7 +90,7 @@ describe('a tap without a configuration is 500, 208, recorded as ErrorFindingCon
     const merchantReference = 'configured later';
     const device = 'one device';
     const profile = installation.profile('bakery');
-    const wrong = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: 'TERM-nobody' } }, device);
+    const wrong = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: 'TERM-unknown' } }, device);
     expect(problemOf(await wrong.tap({ ...TAP, merchantReference }))).toMatchObject({ errorCode: 208 });
     const right = new Phone(profile, device);
     expect(outcomeOf(await right.tap({ ...TAP, merchantReference })).type).toBe('Approved');
@@ -103,7 +103,7 @@ test("a link with another merchant's terminal is rejected exactly like one with 
     const { requestId, ...problem } = problemOf(answer);
     return { ...problem, instance: undefined };
   };
-  const unknown = await answerFor('TERM-nobody');
+  const unknown = await answerFor('TERM-unknown');
   expect(unknown).toMatchObject({ status: 400, errorCode: 104, errors: [{ pointer: '/xTid' }] });
   for (const xTid of ['TERM-coffee', 'TERM-flowers', 'TERM-tailor']) expect(await answerFor(xTid)).toEqual(unknown);
 });

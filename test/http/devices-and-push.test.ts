@@ -121,7 +121,7 @@ describe('a device', () => {
       }
     }
     expectProblem(await push(id, {}, { 'x-api-key': stranger }), { status: 404, errorCode: 136 });
-    for (const merchantId of ['1101', 'nobody']) {
+    for (const merchantId of ['1101', 'unknown']) {
       expectProblem(await call('POST', '/devices', { ...body, merchantId }), { status: 404, errorCode: 122 });
     }
   });
@@ -311,7 +311,7 @@ async function jobsOf(reference: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('a push that does not arrive still returns the link', () => {
-  test('is queued while the push service is unavailable, and sent by its job', async () => {
+  test('is queued while the push service is unavailable, and sent by the job', async () => {
     const { id } = await register();
     fcm.answer = { status: 503 };
     const { body } = await push(id);

@@ -57,7 +57,7 @@ async function lastChange() {
 }
 
 describe('a processor', () => {
-  test('is added, shown, listed, changed and removed by its acquirer, each change with an admin event', async () => {
+  test('is added, shown, listed, changed and removed by the acquirer, each change with an admin event', async () => {
     const actor = expect.stringMatching(/^key [0-9a-f]{16}$/);
     const answer = await call('POST', '1/processors', PROCESSOR);
     const added = answer.body as StoredProcessor;
@@ -376,7 +376,7 @@ describe('the admin events', () => {
   test('can neither be changed nor emptied', async () => {
     await addProcessor();
     for (const statement of [
-      `update admin_events set actor = 'nobody'`,
+      `update admin_events set actor = 'unknown'`,
       'delete from admin_events',
       'truncate admin_events',
     ])

@@ -88,7 +88,7 @@ describe('an acquirer', () => {
 });
 
 describe('integrators, merchants, terminals and blocked devices', () => {
-  test('are added, shown, listed, changed and removed by their acquirer, each change with an admin event', async () => {
+  test('are added, shown, listed, changed and removed by the acquirer, each change with an admin event', async () => {
     const integrator = await call('POST', '/1/integrators', { name: 'Shop Soft' });
     expect(integrator).toMatchObject({ status: 201, body: { id: 12, name: 'Shop Soft', blocked: false } });
     const merchant = await call('POST', '/1/merchants', { ...MERCHANT, integratorId: 12, fee: 0.25 });

@@ -50,7 +50,7 @@ async function create(body: object = {}): Promise<StoredTerminalProfile> {
 }
 
 describe('a terminal profile (4.17)', () => {
-  test('is created, shown, listed, updated and deleted by its acquirer, each change with an admin event', async () => {
+  test('is created, shown, listed, updated and deleted by the acquirer, each change with an admin event', async () => {
     const name = `retail ${randomUUID()}`;
     const overrides = [
       { ...VISA, transactionTypeConfigs: [PURCHASE, { transactionType: '20', remove: true }] },

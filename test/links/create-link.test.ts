@@ -96,7 +96,7 @@ describe('a fault in a request is reported with its field', () => {
     ['an image without required', { image: {} }, '/image/required'],
     ['an image of 99 pixels', { image: { required: true, size: 99 } }, '/image/size'],
     ['an image of 1025 pixels', { image: { required: true, size: 1_025 } }, '/image/size'],
-    ['a terminal that does not exist', { xTid: 'nobody' }, '/xTid'],
+    ['a terminal that does not exist', { xTid: 'unknown' }, '/xTid'],
   ] as const;
 
   test.each(LINK_FAULTS)('a link: %s', async (_what, changes, pointer) => {

@@ -172,7 +172,7 @@ describe('I5: no STAN twice in its scope and business day', () => {
     expect((await books.faults()).I5).toMatchObject([{ what: expect.stringContaining('STAN 000777 2 times') }]);
   });
 
-  test('on two business days it is none, with dates or with a cut-over in between', async () => {
+  test('on two business days is no violation, with dates or with a cut-over in between', async () => {
     const noonMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
     const at = (hours: number) => new Date(noonMs + hours * 3_600_000);
     const declined = { disposition: Disposition.Declined, stan: '000777' } as const;
@@ -193,7 +193,7 @@ describe('I5: no STAN twice in its scope and business day', () => {
 describe('I6: every audit trail is a path of declared transitions', () => {
   const { RequestReceived, SubmittedToPaymentProcessor, RespondedToPhone } = Status;
   test.each([
-    ['there is none', []],
+    ['there is no event', []],
     ['a move that is not declared', [move(null, RequestReceived), move(RequestReceived, SubmittedToPaymentProcessor)]],
     ['an end that is not the row', [move(null, RequestReceived)]],
     ['a gap', [move(null, RequestReceived), move(7, RespondedToPhone)]],

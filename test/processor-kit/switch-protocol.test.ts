@@ -98,10 +98,10 @@ test('of a message that cannot be read completely, the readable part is used', (
 
 test('a request of the switch is answered first and reported afterwards', () => {
   const told: string[] = [];
-  const protocol = protocolWith({}, (message) => told.push(`told ${String(message.networkCode)}`));
+  const protocol = protocolWith({}, (message) => told.push(`reported ${String(message.networkCode)}`));
   const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
   protocol.onRequest(cutOver, (answer) => told.push(`answered ${String(answer.responseCode)}`), LINE);
-  expect(told).toEqual(['answered 00', 'told 201']);
+  expect(told).toEqual(['answered 00', 'reported 201']);
 });
 
 test('a connection that the switch signs off is signed on again before it carries anything, and no other is', () => {

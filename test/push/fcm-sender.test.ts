@@ -52,7 +52,7 @@ describe('a message', () => {
   });
 
   test.each([
-    ['no device has its token any more', 404, 'UNREGISTERED', { kind: 'failed', reason: 'UNREGISTERED' }],
+    ['no device has its token', 404, 'UNREGISTERED', { kind: 'failed', reason: 'UNREGISTERED' }],
     ['its project is not there', 404, 'SENDER_ID_UNKNOWN', { kind: 'failed', reason: 'REFUSED' }],
     ['it is malformed', 400, 'INVALID_ARGUMENT', { kind: 'failed', reason: 'REFUSED' }],
     ['its token is of another project', 403, 'SENDER_ID_MISMATCH', { kind: 'failed', reason: 'REFUSED' }],

@@ -137,7 +137,7 @@ describe('further attempts', () => {
   test.each([
     ['was paid, or is being paid', () => ({ ...link!, isHeld: true })],
     ['has run out', () => ({ ...link!, isPast: true })],
-    ['is gone', () => undefined],
+    ['was removed', () => undefined],
   ])('are not made if the link %s', async (_what, then) => {
     link = then();
     expect(await pushesTo().retry(JOB)).toBe('done');

@@ -52,10 +52,10 @@ async function ofAnIntegrator(installation: Installation): Promise<Forgeries> {
     'another issuer’s key under its kid': await signedByOther({ iss: own.issuer.iss }),
     'another issuer’s key under our kid': await signedByOther({ iss: own.issuer.iss, kid: own.issuer.kid }),
     'an audience that is not us': await signMerchantToken(own, { aud: 'another' }),
-    'no issuer that is known': await signMerchantToken(own, { iss: 'https://nobody.example' }),
+    'an unknown issuer': await signMerchantToken(own, { iss: 'https://unknown.example' }),
     'we as its issuer': await signMerchantToken(own, { iss: 'tapwire' }),
     'exp as text': await signMerchantToken(own, { exp: String(now + 60) as unknown as number }),
-    'a use of ours': await signMerchantToken(own, { use: 'login' }),
+    'a use of the gateway': await signMerchantToken(own, { use: 'login' }),
     'a life of two days': await signMerchantToken(own, { exp: now + 172_800 }),
     'an end that is past': await signMerchantToken(own, { iat: now - 120, exp: now - 60 }),
   };

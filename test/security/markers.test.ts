@@ -52,7 +52,9 @@ const CARD_MARKS: readonly SecretMark[] = Object.entries(CARD).map(([name, text]
 
 /** For a route without credentials: a login, right and wrong. */
 function openRow(name: string): Row {
-  return row(() => (name === 'POST /login' ? { body: { username: 'nobody@coffee.example', password: PASSWORD } } : {}));
+  return row(() =>
+    name === 'POST /login' ? { body: { username: 'unknown@coffee.example', password: PASSWORD } } : {},
+  );
 }
 
 /** The secret part of a credential; its beginning is not secret. */

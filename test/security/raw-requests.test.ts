@@ -69,7 +69,7 @@ const post = (headers: string, body: string | Buffer) =>
   ]);
 const sized = (body: string | Buffer, headers = '') =>
   post(`${headers}content-length: ${Buffer.byteLength(body)}`, body);
-const LOGIN = '{"username":"nobody","password":"nothing"}';
+const LOGIN = '{"username":"unknown","password":"nothing"}';
 
 describe('an invalid request is a problem, and its connection is closed', () => {
   test.each<[string, string | Buffer, number]>([
@@ -94,7 +94,7 @@ describe('an invalid request is a problem, and its connection is closed', () => 
     ['another transfer coding', post('transfer-encoding: gzip, chunked', '2\r\n{}\r\n0\r\n\r\n'), 501],
     ['no transfer coding, by name', post('transfer-encoding: identity', '{}'), 501],
     ['chunks in HTTP/1.0', get('/livez', `${CLOSE}transfer-encoding: chunked\r\n`, '1.0'), 400],
-    ['an expectation that nobody knows', post('expect: wonders\r\ncontent-length: 2', '{}'), 417],
+    ['an unknown expectation', post('expect: wonders\r\ncontent-length: 2', '{}'), 417],
     ['CONNECT', `CONNECT example.com:443 HTTP/1.1\r\n${CLOSE}\r\n`, 405],
   ])('%s', async (_what, bytes, status) => {
     const answers = await answersTo(bytes);

@@ -80,7 +80,7 @@ function urlOf(path: string): string {
 
 /** For a route without credentials. */
 function openRow(name: string): Row {
-  return row(() => (name === 'POST /login' ? { body: { username: 'nobody@example', password: 'nothing' } } : {}));
+  return row(() => (name === 'POST /login' ? { body: { username: 'unknown@example', password: 'nothing' } } : {}));
 }
 
 /** A missing configuration is 500 according to section 7.1 of the interface, and not a fault. */

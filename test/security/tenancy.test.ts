@@ -76,7 +76,7 @@ test('a credential that a route does not accept is 401 or 403, with any body', a
     const isRead = route.method !== 'GET' && route.method !== 'DELETE';
     const answer = await ask(installation.url, route, sent, shown.headers, isRead ? '{' : undefined);
     const isRefused = [401, 403].includes(answer.status) && [100, 101, 102, 117].includes(errorCodeOf(answer) ?? 0);
-    return isRefused ? undefined : told(route, shown.name, answer);
+    return isRefused ? undefined : describeAnswer(route, shown.name, answer);
   });
   expect(faults).toEqual([]);
   expect(tries.length).toBeGreaterThan(routes.length * 3);
@@ -103,7 +103,7 @@ test('a key without the scope of a route is 403, and so is a portal user whose r
   });
   const faults = await gather(tries, async ({ route, shown }) => {
     const answer = await send(route, things[OWNER], shown);
-    return answer.status === 403 ? undefined : told(route, shown.name, answer);
+    return answer.status === 403 ? undefined : describeAnswer(route, shown.name, answer);
   });
   expect(faults).toEqual([]);
   expect(tries.length).toBeGreaterThan(routes.length);
@@ -219,7 +219,7 @@ test('a list contains the caller’s own things, and nothing of other tenants', 
       names.every((name) => listed.includes(name) === expected.includes(name) || isSame(route, name, listed));
     return isRight
       ? undefined
-      : `${told(route, `${shown.name} of ${merchant}`, answer)}: lists ${listed}, not ${expected}`;
+      : `${describeAnswer(route, `${shown.name} of ${merchant}`, answer)}: lists ${listed}, not ${expected}`;
   });
   expect(faults).toEqual([]);
   expect(lists.length).toBeGreaterThan(10);
@@ -252,7 +252,7 @@ test('every kind of credential that a route accepts works with its own things', 
   const faults = await gather(tries, async ({ route, shown }) => {
     const { about, headers } = await usable(route.row, shown, ownerOf(OWNER));
     const answer = await send(route, about, { headers });
-    return answer.status < 300 ? undefined : told(route, shown.name, answer);
+    return answer.status < 300 ? undefined : describeAnswer(route, shown.name, answer);
   });
   expect(faults).toEqual([]);
   expect(new Set(tries.map(({ route }) => nameOf(route)))).toEqual(new Set(routes.map(nameOf)));
@@ -269,8 +269,8 @@ const HARMLESS_TWICE: Readonly<Record<string, string>> = {
   'POST /transactions/:id/acknowledge': 'stays acknowledged',
   'POST /consumer/acknowledge': 'never goes back',
   'POST /integrator/callbackUrl': 'the same URL again',
-  'POST /integrator/events/:id/replay': 'receivers know an event by its id',
-  'POST /integrator/events/replay': 'receivers know an event by its id',
+  'POST /integrator/events/:id/replay': 'receivers recognize the id of an event',
+  'POST /integrator/events/replay': 'receivers recognize the id of an event',
 };
 
 test('every POST that creates something accepts an Idempotency-Key', () => {
@@ -292,11 +292,11 @@ test('the same request with one Idempotency-Key is carried out once, and a diffe
     const isReplayed =
       again.headers.get('idempotency-replayed') === 'true' && !first.headers.has('idempotency-replayed');
     if (first.status >= 300 || !isReplayed || again.status !== first.status || again.text !== first.text)
-      return `${told(route, shown.name, first)}, then ${told(route, shown.name, again)}`;
+      return `${describeAnswer(route, shown.name, first)}, then ${describeAnswer(route, shown.name, again)}`;
     if (JSON.stringify(sent) === JSON.stringify(other)) return undefined;
     const differing = await ask(installation.url, route, other, credential);
     refused++;
-    return differing.status === 422 ? undefined : told(route, `another body by ${shown.name}`, differing);
+    return differing.status === 422 ? undefined : describeAnswer(route, `another body by ${shown.name}`, differing);
   });
   expect(faults).toEqual([]);
   expect(keyed.length).toBeGreaterThan(20);
@@ -311,6 +311,6 @@ function includes(list: readonly string[], text: string): boolean {
   return list.includes(text);
 }
 
-function told(route: TriedRoute, name: string, { status, text }: Answer): string {
+function describeAnswer(route: TriedRoute, name: string, { status, text }: Answer): string {
   return `${nameOf(route)} with ${name}: ${status} ${text.slice(0, 300)}`;
 }

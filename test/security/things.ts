@@ -55,16 +55,16 @@ export function nobodysThings(like: Things): Things {
     ...like,
     acquirerId: 77,
     integratorId: 7_777,
-    merchantId: 'nobody',
-    xTid: 'TERM-nobody',
-    profile: 'nobody',
-    blockedDevice: 'nobody',
+    merchantId: 'unknown',
+    xTid: 'TERM-unknown',
+    profile: 'unknown',
+    blockedDevice: 'unknown',
     processorId: 7_777,
     routeId: 7_777,
     keyId: randomBytes(8).toString('hex'),
     ...uuids(['userId', 'issuerKeyId', 'transactionId', 'device', 'pinTransactionId', 'linkId']),
     ...uuids(['merchantReference', 'paymentReference', 'mandateId', 'registrationId', 'eventId']),
-    merchantToken: [like.merchantToken.split('.')[0], claims({ iss: 'https://nobody.example', sub: '1' }), 'AA'].join(
+    merchantToken: [like.merchantToken.split('.')[0], claims({ iss: 'https://unknown.example', sub: '1' }), 'AA'].join(
       '.',
     ),
   };
@@ -157,7 +157,7 @@ async function configure({ database }: Installation, merchant: MerchantName, num
   const { acquirerId, integratorId, id: merchantId } = MERCHANTS[merchant];
   const [profile, blockedDevice] = [`profile ${merchant}`, `stolen from ${merchant}`];
   await saveProcessor(database, { acquirerId, id: number, ...PROCESSOR });
-  await saveRoute(database, { acquirerId, id: number, processorId: number, priority: 999, xTid: 'nobody' });
+  await saveRoute(database, { acquirerId, id: number, processorId: number, priority: 999, xTid: 'unknown' });
   await database.query('insert into terminal_profiles (acquirer_id, name, overrides) values ($1, $2, $3)', [
     acquirerId,
     profile,

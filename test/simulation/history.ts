@@ -99,7 +99,7 @@ class History {
     await this.#rest();
     const faults = this.#judge();
     if (faults.length > 0) return faults;
-    this.#tell('everything is asked to be given back');
+    this.#tell('a refund of everything is requested');
     // Requests a refund of everything that seems refundable.
     void this.#clients.refundEverything();
     await this.#rest();
@@ -193,7 +193,7 @@ class History {
 
   /** An error with a status code for the client is not a fault; every other error is a bug. */
   #noteError(error: unknown): void {
-    if (!(error instanceof TapwireError)) this.#faults.add(`somebody threw ${String(error)}`);
+    if (!(error instanceof TapwireError)) this.#faults.add(`a use case threw ${String(error)}`);
   }
 
   #anyWorld(): TransactionDependencies | undefined {

@@ -25,7 +25,7 @@ export interface ClientParts {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly store: MemoryStore;
-  /** Any running process; undefined if there is none. */
+  /** Any running process; undefined without one. */
   readonly anyWorld: () => TransactionDependencies | undefined;
   readonly onSeen: (what: string) => void;
   readonly tell: (what: string) => void;
@@ -151,7 +151,7 @@ export class SimulatedClients {
     const { id: transactionId, attempt } = answer;
     const disposition = answer.disposition === null ? null : dispositionName(answer.disposition);
     this.told.push({ transactionId, attempt, disposition });
-    tell(`the client of ${transactionId} is told ${disposition ?? 'that a PIN is wanted'}`);
+    tell(`the client of ${transactionId} gets ${disposition ?? 'a request for the PIN'}`);
     return answer;
   }
 }

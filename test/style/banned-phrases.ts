@@ -4,10 +4,7 @@ export interface BannedPhrase {
   readonly reason: string;
 }
 
-/**
- * Phrases that a reader has to decode (style guide, section "Language"). Add a phrase with its reason, and correct the files of
- * `clean-files.ts` that contain it.
- */
+/** Phrases that a reader has to decode (style guide, section "Language"). Add a phrase with its reason, and correct all files. */
 export const BANNED_PHRASES: readonly BannedPhrase[] = [
   { pattern: /\bwhoever\b/i, reason: 'name the actor, such as "the caller"' },
   { pattern: /\bwhatever\b/i, reason: 'name the cases, or write "any"' },

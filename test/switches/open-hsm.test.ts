@@ -31,7 +31,7 @@ async function reasonOf(opening: Promise<unknown>): Promise<string> {
   return (error as StartError).reason;
 }
 
-test('without a configuration there is none', async () => {
+test('without a configuration there is no HSM', async () => {
   expect(await open({})).toBeUndefined();
 });
 

@@ -103,7 +103,7 @@ describe('an attempt that was brought forward', () => {
     });
   });
 
-  test('counts as one of the schedule if it was due by its end', () => {
+  test('counts as one of the schedule if it was due before its end', () => {
     const step = nextStepOf({ delivery: 2, dueInSeconds: -1, earlyAttempts: 3 }, failed, 0);
     expect(step).toMatchObject({ delivery: 3, afterSeconds: 300, earlyAttempts: 0, notEarlyForSeconds: 0 });
   });

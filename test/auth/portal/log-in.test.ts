@@ -91,8 +91,8 @@ describe('a login', () => {
     };
     await expect(attempt()).rejects.toMatchObject(throttled);
     await expect(attempt()).rejects.toBeInstanceOf(Throttled);
-    counted = new Map([[userSubject('nobody@shop.example'), LIMITS.perUser]]);
-    await expect(attempt('wrong', 'nobody@shop.example')).rejects.toMatchObject(throttled);
+    counted = new Map([[userSubject('unknown@shop.example'), LIMITS.perUser]]);
+    await expect(attempt('wrong', 'unknown@shop.example')).rejects.toMatchObject(throttled);
   });
 
   test('that succeeds does not count as an attempt', async () => {

@@ -64,7 +64,7 @@ function viewer(acquirerId: number | undefined, userId: string): Viewer & { read
 }
 
 async function lastFrame(acquirerId: number | undefined): Promise<Frame> {
-  const watching = viewer(acquirerId, 'somebody');
+  const watching = viewer(acquirerId, 'user');
   feed.watch(watching);
   await vi.advanceTimersByTimeAsync(3_000);
   return watching.frames.at(-1)!;

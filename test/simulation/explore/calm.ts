@@ -38,7 +38,7 @@ async function restWithoutKey(execution: Execution, manner: Manner): Promise<voi
   for (const { transaction } of execution.store.rows.values()) {
     const { disposition, needsReview, id } = transaction;
     if (disposition === Disposition.Indeterminate && !needsReview)
-      execution.faults.push(`${id} cannot be reversed without the key, and nobody looks at it`);
+      execution.faults.push(`${id} cannot be reversed without the key, and is not in review`);
   }
   execution.isKeyLost = false;
 }

@@ -87,7 +87,6 @@ export class Execution implements TaskHost {
     return this.processes.find((process) => process.name === name)!;
   }
 
-  /** The next step begins: its effects are counted from here, and those named deviate. */
   /** Whether no call is in progress, so that it can be copied. */
   get isStill(): boolean {
     return this.tasks.size === 0 && this.parked.length === 0;
@@ -120,6 +119,7 @@ export class Execution implements TaskHost {
     return copy;
   }
 
+  /** Begins the next step: its effects are counted from here, and the given ones deviate. */
   beginStep(deviations: ReadonlyMap<number, Deviation>): void {
     this.effects = [];
     this.#deviations = deviations;
@@ -217,7 +217,7 @@ export class Execution implements TaskHost {
   noteTold({ id: transactionId, attempt, disposition }: Transaction): void {
     const name = disposition === null ? null : dispositionName(disposition);
     this.told.push({ transactionId, attempt, disposition: name });
-    this.tell(`    the client is told of ${transactionId}: ${name ?? 'a PIN is wanted'}`);
+    this.tell(`    the client gets a response about ${transactionId}: ${name ?? 'a PIN is required'}`);
   }
 
   /** Executes everything that can happen without time or the switch. Events are delivered immediately. */

@@ -80,7 +80,7 @@ function slotOf(execution: Execution, task: Task, connectionId: string): SwitchS
       const sent = { kind: 'reversal', message, about, reversalAttempt: reversal.attempt } as const;
       return send(execution, task, { connectionId, timing, ...sent }, readReversalAnswer);
     },
-    complete: () => Promise.reject(new Error('this switch posts by itself')),
+    complete: () => Promise.reject(new Error('this switch posts automatically')),
     release: () => {},
   };
 }

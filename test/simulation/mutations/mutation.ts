@@ -32,5 +32,5 @@ export interface Verdict {
 
 /** The row of a mutation in the table of test/README.md. */
 export function tableRow({ name, meaning, hunt }: Mutation): string {
-  return `| ${name} | ${meaning} | ${hunt.by === 'test' ? `\`${hunt.file.replace(/^test\//, '')}\`` : hunt.by} |`;
+  return `| \`${name}\` | ${meaning} | ${hunt.by === 'test' ? `\`${hunt.file.replace(/^test\//, '')}\`` : hunt.by} |`;
 }

@@ -9,7 +9,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     file: 'src/transactions/tap/authorize.ts',
     before: "return { kind: answer.written ? 'unanswered' : 'unsent' };",
     after: "return { kind: 'unsent' };",
-    meaning: 'what was written and not answered is told as never sent, and not reversed',
+    meaning: 'a written request without a response is reported as never sent, and not reversed',
     hunt: SALE,
   },
   {
@@ -17,7 +17,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     file: 'src/transactions/reversal/overdue.ts',
     before: "kind: wasSubmitted ? 'unanswered' : 'unsent'",
     after: "kind: wasSubmitted ? 'unsent' : 'unsent'",
-    meaning: 'what a process had sent when it died is told as never sent, and not reversed',
+    meaning: 'a request that a process had sent before it died is reported as never sent, and not reversed',
     hunt: SALE,
   },
   {
@@ -26,7 +26,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     before:
       "    case 'garbled':\n      return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, null, nowMs);",
     after: "    case 'garbled':\n      return unableToGoOnline(transaction, nowMs);",
-    meaning: 'a response that cannot be read is told as never sent, and what it approved is not reversed',
+    meaning: 'a request with an unreadable response is reported as never sent, and its approval is not reversed',
     hunt: { by: 'histories', count: 50_000 },
   },
   {
@@ -34,7 +34,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     file: 'src/transactions/decisions/decide-outcome.ts',
     before: "  if (outcome.kind === 'unknown') {",
     after: "  if (outcome.responseCode === 'never') {",
-    meaning: 'a code in no table is a decline, and what was booked is not reversed',
+    meaning: 'a code in no table is a decline, and the booked amount is not reversed',
     hunt: SALE,
   },
   {
@@ -50,7 +50,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     file: 'src/transactions/decisions/decide-outcome.ts',
     before: '    approvedMinor: isApproved ? outcome.approvedMinor : null,',
     after: '    approvedMinor: isApproved ? transaction.amountMinor : null,',
-    meaning: 'an approval of a part is told and refunded as the whole',
+    meaning: 'a partial approval is reported and refunded as the whole amount',
     hunt: { by: 'histories', count: 50_000 },
   },
   {
@@ -58,7 +58,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     file: 'src/transactions/tap/submit-tap.ts',
     before: '  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);\n',
     after: '',
-    meaning: 'only the store refuses a new attempt of what reached a switch: another device hears 409, and not 403',
+    meaning: 'only the store refuses a new attempt of a tap that reached a switch: another device gets 409, not 403',
     hunt: { by: 'test', file: 'test/flow/repeats.test.ts' },
   },
   {
@@ -66,7 +66,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     file: 'src/transactions/tap/authorize.ts',
     before: "  if (answer.kind === 'failed' && !answer.written) {\n    const next",
     after: "  if (answer.kind === 'failed') {\n    const next",
-    meaning: 'what was written and not answered goes to the next processor as well',
+    meaning: 'a written request without a response is also sent to the next processor',
     hunt: { by: 'histories', count: 50_000 },
   },
 ];

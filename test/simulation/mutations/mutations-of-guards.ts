@@ -25,7 +25,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-submissions.ts',
     before: `and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
     after: 'and t.answer_by is not null',
-    meaning: 'a tap is submitted that nobody waits for any more',
+    meaning: 'a tap is submitted although no client waits for it any longer',
     hunt: COMPARISON,
   },
   {
@@ -33,7 +33,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-submissions.ts',
     before: `    and t.disposition is null and t.pin_state <> \${PinState.awaiting}\n`,
     after: '',
-    meaning: 'bytes leave for a tap that was told to have failed',
+    meaning: 'bytes are sent for a tap that was reported as failed',
     hunt: COMPARISON,
   },
   {
@@ -49,7 +49,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-reversals.ts',
     before: `where \${IS_CURRENT('t', 'id')} and t.void_state is not distinct from x."fromVoidState"`,
     after: `where \${IS_CURRENT('t', 'id')}`,
-    meaning: 'a step that was decided before a void was asked for ends the void',
+    meaning: 'a step that was decided before the request for a void ends the void',
     hunt: COMPARISON,
   },
   {
@@ -57,7 +57,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-refunds.ts',
     before: '  and refunded_minor + $3 <= coalesce(approved_minor, amount_minor)`;',
     after: '`;',
-    meaning: 'two refunds at once give back more than the sale',
+    meaning: 'two simultaneous refunds exceed the sale',
     hunt: COMPARISON,
   },
   {
@@ -65,7 +65,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-refunds.ts',
     before: ' and void_state is null\n',
     after: '\n',
-    meaning: 'a sale whose void is under way is refunded',
+    meaning: 'a sale is refunded while its void is in progress',
     hunt: COMPARISON,
   },
   {
@@ -73,7 +73,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-refunds.ts',
     before: '  return !released.includes(disposition) || isOpen({ reversalState });',
     after: '  return !released.includes(disposition);',
-    meaning: 'a refund that is approved after its decline leaves its amount to be refunded once more',
+    meaning: 'the amount of a refund that is approved after its decline can be refunded once more',
     hunt: COMPARISON,
   },
   {
@@ -81,7 +81,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-voids.ts',
     before: ' and refunded_minor = 0\n',
     after: '\n',
-    meaning: 'a sale that was given back in part is taken back whole',
+    meaning: 'a partly refunded sale is voided completely',
     hunt: COMPARISON,
   },
   {
@@ -90,7 +90,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     before: `and void_state is null and refunded_minor = 0
     and reversal_state = \${ReversalState.none} and`,
     after: 'and refunded_minor = 0 and',
-    meaning: 'a void that is under way begins anew, and forgets its attempts',
+    meaning: 'a void in progress starts again, and loses its attempts',
     hunt: COMPARISON,
   },
   {
@@ -98,7 +98,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-pin-attempts.ts',
     before: 'where t.attempt = x.attempt - 1 and t.status',
     after: 'where t.status',
-    meaning: 'a PIN that was sent twice is taken for the next one as well',
+    meaning: 'a PIN that was submitted twice is also accepted as the next one',
     hunt: COMPARISON,
   },
   {
@@ -106,7 +106,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-pin-attempts.ts',
     before: ' and t.pin_expires_at > clock_timestamp()',
     after: '',
-    meaning: 'a PIN and the end of the wait for it both win',
+    meaning: 'a PIN is accepted and its wait ends, both',
     hunt: COMPARISON,
   },
   {
@@ -114,7 +114,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-pin-expiries.ts',
     before: ' and t.pin_expires_at <= clock_timestamp()',
     after: '',
-    meaning: 'a PIN that comes in time is refused',
+    meaning: 'a PIN that arrives in time is refused',
     hunt: COMPARISON,
   },
   {
@@ -130,7 +130,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/commit-taps.ts',
     before: ' and t.pin_fingerprint is null',
     after: '',
-    meaning: 'a reference of which a switch has heard begins anew',
+    meaning: 'a reference that reached a switch starts again',
     hunt: COMPARISON,
   },
   {
@@ -146,7 +146,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     file: 'src/store/transactions/late-responses.ts',
     before: 'or (x."transmissionDateTime" is null and a.rrn',
     after: 'or (a.rrn',
-    meaning: 'a response with the DE7 of another message acknowledges a reversal by its DE37',
+    meaning: 'a response with the DE7 of another message acknowledges a reversal with its DE37',
     hunt: COMPARISON,
   },
   {
@@ -155,7 +155,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     before: ` and not (\${SHARES_STAN})`,
     after: '',
     meaning:
-      'a response without DE7 acknowledges a reversal that has the STAN of the sale, though it may answer the sale',
+      'a response without DE7 acknowledges a reversal with the STAN of the sale, although it may answer the sale',
     hunt: COMPARISON,
   },
   {

@@ -21,7 +21,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/decisions/reversal-answers.ts',
     before: 'lastTwo.length < 2 || !lastTwo.every(',
     after: '!lastTwo.slice(-1).every(',
-    meaning: 'one refusal ends a void or sends it to review: a switch that does it with the next attempt is not asked',
+    meaning: 'one refusal ends a void or sends it to review: a switch that accepts the next attempt does not get it',
     hunt: { by: 'test', file: 'test/transactions/reversal' },
   },
   {
@@ -29,7 +29,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/processor-kit/response-codes.ts',
     before: '  refused: FINAL_REFUSALS,\n  undecided: TROUBLE_CODES,',
     after: '  refused: [...FINAL_REFUSALS, ...TROUBLE_CODES],\n  undecided: [],',
-    meaning: 'a switch in trouble (91, 96) ends a void that took effect',
+    meaning: 'a switch that reports a fault (91, 96) ends a void that took effect',
     hunt: VOID,
   },
   {
@@ -37,7 +37,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/decisions/reversal-answers.ts',
     before: '  if (!attempt || (',
     after: '  if (attempt !== facts.attempts.at(-1) || (',
-    meaning: 'the acknowledgement of an earlier attempt is dropped when a repeat has left',
+    meaning: 'the acknowledgement of an earlier attempt is dropped after a repeat was sent',
     hunt: VOID,
   },
   {
@@ -70,7 +70,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/reversal/late-response.ts',
     before: 'return { ...next, to: { ...to, needsReview: true }, auditEntries: [] };',
     after: 'return { ...next, to, auditEntries: [] };',
-    meaning: 'a refund that is approved after its decline, beside another one, is seen by nobody',
+    meaning: 'a refund that is approved after its decline, beside another one, is not flagged',
     hunt: { by: 'exploration', cases: ['sale and two refunds'], depth: 4 },
   },
   {
@@ -78,7 +78,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/reversal/late-response.ts',
     before: "    if (isAcceptedAnswer(request, late)) return 'duplicate';\n",
     after: '',
-    meaning: 'the approval of a sale, sent once more, undoes the acknowledgement of its void',
+    meaning: 'a repeated approval of a sale cancels the acknowledgement of its void',
     hunt: VOID,
   },
   {
@@ -86,7 +86,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/reversal/late-response.ts',
     before: "    return { ...next, to, auditEntries: [{ reversal: 'owed', attempt: reversalAttempt }] };",
     after: '    return undefined;',
-    meaning: 'what the switch books after it has acknowledged the reversal stands',
+    meaning: 'an amount that the switch books after it has acknowledged the reversal remains booked',
     hunt: SALE,
   },
   {
@@ -110,7 +110,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/decisions/reversal-answers.ts',
     before: "  const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;",
     after: '  const isDoubtful = attempt.couldOvertake;',
-    meaning: 'an original that comes after its reversal stands',
+    meaning: 'an original that arrives after its reversal remains booked',
     hunt: SALE,
   },
   {
@@ -118,7 +118,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/decisions/stamp-after.ts',
     before: 'Math.max(sentAtMs ?? 0, attempts',
     after: 'Math.max(0, attempts',
-    meaning: 'a response to a sale in the form of a 0430 acknowledges a reversal that left within the same second',
+    meaning: 'a response to a sale in the form of a 0430 acknowledges a reversal that was sent within the same second',
     hunt: HISTORIES,
   },
   {
@@ -126,7 +126,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/decisions/reversal-steps.ts',
     before: 'Math.max(delayBefore(number + 1, reversal), deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS)',
     after: 'delayBefore(number + 1, reversal) - deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS',
-    meaning: 'a repeat leaves while the attempt before it may still be answered',
+    meaning: 'a repeat is sent while the previous attempt may still be answered',
     hunt: { by: 'test', file: 'test/transactions/reversal' },
   },
   {
@@ -134,7 +134,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/reversal/review-unsendable.ts',
     before: '  const step = sealFault\n',
     after: '  const step = !sealFault\n',
-    meaning: 'a reversal that cannot be built, because the key of its card is gone, is never flagged',
+    meaning: 'a reversal that cannot be built, because the key of its card is missing, is never flagged',
     hunt: SALE,
   },
   {
@@ -142,7 +142,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/decisions/reversal-steps.ts',
     before: '> giveUpAfterSeconds * 1_000;',
     after: '> giveUpAfterSeconds * 1_000_000;',
-    meaning: 'a reversal that nobody acknowledges never needs review',
+    meaning: 'a reversal without an acknowledgement never needs review',
     hunt: SALE,
   },
   {
@@ -158,7 +158,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/decisions/reversal-steps.ts',
     before: 'enqueue: isLast ? [] : [reverseJob(',
     after: 'enqueue: number > 1 ? [] : [reverseJob(',
-    meaning: 'the second attempt is the last, and nobody knows',
+    meaning: 'the second attempt is the last, without any notice',
     hunt: SALE,
   },
   {
@@ -174,7 +174,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     file: 'src/transactions/reversal/record-reversal-answer.ts',
     before: '  if (to.disposition === transaction.disposition) return step;',
     after: '  if (to.disposition !== null) return step;',
-    meaning: 'no webhook tells that a transaction was taken back',
+    meaning: 'no webhook reports that a transaction was voided',
     hunt: REFUND,
   },
 ];

@@ -15,7 +15,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     file: 'src/store/switches/business-dates.ts',
     before: 'other >= oldest && other < one ? other : one',
     after: 'other < one ? other : one',
-    meaning: 'the STANs of an acquirer run out by a processor that stopped announcing its date',
+    meaning: 'the STANs of an acquirer run out because of a processor that stopped announcing its date',
     hunt: { by: 'test', file: 'test/store/switches/business-dates.test.ts' },
   },
   {
@@ -23,7 +23,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     file: 'src/switches/switch-stans.ts',
     before: "use === 'followUp' ? 0 : RESERVED",
     after: "use === 'followUp' ? 0 : 0",
-    meaning: 'taps use up the numbers that reversals with a STAN of their own need',
+    meaning: 'taps use up the numbers that reversals with a new STAN need',
     hunt: { by: 'test', file: 'test/flow/stans-run-out.test.ts' },
   },
   {
@@ -31,7 +31,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     file: 'src/transactions/tap/find-unsupported.ts',
     before: "  if (kind !== PURCHASE) return inGeneral('TRANSACTION_TYPE_UNSUPPORTED');\n",
     after: '',
-    meaning: 'a refund that a reader announces (9C 20) goes out as a purchase',
+    meaning: 'a refund in the reader’s data (9C 20) is sent as a purchase',
     hunt: { by: 'test', file: 'test/transactions/tap/find-unsupported.test.ts' },
   },
   {
@@ -40,7 +40,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     before: '  return monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);',
     after:
       '  return monotonicMs < 0 && (monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts));',
-    meaning: 'taps go on to a line that leads nowhere while others are well',
+    meaning: 'taps use a silent connection although others work',
     hunt: { by: 'test', file: 'test/connection/suspicion.test.ts' },
   },
   {
@@ -48,7 +48,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     file: 'src/switches/pin-translator.ts',
     before: 'const LIMIT_MS = 3_000;',
     after: 'const LIMIT_MS = 3_000_000;',
-    meaning: 'a PIN translation that hangs holds its tap for ever',
+    meaning: 'a PIN translation that hangs blocks its tap permanently',
     hunt: { by: 'test', file: 'test/flow/hsm-silent.test.ts' },
   },
   {
@@ -56,7 +56,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     file: 'src/processor-kit/response-codes.ts',
     before: "'66', '67', '75', '90'],",
     after: "'66', '67', '70', '75', '90'],",
-    meaning: 'a code that Mastercard does not have is a decline, and not reversed',
+    meaning: 'a code that Mastercard does not use is a decline, and not reversed',
     hunt: { by: 'test', file: 'test/processors/conformance.test.ts' },
   },
   {

@@ -50,7 +50,7 @@ export function faultsOfRefunds(books: Books, sale: Transaction): string[] {
     undenied,
     refunds.map(({ id }) => id),
   );
-  return given <= taken ? [] : [`${given} was given back on ${taken} that stands`];
+  return given <= taken ? [] : [`${given} was refunded on ${taken} that is booked`];
 }
 
 /** When the refund was sent, the switch had refused to void the sale. */

@@ -13,6 +13,6 @@ export function faultsOfRest(books: Books, { transaction, trail }: Row): string[
   if (wrong !== undefined) faults.push(wrong);
   const about = type === TransactionType.Void ? books.rows.get(originalId!)!.transaction : transaction;
   const isOpen = disposition === null || disposition === Disposition.Indeterminate;
-  if (isOpen && !isInReview(books, about)) faults.push('has no end, and nobody looks at it');
+  if (isOpen && !isInReview(books, about)) faults.push('has no end, and is not in review');
   return faults;
 }

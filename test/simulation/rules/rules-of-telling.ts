@@ -25,9 +25,9 @@ function faultsOfAnswer(books: Books, transaction: Transaction, told: string | n
     ({ transaction: each }) => each.originalId === transaction.id && each.type === TransactionType.Void,
   );
   const stands = disposition === Disposition.Approved || wasVoided || isInReview(books, transaction);
-  if (told === 'Approved' && !stands) return [`is ${dispositionName(disposition!)}, and the client was told Approved`];
+  if (told === 'Approved' && !stands) return [`is ${dispositionName(disposition!)}, and the client got Approved`];
   if (told !== 'Approved' && told !== null && disposition === Disposition.Approved)
-    return [`is Approved, and the client was told ${told}`];
+    return [`is Approved, and the client got ${told}`];
   return [];
 }
 
@@ -43,7 +43,7 @@ export function faultsOfReviews(books: Books, transaction: Transaction): string[
     (said) => said.transactionId === id && said.meaning === 'approved' && !said.isUnheard,
   );
   if (disposition === Disposition.Declined && isApproved && !isInReview(books, transaction))
-    faults.push('was approved after its decline, and nobody looks at it');
+    faults.push('was approved after its decline, and is not in review');
   const acknowledged = books.statements.some(
     (said) => said.transactionId === id && ACKNOWLEDGES.includes(said.meaning),
   );

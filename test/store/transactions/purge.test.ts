@@ -78,7 +78,7 @@ describe('sealed cards', () => {
 
 describe('sealed cards of open transactions', () => {
   test.each([
-    ['a reversal that is owed', 'reversal_state = 1'],
+    ['a pending reversal', 'reversal_state = 1'],
     ['a reversal that was sent', 'reversal_state = 2'],
     ['a reversal to be confirmed', 'reversal_state = 5'],
     ['a reversal that a person must look at', 'reversal_state = 4'],
@@ -146,7 +146,7 @@ describe('the admin events', () => {
   const changed = (days: number) =>
     query(
       `insert into admin_events (acquirer_id, actor, action, kind, subject_id, at)
-       values (1, 'cli somebody', 'remove', 'route', '1', now() - $1 * interval '1 day')`,
+       values (1, 'cli user', 'remove', 'route', '1', now() - $1 * interval '1 day')`,
       [days],
     );
 
@@ -156,7 +156,7 @@ describe('the admin events', () => {
     await purge(testDatabase.database, RETENTION);
     expect(await count('admin_events')).toBe(1);
     await expect(purge(testDatabase.database, { ...RETENTION, auditDays: 30 })).rejects.toThrow(/append-only/);
-    await expect(query(`update admin_events set actor = 'nobody'`)).rejects.toThrow(/append-only/);
+    await expect(query(`update admin_events set actor = 'unknown'`)).rejects.toThrow(/append-only/);
     await expect(query('truncate admin_events')).rejects.toThrow(/append-only/);
     expect(await count('admin_events')).toBe(1);
   });

@@ -189,7 +189,7 @@ describe('the effect of a late response', () => {
   test.each([
     ['declines', uncertain(sent, 1), { ...approved, kind: 'declined' }],
     ['comes before any attempt left', uncertain(owed, 0), approved],
-    ['comes while the reversal is owed again already', uncertain(owed, 2), approved],
+    ['arrives while the reversal is pending again already', uncertain(owed, 2), approved],
     ['is of an approved sale', sampleTransaction({ disposition: Disposition.Approved }), approved],
   ] as const)('is nothing if it %s', (_what, request, late) => {
     expect(causedBy(request, late)).toBeUndefined();

@@ -16,7 +16,7 @@ function recordingWorld() {
 test.each([
   ['the switch’s answer', Status.ResponseReceivedFromPaymentProcessor],
   ['a block that no HSM could open', Status.ReadyToSubmitToPaymentProcessor],
-])('a phone that did not learn that a PIN is required, after %s, is gone; the PIN remains awaited', async (_what, status) => {
+])('a phone that did not learn that a PIN is required, after %s, counts as disconnected; the PIN remains awaited', async (_what, status) => {
   const { deps, recordOverdueAnswer } = recordingWorld();
   const awaiting = sampleTransaction({ status, pinState: PinState.awaiting });
   expect(await decideOverdue(deps, awaiting)).toBe('decided');

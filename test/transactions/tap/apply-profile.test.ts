@@ -56,7 +56,7 @@ describe('the profile in force', () => {
   });
 
   test('refuses if it is unknown, and another acquirer’s is unknown', () => {
-    for (const principal of [by('nobody'), { ...by('token'), acquirerId: 2 }]) {
+    for (const principal of [by('unknown'), { ...by('token'), acquirerId: 2 }]) {
       expect(chooseProfile(directoryWith(profiles, 'terminal'), principal)).toMatchObject({ code: 'NO_PROFILE' });
     }
   });

@@ -3,26 +3,13 @@ import { matchesGlob } from 'node:path';
 /** What a check reads of a file: comments, texts in quotes, or the prose of a document or page. */
 export type Part = 'comments' | 'texts' | 'prose';
 
-export interface CleanFiles {
-  /** Relative to the root of the repository. */
-  readonly glob: string;
-  readonly parts: readonly Part[];
-}
+/** Files whose texts contain banned phrases on purpose: the phrases with their tests, and code that mutations quote. */
+export const QUOTING_FILES: readonly string[] = ['test/style/*.ts', 'test/simulation/mutations/*.ts'];
 
-/** The files without banned phrases. Correct a file before you add it. */
-export const CLEAN_FILES: readonly CleanFiles[] = [
-  { glob: '{src,processors,schemas}/**/*.{ts,js}', parts: ['comments', 'texts'] },
-  { glob: '{*,.*,{src,processors,schemas}/**/*}.{md,html}', parts: ['prose'] },
-  { glob: 'test/style/clean-files.ts', parts: ['comments'] },
-  {
-    glob: 'test/{auth,bytes,card,cli,connection,contract,crypto,docs,emv,flow,fuzz,support}/**/*.ts',
-    parts: ['comments', 'texts'],
-  },
-];
-
-/** @returns the parts of the file that are held to the list of banned phrases */
-export function cleanPartsOf(path: string): ReadonlySet<Part> {
-  return new Set(CLEAN_FILES.filter(({ glob }) => matchesGlob(path, glob)).flatMap(({ parts }) => parts));
+/** @returns the parts of the file that must not contain banned phrases */
+export function checkedPartsOf(path: string): readonly Part[] {
+  if (/\.(?:md|html)$/.test(path)) return ['prose'];
+  return QUOTING_FILES.some((glob) => matchesGlob(path, glob)) ? ['comments'] : ['comments', 'texts'];
 }
 
 /** Comments and texts of a source file. A quote in a regular expression can extend a text; the check then reads too much. */
