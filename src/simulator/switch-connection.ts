@@ -8,11 +8,8 @@ import {
   type Processor,
   type WorkingKeyUse,
 } from '../processor-kit/index.ts';
-import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
+import { AnswerWriter } from './answer-writer.ts';
 import type { Bank, ConnectionFate, Reaction, SimulatedSession } from './simulated-switch.ts';
-
-/** The body of a frame that is not a message in any dialect. */
-const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
 
 /** Most unanswered requests from the switch to an acquirer; above this limit it sends no further ones. */
 const MOST_ASKED = 256;
@@ -21,9 +18,6 @@ const MOST_ASKED = 256;
 const SURE_AFTER_MS = 3_000;
 /** How long a silent connection stays silent: longer than the deadlines of tests. */
 const SILENT_FOR_MS = 8_000;
-
-/** Inverts every bit of a MAC. One bit would suffice, but all bits are easier to see in a trace. */
-const ALL_BITS = 0xff;
 
 export interface SwitchConnectionOptions {
   readonly socket: Socket;
@@ -44,24 +38,22 @@ export interface SwitchConnectionOptions {
 
 /**
  * One connection of an acquirer to the simulated switch. It reads frames split at any byte, asks the bank and
- * writes the responses. All responses to one chunk are sent in one write, without a timer.
+ * acts on its reactions; {@link AnswerWriter} writes the responses.
  */
 export class SwitchConnection {
   readonly #options: SwitchConnectionOptions;
   readonly #session: SimulatedSession = { isSignedOn: false };
-  readonly #answers: AnswerBuffer;
+  readonly #answers: AnswerWriter;
   readonly #headerBytes: number;
   /** Requests of the switch that wait for a response, keyed with their STAN. */
   readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
   #silenceEndsAtMs = 0;
-  #isReading = false;
-  #isFlushPlanned = false;
 
   constructor(options: SwitchConnectionOptions) {
     this.#options = options;
     const { socket, processor } = options;
     this.#headerBytes = processor.framing.transportHeader?.length ?? 0;
-    this.#answers = new AnswerBuffer(processor.framing, (bytes, onWritten) => socket.write(bytes, onWritten));
+    this.#answers = new AnswerWriter(options);
     const frames = new FrameReader(processor.framing, (bytes, start, end) => this.#read(bytes, start, end));
     socket.setNoDelay(true);
     socket.on('data', (chunk: Uint8Array) => this.#readChunk(frames, chunk));
@@ -90,7 +82,7 @@ export class SwitchConnection {
       const { processor } = this.#options;
       if (processor.readRequest(request).network === 'signOff') this.#session.isSignedOn = false;
       this.#asked.set(askedKey(request), resolve);
-      this.#append(request, processor.framing.transportHeader);
+      this.#answers.write(request, processor.framing.transportHeader);
     });
   }
 
@@ -104,18 +96,16 @@ export class SwitchConnection {
   }
 
   #readChunk(frames: FrameReader, chunk: Uint8Array): void {
-    this.#isReading = true;
-    try {
-      frames.push(chunk);
-    } catch (error) {
-      if (!(error instanceof ConnectionError)) throw error;
-      frames.stop();
-      this.#options.onBadInput(error.message);
-      this.#options.socket.end();
-    } finally {
-      this.#isReading = false;
-    }
-    this.#flush();
+    this.#answers.together(() => {
+      try {
+        frames.push(chunk);
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error;
+        frames.stop();
+        this.#options.onBadInput(error.message);
+        this.#options.socket.end();
+      }
+    });
     if (this.#answers.isOverfull) this.#options.socket.destroy();
   }
 
@@ -171,7 +161,7 @@ export class SwitchConnection {
     const read = error.partial as Partial<IsoMessage> | undefined;
     if (typeof read?.mti !== 'string' || isResponse(read as IsoMessage)) return;
     try {
-      this.#append(this.#options.processor.simulate(read as IsoMessage, { responseCode: '30' }), header);
+      this.#answers.write(this.#options.processor.simulate(read as IsoMessage, { responseCode: '30' }), header);
     } catch {
       // Too little was readable to build a response; the fault was already reported.
     }
@@ -219,11 +209,11 @@ export class SwitchConnection {
     if (this.#options.socket.destroyed || performance.now() < this.#silenceEndsAtMs) return;
     const response = this.#options.processor.simulate(request, reaction.answer!);
     reaction.distort?.(response);
-    this.#spoilAndAppend(response, reaction, header);
+    this.#answers.writeSpoiled(response, reaction.spoil, header);
     this.#tellSent(reaction.onSent);
     if (reaction.announces) this.#options.onKeyWanted(this, reaction.announces);
     if (reaction.outageMs > 0) {
-      this.#flush();
+      this.#answers.flush();
       this.#options.onOutage(reaction.outageMs);
     }
   }
@@ -234,76 +224,6 @@ export class SwitchConnection {
     setTimeout(() => {
       if (!this.#options.socket.destroyed) onSent(true);
     }, SURE_AFTER_MS).unref();
-  }
-
-  #spoilAndAppend(response: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
-    switch (reaction.spoil) {
-      case 'garbage':
-        this.#appendBytes(GARBAGE, header);
-        break;
-      case 'disconnect':
-        this.#disconnectInside(response, header);
-        return;
-      case 'badMac':
-        this.#appendWithBadMac(response, header);
-        break;
-      case 'duplicate':
-        this.#append(response, header);
-        this.#append(response, header);
-        break;
-      default:
-        this.#append(response, header);
-    }
-  }
-
-  #append(message: IsoMessage, header: Uint8Array | undefined): void {
-    this.#appendFrame((target, offset) => this.#options.codec.encode(message, target, offset), header);
-  }
-
-  #appendBytes(bytes: Uint8Array, header: Uint8Array | undefined): void {
-    this.#appendFrame((target, offset) => {
-      target.set(bytes, offset);
-      return offset + bytes.length;
-    }, header);
-  }
-
-  /** The MAC field is present even if no MAC was agreed: an unexpected MAC is as bad as a wrong one. */
-  #appendWithBadMac(response: IsoMessage, header: Uint8Array | undefined): void {
-    const { processor, codec } = this.#options;
-    const rule = processor.mac;
-    if (rule === undefined) {
-      this.#append(response, header);
-      return;
-    }
-    response[rule.field as 'mac'] ??= new Uint8Array(rule.lengthBytes) as unknown;
-    this.#appendFrame((target, offset) => {
-      const end = codec.encode(response, target, offset);
-      for (let at = end - rule.lengthBytes; at < end; at++) target[at]! ^= ALL_BITS;
-      return end;
-    }, header);
-  }
-
-  #appendFrame(writeMessage: WriteMessage, header: Uint8Array | undefined): void {
-    this.#answers.append(writeMessage, header);
-    if (this.#isReading || this.#isFlushPlanned) return;
-    this.#isFlushPlanned = true;
-    setImmediate(() => {
-      this.#isFlushPlanned = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    if (!this.#options.socket.destroyed) this.#answers.flush();
-  }
-
-  /** Announces the full length of the response, writes half of it, and closes the connection. */
-  #disconnectInside(response: IsoMessage, header: Uint8Array | undefined): void {
-    const { socket, codec } = this.#options;
-    this.#flush();
-    this.#answers.append((target, offset) => codec.encode(response, target, offset), header);
-    this.#answers.flush(Math.ceil(this.#answers.waitingBytes / 2));
-    socket.destroySoon();
   }
 }
 
