@@ -1,11 +1,11 @@
 // Runs before every npm script, on any Node >= 18 and without a dependency: `npm ci` when node_modules is missing or
-// older than the lockfile. npm writes node_modules/.package-lock.json at the end of an install that succeeded.
+// older than the lockfile. npm writes node_modules/.package-lock.json at the end of a successful install.
 import { spawnSync } from 'node:child_process';
 import { lstatSync, statSync } from 'node:fs';
 
 const modifiedMs = (path) => statSync(new URL(path, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
-// Through a link npm would empty somebody else's folder.
+// If node_modules is a link, npm would empty the folder of another checkout.
 const isLinked = lstatSync(new URL('node_modules', import.meta.url), { throwIfNoEntry: false })?.isSymbolicLink();
 
 if (!isLinked && modifiedMs('node_modules/.package-lock.json') < modifiedMs('package-lock.json')) {

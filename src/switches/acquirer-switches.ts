@@ -47,7 +47,7 @@ const HAND_OVER_MS = 5_000;
 
 /**
  * Every switch of every acquirer, connected and kept in step with the database. A switch that cannot be opened is
- * reported (log, readiness, `processor list`) and retried. Meanwhile its routes lead nowhere, and all others work.
+ * reported (log, readiness, `processor list`) and retried. Meanwhile its routes are not used, and all others work.
  */
 export class AcquirerSwitches implements Switches {
   readonly #options: AcquirerSwitchesOptions;

@@ -19,7 +19,7 @@ export interface ReceivedMessagesParts extends AcquirerSwitchOptions {
 }
 
 /**
- * What the messages of one switch tell besides outcomes: whether the keys still match, the switch's business date,
+ * What the messages of one switch report besides outcomes: whether the keys still match, the switch's business date,
  * and late responses. No request waits for any of it.
  */
 export class ReceivedMessages {

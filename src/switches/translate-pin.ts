@@ -80,7 +80,7 @@ export async function checkPinKeys(
 }
 
 /**
- * Without an HSM no PIN can be forwarded, and a card at a terminal with PIN support would wait in vain.
+ * Without an HSM no PIN can be forwarded, and a card at a terminal with PIN support would wait without result.
  *
  * @param terminals names of the terminals that take PINs
  * @throws StartError BAD_CONFIG if there is one
