@@ -230,7 +230,9 @@ export const environment = z.object({
     .min(4)
     .max(100)
     .default(12)
-    .describe('Database connections per process for taps and jobs; at most three more serve reports and notifications'),
+    .describe(
+      'Database connections per process for taps and jobs; at most four more serve reports, masked messages and notifications',
+    ),
 });
 
 export type Config = z.output<typeof environment>;
