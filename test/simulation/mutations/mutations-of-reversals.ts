@@ -22,7 +22,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     before: 'lastTwo.length < 2 || !lastTwo.every(',
     after: '!lastTwo.slice(-1).every(',
     meaning: 'one refusal ends a void or sends it to review: a switch that accepts the next attempt does not get it',
-    hunt: { by: 'test', file: 'test/transactions/reversal' },
+    hunt: { by: 'test', file: 'test/transactions/decisions/reversal-answers.test.ts' },
   },
   {
     name: 'trouble refuses',
@@ -127,7 +127,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     before: 'Math.max(delayBefore(number + 1, reversal), deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS)',
     after: 'delayBefore(number + 1, reversal) - deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS',
     meaning: 'a repeat is sent while the previous attempt may still be answered',
-    hunt: { by: 'test', file: 'test/transactions/reversal' },
+    hunt: { by: 'test', file: 'test/transactions/decisions/reversal-steps.test.ts' },
   },
   {
     name: 'a lost key is nobody’s business',
