@@ -65,19 +65,32 @@ test('a response without DE7 or DE37 is never an approval, even if only one requ
   }
 });
 
-test('a reversal and its sale have different keys, although the STAN is the same', () => {
-  const protocol = protocolWith();
-  const reversal = type1.reversal(
-    {
-      original: type1.originalData(request),
-      reason: 'timeout',
-      attempt: 1,
-      stan: '000123',
-      sentAtMs: testPurchase().sentAtMs,
-      localDateTime: '20261120161005',
-    },
+function reversalSentAt(sentAtMs: number): IsoMessage {
+  const original = type1.originalData(request);
+  const localDateTime = '20261120161005';
+  return type1.reversal(
+    { original, reason: 'timeout', attempt: 1, stan: '000123', sentAtMs, localDateTime },
     exampleConfig,
   );
+}
+
+test('a response to a reversal without DE7 answers the reversal, and never the sale that has the same STAN', () => {
+  const protocol = protocolWith();
+  const { sentAtMs } = testPurchase();
+  const reversal = reversalSentAt(sentAtMs + 6_000);
+  const acknowledgement = { ...response, mti: '0430', transmissionDateTime: undefined };
+  expect(protocol.responseKey(acknowledgement)).toBeUndefined();
+  expect(protocol.couldAnswer(acknowledgement, reversal)).toBe(true);
+  expect(protocol.couldAnswer(acknowledgement, request)).toBe(false);
+  // The same message with the DE7 of the sale cannot be the acknowledgement.
+  const ofTheSale = { ...response, mti: '0430' };
+  expect(protocol.couldAnswer(ofTheSale, reversal)).toBe(false);
+  expect(protocol.responseKey(ofTheSale)).not.toBe(protocol.requestKey(reversal));
+});
+
+test('a reversal and its sale have different keys, although the STAN is the same', () => {
+  const protocol = protocolWith();
+  const reversal = reversalSentAt(testPurchase().sentAtMs);
   expect(reversal.stan).toBe(request.stan);
   expect(protocol.requestKey(reversal)).not.toBe(protocol.requestKey(request));
 });
