@@ -1,59 +1,87 @@
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { TransactionType } from '../../../src/transactions/model/transaction.ts';
 import { refundOf } from './cases.ts';
 import { say, take } from './choices.ts';
 import type { Execution } from './execution.ts';
-
-/**
- * How the switch behaves after the faults. `obliging`: it acknowledges what is reversed already. `strict`: it refuses
- * that (57), and cannot locate what it never booked (25). `silent`: it no longer answers reversals.
- */
-export type Manner = 'obliging' | 'strict' | 'silent';
+import type { Manner } from './manners.ts';
 
 /** More steps than the longest reversal has repeats: an execution that takes more never ends. */
 const MOST_STEPS = 300;
 
-/** No further faults: everything that is open must end without help. */
-export async function comeToRest(execution: Execution, manner: Manner): Promise<void> {
-  execution.beginStep(new Map());
-  for (const { go } of execution.parked.splice(0)) go();
-  await execution.settle();
-  if (execution.isKeyLost) await restWithoutKey(execution, manner);
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
-    if (answerNext(execution, manner)) await execution.settle();
-    else if (execution.nextMs() === undefined) return;
-    else await execution.pass(execution.processNamed('A'));
-  }
-  execution.faults.push('it does not come to rest');
+/** Watches how an execution comes to its end. */
+export interface Watcher {
+  /** Whether the end from here is known to be clean. Then the execution need not continue. */
+  readonly isClean: (execution: Execution) => boolean;
+  /** A reversal waits: from here on the end depends on the manner. If it finds what it reverses, only a silent switch differs. */
+  readonly differs: (isBooked: boolean) => void;
+  /** Everything has come to rest. */
+  readonly rests: (execution: Execution) => void;
 }
 
-/** As many steps as it takes until a transaction that cannot be built needs review. */
-const STEPS_WITHOUT_KEY = 40;
+/**
+ * No further faults: everything that is open must end without help.
+ *
+ * @returns whether it came to a state from which the end is known to be clean
+ */
+export async function comeToRest(execution: Execution, manner: Manner, watcher?: Watcher): Promise<boolean> {
+  if (watcher?.isClean(execution)) return true;
+  execution.beginStep(new Map());
+  const parked = execution.parked.splice(0);
+  for (const { go } of parked) go();
+  if (parked.length > 0) await execution.settle();
+  if (execution.isKeyLost) await restWithoutKey(execution, manner, watcher);
+  for (let steps = 0; steps < MOST_STEPS; steps++) {
+    if (answerNext(execution, manner, watcher)) await execution.settle();
+    else if (execution.nextMs() === undefined) return false;
+    else await execution.pass(execution.processNamed('A'));
+    if (watcher?.isClean(execution)) return true;
+  }
+  execution.faults.push('it does not come to rest');
+  return false;
+}
 
-/** Without the key nothing can be reversed, and this must be visible to a person; then the key returns. */
-async function restWithoutKey(execution: Execution, manner: Manner): Promise<void> {
-  for (let steps = 0; steps < STEPS_WITHOUT_KEY; steps++) {
-    if (answerNext(execution, manner)) await execution.settle();
+/**
+ * Longer than a reversal waits for its next attempt, which finds that it cannot be built, and shorter than the time after which
+ * every reversal is given up: the key must be missed at once.
+ */
+const LONGEST_WITHOUT_KEY_MS = 190_000;
+
+/** Without the key nothing can be reversed, and a person must see that; then the key comes back. */
+async function restWithoutKey(execution: Execution, manner: Manner, watcher?: Watcher): Promise<void> {
+  const untilMs = execution.time.nowMs + LONGEST_WITHOUT_KEY_MS;
+  while (unseen(execution).length > 0 && execution.time.nowMs < untilMs) {
+    if (answerNext(execution, manner, watcher)) await execution.settle();
+    else if (execution.nextMs() === undefined) break;
     else await execution.pass(execution.processNamed('A'));
   }
-  for (const { transaction } of execution.store.rows.values()) {
-    const { disposition, needsReview, id } = transaction;
-    if (disposition === Disposition.Indeterminate && !needsReview)
-      execution.faults.push(`${id} cannot be reversed without the key, and is not in review`);
-  }
+  for (const id of unseen(execution))
+    execution.faults.push(`${id} cannot be reversed without the key, and is not in review`);
   execution.isKeyLost = false;
 }
 
+/** Transactions that are uncertain and not in review. */
+function unseen({ store }: Execution): string[] {
+  return [...store.rows.values()].flatMap(({ transaction: { disposition, type, needsReview, id } }) => {
+    const isOpen = disposition === null && type !== TransactionType.Void;
+    return isOpen || (disposition === Disposition.Indeterminate && !needsReview) ? [id] : [];
+  });
+}
+
 /** The client requests a refund of the whole sale, regardless of the books. */
-export async function tryRefund(execution: Execution, manner: Manner): Promise<void> {
+export async function tryRefund(execution: Execution, manner: Manner, watcher?: Watcher): Promise<void> {
   const refund = refundOf('refund at the end', '10.00');
   if (!refund.isPossible(execution)) return;
   refund.ask(execution, execution.processNamed('B'));
   await execution.settle();
-  await comeToRest(execution, manner);
+  await comeToRest(execution, manner, {
+    isClean: () => false,
+    differs: (isBooked) => watcher?.differs(isBooked),
+    rests: () => {},
+  });
 }
 
 /** A reversal that was received before the calm is no longer answered: its response is lost. */
-function answerNext(execution: Execution, manner: Manner): boolean {
+function answerNext(execution: Execution, manner: Manner, watcher?: Watcher): boolean {
   const request = execution.requests.find(
     ({ number, kind, isTaken }) => execution.waiting.has(number) && !(kind === 'reversal' && isTaken),
   );
@@ -63,8 +91,9 @@ function answerNext(execution: Execution, manner: Manner): boolean {
     say(execution, request, '00');
     return true;
   }
-  if (manner === 'silent') return false;
   const before = execution.ledger.stateOf(request.key);
+  watcher?.differs(before === 'booked');
+  if (manner === 'silent') return false;
   take(execution, request);
   say(execution, request, manner === 'obliging' || before === 'booked' ? '00' : before === 'reversed' ? '57' : '25');
   return true;

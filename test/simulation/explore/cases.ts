@@ -6,7 +6,7 @@ import { submitPin } from '../../../src/transactions/pin/submit-pin.ts';
 import type { TapRequest } from '../../../src/transactions/ports/card-ports.ts';
 import { submitTap } from '../../../src/transactions/tap/submit-tap.ts';
 import { PRINCIPAL } from '../simulated-tenant.ts';
-import type { Execution } from './execution.ts';
+import { type Execution, VOID } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 
 /** An action of a client, performed once. */
@@ -32,8 +32,8 @@ const submit: ClientAction = {
   name: 'the phone submits a tap',
   isPossible: () => true,
   ask: (execution, process) =>
-    execution.begin('sale', process, async (deps, task) =>
-      execution.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
+    execution.begin('sale', process, async (deps, task, within) =>
+      within.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
     ),
 };
 
@@ -41,8 +41,8 @@ const submitAgain: ClientAction = {
   name: 'the phone submits the tap again',
   isPossible: (execution) => execution.clientsDone.has(submit.name),
   ask: (execution, process) =>
-    execution.begin('sale again', process, async (deps, task) =>
-      execution.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
+    execution.begin('sale again', process, async (deps, task, within) =>
+      within.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
     ),
 };
 
@@ -52,33 +52,35 @@ const enterPin: ClientAction = {
   ask: (execution, process) => {
     const { id } = saleOf(execution)!;
     const pin = { ...TAP, pinToken: 'token', pinBlock: '1234567890ABCDEF', ksn: '00000000000000000000' };
-    execution.begin('pin', process, async (deps, task) => {
+    execution.begin('pin', process, async (deps, task, within) => {
       const answer = await submitPin(deps, PRINCIPAL, id, pin);
-      if (!isAwaitingPin(answer)) execution.answerClient(deps, task, answer);
+      if (!isAwaitingPin(answer)) within.answerClient(deps, task, answer);
     });
   },
 };
 
 const takeBack: ClientAction = {
-  name: 'the merchant voids the sale',
+  name: VOID,
   isPossible: (execution) => saleOf(execution) !== undefined,
   ask: (execution, process) =>
-    execution.begin('void', process, async (deps) => {
-      const sale = await deps.store.find(saleOf(execution)!);
+    execution.begin('void', process, async (deps, _task, within) => {
+      const sale = await deps.store.find(saleOf(within)!);
       if (sale) await voidSale(deps, sale);
     }),
 };
 
-/** Refunds an amount; the whole of the sale is 10.00. */
-export function refundOf(name: string, amount: string): ClientAction {
+/** Gives money back; the whole of the sale is 10.00. Of two that are equal it does not matter which is asked for first. */
+export function refundOf(name: string, amount: string, before?: ClientAction): ClientAction {
   return {
     name: `the merchant asks for ${name} of ${amount}`,
-    isPossible: (execution) => saleOf(execution) !== undefined,
+    isPossible: (execution) =>
+      saleOf(execution) !== undefined &&
+      (before === undefined || !execution.isReduced || execution.clientsDone.has(before.name)),
     ask: (execution, process) =>
-      execution.begin(name, process, async (deps, task) => {
-        const sale = await deps.store.find(saleOf(execution)!);
+      execution.begin(name, process, async (deps, task, within) => {
+        const sale = await deps.store.find(saleOf(within)!);
         if (!sale) return;
-        execution.answerClient(deps, task, await refund(deps, sale, { amount, refundReference: name }));
+        within.answerClient(deps, task, await refund(deps, sale, { amount, refundReference: name }));
       }),
   };
 }
@@ -90,6 +92,7 @@ export function saleOf(execution: Execution): Transaction | undefined {
   return undefined;
 }
 
+const FIRST_REFUND = refundOf('refund', '10.00');
 const APPROVED_SALE = ['client: the phone submits a tap', 'switch books request 1, says 00'];
 const REVERSAL_CODES = ['00', '25', '57', '96'];
 
@@ -137,8 +140,8 @@ export const CASES: readonly Case[] = [
     setUp: APPROVED_SALE,
     clients: [
       { action: submit, at: 'A' },
-      { action: refundOf('refund', '10.00'), at: 'A' },
-      { action: refundOf('second refund', '10.00'), at: 'B' },
+      { action: FIRST_REFUND, at: 'A' },
+      { action: refundOf('second refund', '10.00', FIRST_REFUND), at: 'B' },
     ],
     codes: { request: ['00', '51', '91', '77'], reversal: REVERSAL_CODES },
   },

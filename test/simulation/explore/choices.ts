@@ -25,8 +25,8 @@ export function choicesIn(execution: Execution, explored: Case): Choice[] {
   return [
     ...clientChoices(execution, explored),
     ...execution.requests.flatMap((request) => switchChoices(execution, explored, request)),
-    ...execution.parked.map((parked): Choice => {
-      return { word: `${parked.task.name}: ${parked.what} goes on`, happen: () => release(execution, parked) };
+    ...execution.parked.map(({ task, what }, index): Choice => {
+      return { word: `${task.name}: ${what} goes on`, happen: (within) => within.parked.splice(index, 1)[0]!.go() };
     }),
     ...timeChoices(execution),
     ...faultChoices(execution),
@@ -37,9 +37,9 @@ function clientChoices(execution: Execution, { clients }: Case): Choice[] {
   const left = clients.filter(({ action }) => !execution.clientsDone.has(action.name) && action.isPossible(execution));
   return left.map(({ action, at }) => ({
     word: `client: ${action.name}`,
-    happen: () => {
-      execution.clientsDone.add(action.name);
-      action.ask(execution, execution.processNamed(at));
+    happen: (within) => {
+      within.clientsDone.add(action.name);
+      action.ask(within, within.processNamed(at));
     },
   }));
 }
@@ -47,15 +47,16 @@ function clientChoices(execution: Execution, { clients }: Case): Choice[] {
 /** The switch may process a request or not, and respond to it with anything, any number of times. */
 function switchChoices(execution: Execution, { codes }: Case, request: SentRequest): Choice[] {
   const { number, kind } = request;
+  const sent = (within: Execution) => within.requests[number - 1]!;
   const allowed = kind === 'reversal' ? codes.reversal : codes.request;
   const description = allowed.map((code): Choice => {
-    return { word: `switch says ${code} to request ${number}`, happen: () => say(execution, request, code) };
+    return { word: `switch says ${code} to request ${number}`, happen: (within) => say(within, sent(within), code) };
   });
   if (!mayArrive(request, execution.requests, execution.time.nowMs)) return description;
   const verb = kind === 'reversal' ? 'reverses by' : 'books';
   return [
-    { word: `switch ${verb} request ${number}, says 00`, happen: () => workOnAndSay(execution, request) },
-    { word: `switch ${verb} request ${number}`, happen: () => take(execution, request) },
+    { word: `switch ${verb} request ${number}, says 00`, happen: (within) => workOnAndSay(within, sent(within)) },
+    { word: `switch ${verb} request ${number}`, happen: (within) => take(within, sent(within)) },
     ...description,
   ];
 }
@@ -76,21 +77,16 @@ function workOnAndSay(execution: Execution, request: SentRequest): void {
 /** The switch sends a response, which arrives immediately: a response that arrives later is one that is sent later. */
 export function say(execution: Execution, request: SentRequest, code: string): void {
   const statement = statementOf(request, { code }, execution.ledger, execution.time.nowMs);
-  execution.statements.push(statement);
+  const said = execution.statements.push(statement) - 1;
   execution.tell(`    ${nameOf(request)}, ${statement.stateThen}, is answered ${code} (${statement.meaning})`);
   const response = responseTo(request.message, { code })!;
   const waiting = execution.waiting.get(request.number);
   const name = `${code} to request ${request.number}`;
   if (waiting) {
     // Whether a purchase was answered does not matter while its outcome is not stored: then it is reversed.
-    if (request.kind === 'reversal') waiting.task.hears(statement);
+    if (request.kind === 'reversal') waiting.task.hears(said);
     waiting.end({ response });
-  } else takeStray(execution, execution.processNamed(request.processName), { response, statement, name });
-}
-
-function release(execution: Execution, parked: Execution['parked'][number]): void {
-  execution.parked.splice(execution.parked.indexOf(parked), 1);
-  parked.go();
+  } else takeStray(execution, execution.processNamed(request.processName), { response, said, name });
 }
 
 function timeChoices(execution: Execution): Choice[] {
@@ -98,15 +94,15 @@ function timeChoices(execution: Execution): Choice[] {
   // The choice of process matters only if one of them remembers something.
   const remembers = execution.processes.some(({ originals }) => originals.all.size > 0);
   const workers = remembers ? execution.processes : execution.processes.slice(0, 1);
-  return workers.map((process) => {
-    return { word: `time passes, ${process.name} works`, happen: () => execution.pass(process) };
+  return workers.map(({ name }) => {
+    return { word: `time passes, ${name} works`, happen: (within) => within.pass(within.processNamed(name)) };
   });
 }
 
 function faultChoices(execution: Execution): Choice[] {
-  const loseKey = () => {
-    execution.isKeyLost = true;
-    execution.hadFaults = true;
+  const loseKey = (within: Execution) => {
+    within.isKeyLost = true;
+    within.hadFaults = true;
   };
   const isKept = execution.requests.length > 0 && !execution.isKeyLost;
   const keys: Choice[] = isKept ? [{ word: 'the key of the cards is lost', happen: loseKey }] : [];
@@ -120,9 +116,16 @@ function faultChoices(execution: Execution): Choice[] {
       process.originals.all.size > 0 ||
       execution.unmatchedResponses.some((unmatched) => unmatched.process === process.name);
     return [
-      ...(isBusy || remembers ? [{ word: `${process.name} dies`, happen: () => execution.kill(process) }] : []),
+      ...(isBusy || remembers
+        ? [
+            {
+              word: `${process.name} dies`,
+              happen: (within: Execution) => within.kill(within.processNamed(process.name)),
+            },
+          ]
+        : []),
       ...(waits
-        ? [{ word: `the line of ${process.name} is cut`, happen: () => cutLine(execution, process.name) }]
+        ? [{ word: `the line of ${process.name} is cut`, happen: (within: Execution) => cutLine(within, process.name) }]
         : []),
     ];
   });

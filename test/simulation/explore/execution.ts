@@ -4,24 +4,22 @@ import { dispositionName } from '../../../src/transactions/model/disposition.ts'
 import type { Transaction } from '../../../src/transactions/model/transaction.ts';
 import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import { recordAnswer } from '../../../src/transactions/reversal/overdue.ts';
-import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
 import { MemoryCompletions } from '../memory-completions.ts';
 import { MemoryLinks } from '../memory-links.ts';
-import type { Job } from '../memory-rows.ts';
-import { MemoryStore } from '../memory-store.ts';
-import { simulatedDependencies } from '../simulated-dependencies.ts';
+import { MemoryStore, type Sabotage } from '../memory-store.ts';
 import { Ledger } from '../switch/ledger.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
 import type { Statement } from '../switch/statements.ts';
 import type { Deviation, EffectKind, SeenEffect } from './deviations.ts';
+import { exploredDependencies } from './explored-dependencies.ts';
 import { ExploredProcess } from './explored-process.ts';
-import { exploredSwitches } from './explored-switch.ts';
-import { workOn } from './jobs.ts';
-import { Task, type TaskHost } from './task.ts';
+import { dueMs, firstOf, workOn } from './jobs.ts';
+import { compare } from './order.ts';
+import { Task, type Use } from './task.ts';
 import { lookUp, type Stray } from './unmatched.ts';
 
-/** How long a phone may take for a PIN. */
-const PIN_SECONDS = 30;
+/** The client action that voids the sale. */
+export const VOID = 'the merchant voids the sale';
 const BEGINS_AT_MS = Date.parse('2026-03-01T10:00:00Z');
 /** Jobs that follow each other without a pause: more are a loop. */
 const MOST_JOBS_AT_ONCE = 40;
@@ -38,11 +36,11 @@ export interface Told {
 export interface Waiting {
   readonly task: Task;
   readonly deadlineAtMs: number;
-  readonly end: (answer: { readonly response: 'none' | 'closed' } | { readonly response: object }) => void;
+  readonly end: (answer: { readonly response: 'none' | 'closed' | object }) => void;
 }
 
 /** One history of a small installation: two processes, a database, a switch. Only the given events happen in it. */
-export class Execution implements TaskHost {
+export class Execution {
   readonly time = { nowMs: BEGINS_AT_MS };
   readonly store: MemoryStore;
   readonly links: MemoryLinks;
@@ -52,8 +50,8 @@ export class Execution implements TaskHost {
   readonly waiting = new Map<number, Waiting>();
   readonly statements: Statement[] = [];
   readonly tasks = new Set<Task>();
-  readonly parked: { readonly task: Task; readonly what: string; readonly go: () => void }[] = [];
-  readonly moved: { readonly untilMs: number; readonly go: () => void }[] = [];
+  readonly parked: { readonly task: Task; readonly what: string; sinceMs: number; readonly go: () => void }[] = [];
+  readonly moved: { readonly task: Task; readonly untilMs: number; readonly go: () => void }[] = [];
   unmatchedResponses: Stray[] = [];
   readonly told: Told[] = [];
   readonly events: NonNullable<JobPayloads['webhook']['outcome']>[] = [];
@@ -75,10 +73,22 @@ export class Execution implements TaskHost {
   /** Whether its story is recorded. */
   readonly isTold: boolean;
 
-  constructor({ isTold = false } = {}) {
+  /** Whether a client of the case may ask for a void. */
+  readonly #hasVoids: boolean;
+  /** Whether responses that can no longer have an effect are left out. */
+  readonly isReduced: boolean;
+
+  constructor({
+    isTold = false,
+    hasVoids = true,
+    isReduced = true,
+    sabotage = undefined as Sabotage | undefined,
+  } = {}) {
     this.isTold = isTold;
+    this.#hasVoids = hasVoids;
+    this.isReduced = isReduced;
     this.processes = [new ExploredProcess('A', 1, -60_000), new ExploredProcess('B', 1, 60_000)];
-    this.store = new MemoryStore(this.time, () => this.newId('job'));
+    this.store = new MemoryStore(this.time, () => this.newId('job'), sabotage);
     this.links = new MemoryLinks(this.store, this.time);
     this.completions = new MemoryCompletions(this.store, this.time);
   }
@@ -87,24 +97,29 @@ export class Execution implements TaskHost {
     return this.processes.find((process) => process.name === name)!;
   }
 
-  /** Whether no call is in progress, so that it can be copied. */
+  /** Whether a void of the sale may still be asked for, or may be about to be stored. */
+  get mayBeVoided(): boolean {
+    if (!this.#hasVoids) return false;
+    return (
+      !this.clientsDone.has(VOID) ||
+      [...this.tasks].some(({ name }) => name === 'void') ||
+      this.parked.some(({ task }) => task.name === 'void')
+    );
+  }
+
   get isStill(): boolean {
     return this.tasks.size === 0 && this.parked.length === 0;
   }
 
-  /** A copy that can continue differently; only while it is still. */
-  copy(): Execution {
-    const copy = new Execution();
+  /** The same once more, to go on differently. What is under way in it runs again, up to where it is. */
+  async fork(): Promise<Execution> {
+    const copy = new Execution({ hasVoids: this.#hasVoids, isReduced: this.isReduced, sabotage: this.store.sabotage });
     copy.time.nowMs = this.time.nowMs;
     this.store.copyTo(copy.store);
     this.ledger.copyTo(copy.ledger);
-    copy.requests.push(...this.requests.map((request) => ({ ...request })));
-    const statements = new Map(this.statements.map((statement) => [statement, { ...statement }]));
-    copy.statements.push(...statements.values());
-    copy.unmatchedResponses = this.unmatchedResponses.map((unmatched) => ({
-      ...unmatched,
-      statement: statements.get(unmatched.statement)!,
-    }));
+    for (const request of this.requests) copy.requests.push({ ...request });
+    for (const statement of this.statements) copy.statements.push({ ...statement });
+    copy.unmatchedResponses = [...this.unmatchedResponses];
     copy.told.push(...this.told);
     copy.events.push(...this.events);
     for (const id of this.alarms) copy.alarms.add(id);
@@ -116,10 +131,26 @@ export class Execution implements TaskHost {
     copy.hadFaults = this.hadFaults;
     copy.isKeyLost = this.isKeyLost;
     copy.effects = this.effects;
+    if (!this.isStill) await this.#copyTasks(copy);
     return copy;
   }
 
-  /** Begins the next step: its effects are counted from here, and the given ones deviate. */
+  async #copyTasks(copy: Execution): Promise<void> {
+    const parked = this.parked.map(({ task }) => task).filter((task) => !this.tasks.has(task));
+    for (const task of [...this.tasks, ...parked]) {
+      const process = task.process.isAlive ? copy.processNamed(task.process.name) : task.process.copy();
+      const again = task.copyTo(copy, process);
+      if (this.tasks.has(task)) copy.tasks.add(again);
+      copy.#run(again);
+    }
+    await settled();
+    // What is parked registers again in the order of the tasks.
+    const order = this.parked.map(({ task, what }) => `${task.name} ${what}`);
+    const sinceMs = this.parked.map((each) => each.sinceMs);
+    copy.parked.sort((one, other) => indexIn(order, one) - indexIn(order, other));
+    for (const [index, each] of copy.parked.entries()) each.sinceMs = sinceMs[index]!;
+  }
+
   beginStep(deviations: ReadonlyMap<number, Deviation>): void {
     this.effects = [];
     this.#deviations = deviations;
@@ -139,7 +170,7 @@ export class Execution implements TaskHost {
   }
 
   park(task: Task, what: string, go: () => void): void {
-    this.parked.push({ task, what, go });
+    this.parked.push({ task, what, sinceMs: this.time.nowMs, go });
   }
 
   kill(process: ExploredProcess): void {
@@ -150,12 +181,21 @@ export class Execution implements TaskHost {
     const isOfIt = ({ task }: { task: Task }) => task.process === process;
     for (const [number, waiting] of this.waiting) if (isOfIt(waiting)) this.waiting.delete(number);
     for (const task of this.tasks) if (task.process === process) this.tasks.delete(task);
-    // A commit that hangs may still be executed.
+    if (this.isReduced)
+      this.unmatchedResponses = this.unmatchedResponses.filter((each) => each.process !== process.name);
+    // A commit that hangs may be on its way all the same.
     this.processes = this.processes.map((each) => (each === process ? process.successor() : each));
   }
 
   afterCommit(): void {
-    for (const { go } of this.moved.splice(0)) go();
+    this.#wake();
+  }
+
+  /** @returns whether anything was woken */
+  #wake(): boolean {
+    const moved = this.moved.splice(0).sort((one, other) => compare(one.task.name, other.task.name));
+    for (const { go } of moved) go();
+    return moved.length > 0;
   }
 
   newId(name: string): string {
@@ -164,53 +204,31 @@ export class Execution implements TaskHost {
     return `${name}.${count}`;
   }
 
-  /** Begins a call of a use case; an error that it throws ends it. */
-  begin(
-    name: string,
-    process: ExploredProcess,
-    use: (deps: TransactionDependencies, task: Task) => Promise<void>,
-  ): void {
-    const task = new Task(name, process, this);
+  /** Begins a call of a use case; what it throws ends it. */
+  begin(name: string, process: ExploredProcess, use: Use): void {
+    const task = new Task(name, process, use, this);
     this.tasks.add(task);
+    this.#run(task);
+  }
+
+  #run(task: Task): void {
+    const { name } = task;
     const end = () => void this.tasks.delete(task);
-    use(this.depsOf(task), task).then(end, (error: unknown) => {
+    task.use(exploredDependencies(this, task), task, this).then(end, (error: unknown) => {
       this.tell(`    ${name}: ${error instanceof Error ? error.message : String(error)}`);
       if (!(error instanceof TapwireError)) this.faults.push(`${name} throws ${String(error)}`);
       end();
     });
   }
 
-  depsOf(task: Task): TransactionDependencies {
-    const { process } = task;
-    return simulatedDependencies({
-      effects: task,
-      store: this.store,
-      links: this.links,
-      completions: this.completions,
-      clock: {
-        nowMs: () => this.time.nowMs + process.wallOffsetMs,
-        monotonicMs: () => this.time.nowMs,
-      },
-      newId: () => this.newId(task.name),
-      pinSeconds: PIN_SECONDS,
-      moved: (_key, timeoutMs) =>
-        new Promise((resolve) => this.moved.push({ untilMs: this.time.nowMs + timeoutMs, go: resolve })),
-      originals: process.originals,
-      alarms: { needsReview: ({ id }) => void this.alarms.add(id) },
-      reverseAhead: (asked, jobId) =>
-        this.begin(`${task.name} reverses ahead`, process, async (deps) => {
-          await sendReversal(deps, asked, jobId);
-        }),
-      switches: exploredSwitches(this, task),
-      isKeyLost: () => this.isKeyLost,
-    });
-  }
-
   /** The client gets its response, unless it has disconnected. */
   answerClient(deps: TransactionDependencies, task: Task, transaction: Transaction): void {
-    if (!task.process.isAlive) return;
-    const isGone = this.meet('tell', `${task.name}: answer`) !== undefined;
-    if (!isGone) this.noteTold(transaction);
+    if (task.isGone) return;
+    const isGone = task.recall('answer of the client', () => {
+      const deviates = this.meet('tell', `${task.name}: answer`) !== undefined;
+      if (!deviates) this.noteTold(transaction);
+      return deviates;
+    });
     recordAnswer(deps, transaction, !isGone);
   }
 
@@ -248,18 +266,19 @@ export class Execution implements TaskHost {
     if (nextMs === undefined) return;
     if (nextMs > this.time.nowMs) this.tell(`    ${(nextMs - this.time.nowMs) / 1_000} s pass`);
     this.time.nowMs = nextMs;
-    for (const { deadlineAtMs, end } of [...this.waiting.values()])
-      if (deadlineAtMs <= nextMs) end({ response: 'none' });
-    for (const { go } of this.moved.splice(0)) go();
-    await this.settle();
+    const overdue = [...this.waiting].filter(([, { deadlineAtMs }]) => deadlineAtMs <= nextMs);
+    for (const [, { end }] of overdue.sort(([one], [other]) => one - other)) end({ response: 'none' });
+    if (this.#wake() || overdue.length > 0) await this.settle();
     const unmatchedResponses = this.unmatchedResponses.filter(({ atMs }) => atMs <= nextMs);
     this.unmatchedResponses = this.unmatchedResponses.filter(({ atMs }) => atMs > nextMs);
-    for (const unmatched of unmatchedResponses) {
+    for (const unmatched of unmatchedResponses.sort(
+      (one, other) => one.atMs - other.atMs || compare(one.name, other.name),
+    )) {
       lookUp(this, unmatched);
       await this.settle();
     }
     for (let done = 0; process.isAlive; done++) {
-      const job = [...this.store.jobs.values()].find((each) => dueMs(each) <= nextMs);
+      const job = firstOf([...this.store.jobs.values()].filter((each) => dueMs(each) <= nextMs));
       if (!job) break;
       if (done === MOST_JOBS_AT_ONCE) throw new Error(`Jobs follow one another without a pause: ${job.request.queue}`);
       workOn(this, process, job);
@@ -268,8 +287,8 @@ export class Execution implements TaskHost {
   }
 }
 
-function dueMs({ startAtMs, heldUntilMs }: Job): number {
-  return Math.max(startAtMs, heldUntilMs);
+function indexIn(order: readonly string[], { task, what }: Execution['parked'][number]): number {
+  return order.indexOf(`${task.name} ${what}`);
 }
 
 /** Resolves when every promise that could settle has: a turn of the event loop comes only after all of them. */

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Manner } from './calm.ts';
 import { CASES } from './cases.ts';
+import type { Manner } from './manners.ts';
 import { storyOf } from './replay.ts';
 import { search, type Violation } from './search.ts';
 
@@ -11,6 +11,7 @@ export interface CaseOrder {
   readonly mostFaults: number;
   readonly mostViolations: number;
   readonly manners: readonly Manner[];
+  readonly isReduced?: boolean;
   /** The search ends then, complete or not. */
   readonly seconds: number;
 }
@@ -22,6 +23,8 @@ export interface CaseReport {
   readonly depth: number;
   readonly isComplete: boolean;
   readonly seconds: number;
+  /** Of a processor, without garbage collection beside it. */
+  readonly cpuSeconds: number;
   readonly violations: readonly (Violation & { readonly story: readonly string[] })[];
 }
 
@@ -32,15 +35,24 @@ export async function exploreCase(
 ): Promise<CaseReport> {
   const explored = CASES.find((each) => each.name === name);
   if (!explored) throw new Error(`No case is named ${name}`);
-  const startedAtMs = Date.now();
-  const result = await search(explored, { ...options, untilMs: startedAtMs + seconds * 1_000, onLevel });
+  const startMs = Date.now();
+  const startCpu = process.threadCpuUsage();
+  const result = await search(explored, { ...options, untilMs: startMs + seconds * 1_000, onLevel });
   const { states, executions, depth } = result;
   const violations = [];
   for (const violation of result.violations) {
-    violations.push({ ...violation, story: await storyOf(explored, violation.history, violation.manner) });
+    violations.push({ ...violation, story: await storyOf(explored, violation, options.isReduced ?? true) });
   }
   const isComplete = depth === options.depth;
-  return { name, states, executions, depth, isComplete, seconds: (Date.now() - startedAtMs) / 1_000, violations };
+  const { user, system } = process.threadCpuUsage(startCpu);
+  const spent = { seconds: (Date.now() - startMs) / 1_000, cpuSeconds: (user + system) / 1e6 };
+  return { name, states, executions, depth, isComplete, ...spent, violations };
 }
 
-if (parentPort) parentPort.postMessage(await exploreCase(workerData as CaseOrder));
+if (parentPort) {
+  const order = workerData as CaseOrder;
+  const startMs = Date.now();
+  const onLevel = (depth: number, states: number) =>
+    console.error(`${order.name}: ${depth} events, ${states} states, ${Math.round((Date.now() - startMs) / 1_000)} s`);
+  parentPort.postMessage(await exploreCase(order, onLevel));
+}

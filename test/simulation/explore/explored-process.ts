@@ -1,4 +1,5 @@
 import { OriginalConnections } from '../../../src/transactions/model/original-connections.ts';
+import type { Task } from './task.ts';
 
 /** What a process remembers besides its tasks. */
 export class ExploredProcess {
@@ -28,6 +29,7 @@ export class ExploredProcess {
   copy(): ExploredProcess {
     const copy = new ExploredProcess(this.name, this.generation, this.wallOffsetMs);
     copy.connection = this.connection;
+    copy.isAlive = this.isAlive;
     for (const [id, connectionId] of this.originals.all) copy.originals.remember(id, connectionId);
     return copy;
   }
@@ -37,11 +39,35 @@ export class ExploredProcess {
 class RememberedConnections extends OriginalConnections {
   readonly all = new Map<string, string>();
 
+  /** As a task sees it, which may run again. */
+  of(task: Task): OriginalConnections {
+    return new ConnectionsOfTask(this, task);
+  }
+
   override remember(transactionId: string, connectionId: string): void {
     this.all.set(transactionId, connectionId);
   }
 
   override find(transactionId: string): string | undefined {
     return this.all.get(transactionId);
+  }
+}
+
+class ConnectionsOfTask extends OriginalConnections {
+  readonly #shared: OriginalConnections;
+  readonly #task: Task;
+
+  constructor(shared: OriginalConnections, task: Task) {
+    super();
+    this.#shared = shared;
+    this.#task = task;
+  }
+
+  override remember(transactionId: string, connectionId: string): void {
+    this.#task.recall('remember', () => this.#shared.remember(transactionId, connectionId));
+  }
+
+  override find(transactionId: string): string | undefined {
+    return this.#task.recall('original', () => this.#shared.find(transactionId));
   }
 }

@@ -17,7 +17,7 @@ import {
   reversalMessage,
 } from '../switch/dialect.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
-import type { Execution } from './execution.ts';
+import type { Execution, Waiting } from './execution.ts';
 import { EXPLORED_PROFILE } from './explored-profile.ts';
 import { never, type Task } from './task.ts';
 
@@ -33,9 +33,9 @@ export function exploredSwitches(execution: Execution, task: Task): Switches {
     isFull: false,
     takesPin: true,
     takesMandates: false,
-    nextStan: async () => String(++execution.stans).padStart(6, '0'),
+    nextStan: async () => task.recall('STAN', () => String(++execution.stans).padStart(6, '0')),
     takeSlot: (connectionId) => takeSlot(execution, task, connectionId),
-    hasConnection: (connectionId) => connectionId === process.connectionId,
+    hasConnection: (connectionId) => task.recall('connection', () => connectionId === process.connectionId),
     prepare: prepareSale,
     prepareRefund,
     translatePin: async () => PIN,
@@ -46,13 +46,14 @@ export function exploredSwitches(execution: Execution, task: Task): Switches {
 
 async function takeSlot(execution: Execution, task: Task, connectionId?: string): Promise<SwitchSlot | undefined> {
   const { process } = task;
-  if (!process.isAlive) return never();
-  const deviation = execution.meet('slot', `${task.name}: line`);
-  task.note('slot', deviation);
+  if (task.isGone) return never();
+  const deviation = task.meet('slot', 'line');
   if (deviation === 'finds no line') return undefined;
-  if (deviation === 'finds another line') cutLine(execution, process.name);
-  if (connectionId !== undefined && connectionId !== process.connectionId) return undefined;
-  return slotOf(execution, task, process.connectionId);
+  const found = task.recall('slot', () => {
+    if (deviation === 'finds another line') cutLine(execution, process.name);
+    return connectionId === undefined || connectionId === process.connectionId ? process.connectionId : undefined;
+  });
+  return found === undefined ? undefined : slotOf(execution, task, found);
 }
 
 /** The connection is lost and replaced; what was written on it is still in transit. */
@@ -103,39 +104,38 @@ async function send<Value>(
 ): Promise<SwitchAnswer<Value>> {
   const { connectionId, timing } = sending;
   const { process } = task;
-  if (!process.isAlive) return never();
-  const deviation = execution.meet('send', `${task.name}: send`);
-  if (deviation === 'hangs') await new Promise<void>((resolve) => execution.park(task, 'send', resolve));
-  const isLate = execution.time.nowMs > timing.sendByAtMs;
-  if (deviation === 'writes nothing' || isLate || connectionId !== process.connectionId || !process.isAlive) {
-    task.note('send', 'unwritten');
-    return process.isAlive ? { connectionId, kind: 'failed', written: false, reason: 'down' } : never();
+  if (task.isGone) return never();
+  const deviation = task.meet('send', 'send');
+  if (deviation === 'hangs') await task.park('send');
+  const number = task.recall('written', () => {
+    const isLate = execution.time.nowMs > timing.sendByAtMs;
+    const isDown = connectionId !== process.connectionId || !process.isAlive;
+    return deviation === 'writes nothing' || isLate || isDown ? undefined : write(execution, task, sending).number;
+  });
+  if (number === undefined) {
+    return task.isGone ? never() : { connectionId, kind: 'failed', written: false, reason: 'down' };
   }
-  const request = write(execution, task, sending);
   if (deviation === 'is the last thing before the process dies') {
     execution.kill(process);
     return never();
   }
-  return new Promise((resolve) => {
-    const end = (answer: SwitchAnswer<Value>, word: string) => {
-      execution.waiting.delete(request.number);
-      task.note('answer', word);
-      resolve(answer);
+  return task.later<SwitchAnswer<Value>>('answer', (come) => {
+    const end: Waiting['end'] = ({ response }) => {
+      execution.waiting.delete(number);
+      come(answerOf(response, connectionId, read));
     };
-    execution.waiting.set(request.number, {
-      task,
-      deadlineAtMs: timing.deadlineAtMs,
-      end: ({ response }) => {
-        if (typeof response === 'string') {
-          end({ connectionId, kind: 'failed', written: true, reason: response }, response);
-          return;
-        }
-        const value = 'mti' in response ? read(response as IsoMessage) : undefined;
-        if (value === undefined) end({ connectionId, kind: 'garbled' }, 'garbled');
-        else end({ connectionId, kind: 'answered', value }, JSON.stringify(value));
-      },
-    });
+    execution.waiting.set(number, { task, deadlineAtMs: timing.deadlineAtMs, end });
   });
+}
+
+function answerOf<Value>(
+  response: Parameters<Waiting['end']>[0]['response'],
+  connectionId: string,
+  read: (response: IsoMessage) => Value | undefined,
+): SwitchAnswer<Value> {
+  if (typeof response === 'string') return { connectionId, kind: 'failed', written: true, reason: response };
+  const value = 'mti' in response ? read(response as IsoMessage) : undefined;
+  return value === undefined ? { connectionId, kind: 'garbled' } : { connectionId, kind: 'answered', value };
 }
 
 function write(execution: Execution, task: Task, sending: Sending): SentRequest {
@@ -155,6 +155,5 @@ function write(execution: Execution, task: Task, sending: Sending): SentRequest 
   };
   execution.requests.push(request);
   if (kind !== 'reversal') execution.ledger.expect(key, about.id, Number(message.amount));
-  task.note('send', request.number);
   return request;
 }

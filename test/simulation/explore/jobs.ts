@@ -1,3 +1,4 @@
+import type { JobRequest } from '../../../src/transactions/model/jobs.ts';
 import { expirePin } from '../../../src/transactions/pin/expire-pin.ts';
 import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
 import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
@@ -5,6 +6,7 @@ import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
 import type { Job } from '../memory-rows.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
+import { compare } from './order.ts';
 
 type JobResult = 'done' | { readonly againAfterSeconds: number };
 
@@ -15,26 +17,27 @@ const AGAIN_AFTER_MS = 1_000;
 
 /** A process takes a job and runs it; a failed job is retried. */
 export function workOn(execution: Execution, process: ExploredProcess, job: Job): void {
-  const { store, time } = execution;
+  const { time } = execution;
   const lapsesMs = CLAIM_LAPSES_MS[job.request.queue] ?? 60_000;
   job.heldUntilMs = time.nowMs + lapsesMs;
   const { data, queue } = job.request;
   const about = 'id' in data ? `${data.id}${'reversalAttempt' in data ? ` ${data.reversalAttempt}` : ''}` : '';
-  execution.begin(`${process.name} works on ${queue} ${about}`, process, async (deps) => {
+  execution.begin(`${process.name} works on ${queue} ${about}`, process, async (deps, task, within) => {
     try {
-      const result = await handle(deps, job);
-      if (!process.isAlive) return;
+      const result = await handle(deps, job.request);
+      if (!task.process.isAlive) return;
       const again =
         result === 'done' ? undefined : { ...job.request, id: undefined, startAfterSeconds: result.againAfterSeconds };
-      store.endJob(job.id, again as never);
+      within.store.endJob(job.id, again as never);
     } catch (error) {
-      if (process.isAlive) job.heldUntilMs = time.nowMs + AGAIN_AFTER_MS;
+      const held = within.store.jobs.get(job.id);
+      if (task.process.isAlive && held) held.heldUntilMs = within.time.nowMs + AGAIN_AFTER_MS;
       throw error;
     }
   });
 }
 
-async function handle(deps: TransactionDependencies, { request }: Job): Promise<JobResult> {
+async function handle(deps: TransactionDependencies, request: JobRequest): Promise<JobResult> {
   switch (request.queue) {
     case 'overdue': {
       const transaction = await deps.store.find(request.data);
@@ -48,4 +51,15 @@ async function handle(deps: TransactionDependencies, { request }: Job): Promise<
     default:
       throw new Error(`${request.queue} is not explored`);
   }
+}
+
+/** Of those that are due, the one that has been due for longest: the order in which they were stored decides nothing. */
+export function firstOf(jobs: Job[]): Job | undefined {
+  if (jobs.length < 2) return jobs[0];
+  const nameOf = ({ request: { queue, data } }: Job) => `${queue} ${JSON.stringify(data)}`;
+  return jobs.sort((one, other) => dueMs(one) - dueMs(other) || compare(nameOf(one), nameOf(other)))[0];
+}
+
+export function dueMs({ startAtMs, heldUntilMs }: Job): number {
+  return Math.max(startAtMs, heldUntilMs);
 }

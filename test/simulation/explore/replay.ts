@@ -1,17 +1,24 @@
+import type { Sabotage } from '../memory-store.ts';
 import type { Books } from '../rules/books.ts';
 import { faultsOf } from '../rules/judge.ts';
-import { comeToRest, type Manner, tryRefund } from './calm.ts';
+import { comeToRest, tryRefund, type Watcher } from './calm.ts';
 import type { Case } from './cases.ts';
-import { choicesIn } from './choices.ts';
+import { type Choice, choicesIn } from './choices.ts';
 import { type Deviation, isDeviation, parseDeviation } from './deviations.ts';
-import { Execution } from './execution.ts';
+import { Execution, VOID } from './execution.ts';
+import type { Manner } from './manners.ts';
 
 /** A history: events, each followed by the deviations in its step. */
 export type History = readonly string[];
 
 /** Runs a history from the beginning. */
-export function replay(explored: Case, history: History, isTold = false): Promise<Execution> {
-  return goOn(new Execution({ isTold }), explored, [...explored.setUp, ...history]);
+export function replay(
+  explored: Case,
+  history: History,
+  how: { readonly isTold?: boolean; readonly isReduced?: boolean; readonly sabotage?: Sabotage | undefined } = {},
+): Promise<Execution> {
+  const hasVoids = explored.clients.some(({ action }) => action.name === VOID);
+  return goOn(new Execution({ ...how, hasVoids }), explored, [...explored.setUp, ...history]);
 }
 
 /** Executes further events. */
@@ -36,27 +43,45 @@ async function step(
 ): Promise<void> {
   const choice = choicesIn(execution, explored).find((each) => each.word === word);
   if (!choice) throw new Error(`"${word}" cannot happen here`);
+  await takeStep(execution, choice, deviations);
+}
+
+/** Lets one thing happen, and everything that follows without time. */
+export async function takeStep(
+  execution: Execution,
+  choice: Choice,
+  deviations: ReadonlyMap<number, Deviation> = new Map(),
+): Promise<void> {
   execution.beginStep(deviations);
-  execution.tell(word);
+  execution.tell(choice.word);
   await choice.happen(execution);
   await execution.settle();
 }
 
 /** A history that violates a rule, in full. */
-export async function storyOf(explored: Case, history: History, manner: Manner): Promise<readonly string[]> {
-  const execution = await replay(explored, history, true);
+export async function storyOf(
+  explored: Case,
+  { history, manner }: { readonly history: History; readonly manner: Manner },
+  isReduced: boolean,
+): Promise<readonly string[]> {
+  const execution = await replay(explored, history, { isTold: true, isReduced });
   await faultsInTheEnd(execution, manner);
   return execution.story;
 }
 
-/** Lets everything end, and judges the books; then again after a refund of everything that can be refunded. */
-export async function faultsInTheEnd(execution: Execution, manner: Manner): Promise<string[]> {
+/** Lets everything come to its end, and judges the books; then once more after a refund of the whole sale. */
+export async function faultsInTheEnd(execution: Execution, manner: Manner, watcher?: Watcher): Promise<string[]> {
   execution.tell(`-- no more faults; the switch is ${manner}`);
-  await comeToRest(execution, manner);
-  const faults = [...new Set([...execution.faults, ...faultsOf(booksOf(execution))])];
+  if (await comeToRest(execution, manner, watcher)) return [];
+  watcher?.rests(execution);
+  const faults = faultsNow(execution);
   if (faults.length > 0) return faults;
   execution.tell('-- a refund of the whole is asked for');
-  await tryRefund(execution, manner);
+  await tryRefund(execution, manner, watcher);
+  return faultsNow(execution);
+}
+
+function faultsNow(execution: Execution): string[] {
   return [...new Set([...execution.faults, ...faultsOf(booksOf(execution))])];
 }
 

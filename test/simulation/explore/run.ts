@@ -1,14 +1,16 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import type { Manner } from './calm.ts';
-import { CASES } from './cases.ts';
+import { CASES, type Case } from './cases.ts';
+import { compareSearches } from './compare-searches.ts';
 import type { CaseOrder, CaseReport } from './explore-case.ts';
+import { MANNERS } from './manners.ts';
 
 /**
  * `npm run explore [-- --case 'sale and void'] [--depth 8] [--faults 1]`: every history with up to `depth` events, of
  * which `faults` may be faults of processes, connections and the database, for each case. Exit code 1 if one violates a
  * rule.
+ * With `--compare`, each case is searched with and without the reduction of states. Exit code 1 if the results differ.
  * With `--mutations`, mutations/run.ts breaks the gateway on purpose, and verifies that this is found.
  */
 const { values } = parseArgs({
@@ -20,10 +22,10 @@ const { values } = parseArgs({
     violations: { type: 'string', default: '3' },
     workers: { type: 'string', default: String(availableParallelism()) },
     json: { type: 'boolean', default: false },
+    compare: { type: 'boolean', default: false },
   },
 });
 
-const MANNERS: readonly Manner[] = ['strict', 'obliging', 'silent'];
 /** Memory holds the names of known states, and the words of histories that are still to be explored. */
 const MOST_MEGABYTES = 8_192;
 
@@ -51,9 +53,11 @@ function print(report: CaseReport): void {
     console.log(JSON.stringify(report));
     return;
   }
-  const { name, states, executions, depth, isComplete, seconds, violations } = report;
+  const { name, states, executions, depth, isComplete, seconds, cpuSeconds, violations } = report;
   const reach = isComplete ? `every history of ${depth} events` : `stopped after every history of ${depth} events`;
-  console.log(`${name}: ${states} states, ${executions} histories, ${reach}, ${seconds.toFixed(1)} s`);
+  console.log(
+    `${name}: ${states} states, ${executions} histories, ${reach}, ${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of a processor`,
+  );
   for (const { faults, history, story } of violations) {
     console.log(`\n${name}: ${faults.join('; ')}\nthe shortest history, ${history.length} events:`);
     for (const word of history) console.log(`  ${word}`);
@@ -62,13 +66,35 @@ function print(report: CaseReport): void {
   }
 }
 
-const waiting = CASES.map(({ name }) => name).filter((name) => values.case === undefined || name === values.case);
-if (waiting.length === 0) throw new Error(`The cases are ${CASES.map(({ name }) => name).join(', ')}`);
-const lanes = Array.from({ length: Number(values.workers) }, async () => {
-  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    const report = await exploreInWorker(name);
-    print(report);
-    if (report.violations.length > 0) process.exitCode = 1;
+/** Searches a case with and without the reduction. @returns whether both have found the same */
+async function compareCase(explored: Case): Promise<boolean> {
+  const comparison = await compareSearches(explored, {
+    depth: Number(values.depth),
+    mostFaults: Number(values.faults),
+  });
+  const { states, missed, added, faults } = comparison;
+  if (values.json) console.log(JSON.stringify(comparison));
+  else {
+    console.log(`${explored.name}: ${states.reduced} states instead of ${states.whole}, ${faults.length} violations`);
+    for (const each of missed) console.log(`  missed: ${each}`);
+    for (const each of added) console.log(`  added: ${each}`);
   }
-});
-await Promise.all(lanes);
+  return missed.length === 0 && added.length === 0;
+}
+
+const cases = CASES.filter(({ name }) => values.case === undefined || name === values.case);
+if (cases.length === 0) throw new Error(`The cases are ${CASES.map(({ name }) => name).join(', ')}`);
+if (values.compare) {
+  for (const explored of cases) if (!(await compareCase(explored))) process.exitCode = 1;
+} else {
+  // The longest first.
+  const waiting = cases.toReversed();
+  const lanes = Array.from({ length: Number(values.workers) }, async () => {
+    for (let explored = waiting.shift(); explored; explored = waiting.shift()) {
+      const report = await exploreInWorker(explored.name);
+      print(report);
+      if (report.violations.length > 0) process.exitCode = 1;
+    }
+  });
+  await Promise.all(lanes);
+}

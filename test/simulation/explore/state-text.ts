@@ -1,71 +1,163 @@
 import { hash } from 'node:crypto';
-import type { Row } from '../memory-rows.ts';
-import type { Statement } from '../switch/statements.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { hasAnswer } from '../../../src/transactions/model/pin.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
+import type { Job, Row, SentRow } from '../memory-rows.ts';
+import { mayArrive } from '../switch/sent-request.ts';
 import type { Execution } from './execution.ts';
+import type { ExploredProcess } from './explored-process.ts';
+import { EXPLORED_PROFILE } from './explored-profile.ts';
+import { Labels } from './labels.ts';
+import { seenStatements } from './statements-seen.ts';
 import { transactionText } from './transaction-text.ts';
+import type { Stray } from './unmatched.ts';
+import { wholeText } from './whole-text.ts';
 
-/**
- * Names a state: two states with the same name continue identically under the same events, and are judged identically.
- */
-export function stateName(execution: Execution): string {
-  return hash('md5', stateText(execution), 'base64');
+/** That a fault has happened: then there may be no more of them. */
+export const A_FAULT = 'a fault';
+
+/** A state with its name: two with the same name continue alike after any event, and are judged alike but for excuses. */
+export interface NamedState {
+  readonly name: Buffer;
+  /** What excuses violations of rules: with fewer excuses, a state violates every rule that it violates with more. */
+  readonly excuses: readonly string[];
 }
 
-function stateText(execution: Execution): string {
-  const { store, ledger, requests, waiting, statements, tasks, parked, told, events, alarms } = execution;
-  const rows = [...store.rows.values()].map(rowText);
-  const jobs = [...store.jobs.values()].map(({ request: { queue, data }, startAtMs, heldUntilMs }) =>
-    [queue, JSON.stringify(data), startAtMs, heldUntilMs].join(' '),
-  );
-  const sent = requests.map(({ number, kind, key, reversalAttempt, isTaken, connectionId, writtenAtMs }) =>
-    [number, kind, key, reversalAttempt, isTaken, connectionId, writtenAtMs, waiting.has(number)].join(' '),
-  );
+export function nameState(execution: Execution): NamedState {
+  return named(describeState(execution));
+}
+
+/** Names an execution such that only one that is equal in every respect has the same name. */
+export function nameExactly(execution: Execution): NamedState {
+  return named({ text: wholeText(execution), excuses: [] });
+}
+
+/** Names a state from which nothing but time and answers to what waits will happen. */
+export function nameCalmState(execution: Execution): NamedState {
+  return named(describeState(execution, true));
+}
+
+function named({ text, excuses }: DescribedState): NamedState {
+  return { name: hash('md5', text, 'buffer'), excuses };
+}
+
+export interface DescribedState {
+  readonly text: string;
+  readonly excuses: readonly string[];
+}
+
+export function describeState(execution: Execution, isCalm = false): DescribedState {
+  const { store, ledger, told, events, alarms, tasks, parked, processes } = execution;
+  const labels = new Labels(execution, isCalm && execution.isStill && execution.nextMs() === undefined);
+  const rows = [...store.rows.values()].map((row) => rowText(row, labels));
+  const requests = requestTexts(execution, labels, isCalm);
+  const seen = seenStatements(execution, labels);
   const parts = [
-    String(execution.time.nowMs),
-    ...rows.sort(),
-    ...jobs.sort(),
-    ...[...ledger.bookings.values()].map(({ key, state, bookedMinor }) => `${key} ${state} ${bookedMinor}`),
-    ...sent,
-    ...new Set(statements.map(statementText).sort()),
-    ...[...tasks].map(({ name, process, log }) => `${name} ${process.generation} ${log}`).sort(),
-    ...parked.map(({ task, what }) => `${task.name} ${what}`),
-    ...told.map(({ transactionId, attempt, disposition }) => `${transactionId} ${attempt} ${disposition}`),
+    ...rows,
+    ...[...store.jobs.values()].map((job) => jobText(job, labels)).sort(),
+    ...[...ledger.bookings.values()].map(({ key, state }) => `${labels.ofKey(key)} ${state}`).sort(),
+    ...requests,
+    ...seen.texts,
+    ...[...tasks].map((task) => `${task.process.name} ${task.text(labels)}`).sort(),
+    ...parked.map(({ task, what, sinceMs }) => `${task.name} ${what} ${labels.age(sinceMs)}`),
+    `a PIN is wanted: ${told.some(({ disposition }) => disposition === null)}`,
     ...events.map((event) => `${event.transactionId} ${event.type} ${event.disposition} ${event.sequence}`).sort(),
-    ...[...alarms].sort(),
-    ...[...execution.clientsDone].sort(),
-    ...execution.unmatchedResponses.map(({ atMs, name }) => `${atMs} ${name}`).sort(),
-    ...execution.processes.map(({ name, generation, connection, originals }) =>
-      [name, generation, connection, ...[...originals.all].flat()].join(' '),
-    ),
-    `${execution.stans} ${execution.hadFaults} ${execution.isKeyLost}`,
+    ...(isCalm ? [] : [...execution.clientsDone].sort()),
+    ...execution.unmatchedResponses.map((unmatched) => strayText(unmatched, labels)).sort(),
+    ...(labels.isAtRest ? [] : processes.flatMap(originalsOf)),
+    String(execution.isKeyLost),
   ];
-  return parts.join('\n');
+  // A fault excuses an alarm that is missing, because the process that raises it may be the one that failed.
+  const alarmed = execution.hadFaults ? [...store.rows.keys(), A_FAULT] : [...alarms];
+  return { text: parts.join('\n'), excuses: [...seen.excuses, ...alarmed, ...untold(execution)] };
 }
 
-function rowText({
-  transaction,
-  superseded,
-  answerByMs,
-  deadlineAtMs,
-  completingUntilMs,
-  late,
-  reversals,
-}: Row): string {
-  const attempts = reversals.map(({ nextJob: _, ...attempt }) => attempt); // ids decide nothing
+function originalsOf({ name, connectionId, originals }: ExploredProcess): string[] {
+  return [...originals.all].map(([id, carrier]) => `${name} ${id} ${carrier === connectionId}`);
+}
+
+/** A response that a client did not get cannot be wrong. */
+function untold({ store, told }: Execution): string[] {
+  return [...store.rows.values()].flatMap(({ transaction: { id, attempt, type } }) => {
+    if (type === TransactionType.Void) return [];
+    const answers = told.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
+    const isApproved = answers.some(({ disposition }) => disposition === 'Approved');
+    const isOther = answers.some(({ disposition }) => disposition !== 'Approved' && disposition !== null);
+    return [
+      ...(isApproved ? [] : [`${id} ${attempt} is not said to be approved`]),
+      ...(isOther ? [] : [`${id} ${attempt} is not said to be otherwise`]),
+    ];
+  });
+}
+
+const { overtakingGuardSeconds } = EXPLORED_PROFILE.reversal;
+const CONFIRMED_AFTER_MS = 60_000;
+
+function rowText({ transaction, superseded, answerByMs, deadlineAtMs, late, reversals }: Row, labels: Labels): string {
+  const requests = [transaction, ...superseded];
+  if (labels.isAtRest) return requests.map((each) => transactionText(each, labels)).join(' ');
+  const isOpen = !hasAnswer(transaction);
+  const isGuarded = isOpen || requests.some(({ responseCode }) => responseCode === null);
   return [
-    transactionText(transaction),
-    ...superseded.map(transactionText),
-    answerByMs,
-    deadlineAtMs,
-    completingUntilMs,
-    JSON.stringify(late),
-    JSON.stringify(attempts),
+    ...requests.map((each) => transactionText(each, labels)),
+    isOpen ? labels.left(answerByMs) : '',
+    isGuarded && deadlineAtMs !== null ? labels.until(deadlineAtMs, overtakingGuardSeconds * 1_000) : '',
+    ...requests.flatMap((each) => lateTexts(each, late)),
+    ...requests.flatMap((each) => attemptTexts(each, reversals, labels)),
   ].join(' ');
 }
 
-/** The parts that the rules read. */
-function statementText({ atMs, key, number, about, meaning, amountMinor, stateThen, isUnheard }: Statement): string {
-  return about === 'request'
-    ? [key, meaning, amountMinor, stateThen === 'unknown', isUnheard].join(' ')
-    : [atMs, number, meaning, stateThen, isUnheard].join(' ');
+/** Late declines matter only as an answer, if there was no other. */
+function lateTexts({ attempt, responseCode }: Transaction, late: Row['late']): string[] {
+  const texts = late.flatMap(({ attempt: of, facts: { kind, responseCode: code, authorizationCode } }) => {
+    if (of !== attempt) return [];
+    if (kind !== 'declined') return [`${attempt} ${kind} ${code} ${authorizationCode}`];
+    return responseCode === null ? [`${attempt} declined`] : [];
+  });
+  return [...new Set(texts)].sort();
+}
+
+/** Attempts of a reversal, as far as reversal-answers.ts may still look at them. */
+function attemptTexts(request: Transaction, reversals: Row['reversals'], labels: Labels): string[] {
+  const { attempt, reversalState, voidState, disposition } = request;
+  const attempts = reversals.filter((each) => each.attempt === attempt);
+  const isOfVoid = voidState !== null || disposition === Disposition.Approved;
+  const leftOf = ({ answer, deadlineAtMs }: SentRow) => (answer === null ? labels.left(deadlineAtMs) : '');
+  const texts = attempts.map((each) => {
+    const { number, answer, counts, confirms, couldOvertake } = each;
+    const left = leftOf(each);
+    if (isOfVoid) return [attempt, number, answer, counts, confirms, couldOvertake, left].join();
+    // Only a void weighs refusals, and looks at attempts from before a late approval.
+    if (!counts || reversalState === ReversalState.acknowledged) return `${attempt} ${left === '0' ? '' : left}`;
+    const weighs = answer === 'refused' || left === '0' ? 'nothing' : answer;
+    return [attempt, number, weighs, confirms, couldOvertake, left === '0' ? '' : left].join();
+  });
+  if (reversalState !== ReversalState.confirming) return texts;
+  const doubted = attempts.filter(({ counts, confirms }) => counts && !confirms);
+  return [...texts, labels.age(Math.max(...doubted.map(({ answeredAtMs = 0 }) => answeredAtMs)), CONFIRMED_AFTER_MS)];
+}
+
+function jobText({ request: { queue, data }, startAtMs, heldUntilMs }: Job, labels: Labels): string {
+  return `${queue} ${JSON.stringify(data)} ${labels.left(Math.max(startAtMs, heldUntilMs))}`;
+}
+
+function requestTexts(execution: Execution, labels: Labels, isCalm: boolean): string[] {
+  const { requests, waiting, time } = execution;
+  const underWay: string[] = [];
+  const others: string[] = [];
+  for (const request of requests) {
+    const waits = waiting.get(request.number);
+    if (isCalm && !waits) continue;
+    const text = [labels.request(request), waits ? labels.left(waits.deadlineAtMs) : ''];
+    if (waits && request.kind === 'reversal') text.push(String(request.isTaken));
+    if (waits) text.push(labels.connection(request));
+    if (!isCalm && mayArrive(request, requests, time.nowMs))
+      underWay.push(`${labels.connection(request)} ${text.join(' ')} ${labels.age(request.writtenAtMs)}`);
+    else others.push(text.join(' '));
+  }
+  return [...underWay, '', ...others.sort()];
+}
+
+function strayText({ process, name, atMs, looks }: Stray, labels: Labels): string {
+  return [process, labels.answer(name), labels.left(atMs), looks].join(' ');
 }

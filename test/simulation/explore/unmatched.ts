@@ -1,7 +1,10 @@
 import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
+import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { ReversalState, TransactionType } from '../../../src/transactions/model/transaction.ts';
 import { recordUnmatchedResponses } from '../../../src/transactions/reversal/late-response.ts';
+import { DECLINES } from '../rules/lies.ts';
 import { strayOf } from '../switch/dialect.ts';
-import type { Statement } from '../switch/statements.ts';
+import { hear, type Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 
@@ -14,7 +17,8 @@ export interface Stray {
   readonly process: string;
   readonly generation: number;
   readonly name: string;
-  readonly statement: Statement;
+  /** Index of what was said. */
+  readonly said: number;
   readonly response: IsoMessage;
   /** How often it was looked up again. */
   readonly looks: number;
@@ -24,9 +28,9 @@ export interface Stray {
 export function takeStray(
   execution: Execution,
   { name: process, generation }: ExploredProcess,
-  { response, statement, name }: Pick<Stray, 'response' | 'statement' | 'name'>,
+  { response, said, name }: Pick<Stray, 'response' | 'said' | 'name'>,
 ): void {
-  lookUp(execution, { atMs: execution.time.nowMs, process, generation, name, response, statement, looks: 0 });
+  lookUp(execution, { atMs: execution.time.nowMs, process, generation, name, response, said, looks: 0 });
 }
 
 /** Looks up whether a response answers a request that it may still change; otherwise it is looked up again. */
@@ -34,15 +38,33 @@ export function lookUp(execution: Execution, unmatched: Stray): void {
   const process = execution.processNamed(unmatched.process);
   const found = strayOf(unmatched.response);
   if (process.generation !== unmatched.generation || !found) return;
-  execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task) => {
-    task.hears(unmatched.statement);
-    // The database was unavailable: a failed lookup does not count.
+  execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task, within) => {
+    task.recall('hears', () => task.hears(unmatched.said));
+    // The database was unavailable: a look that failed counts for nothing.
     const [kind] = await recordUnmatchedResponses(deps, [found]).catch(() => ['failed' as const]);
-    execution.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
+    within.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
     const againMs = kind === 'failed' ? AGAIN_AFTER_MS[0] : AGAIN_AFTER_MS[unmatched.looks];
     const looks = unmatched.looks + (kind === 'failed' ? 0 : 1);
-    if ((kind === 'unknown' || kind === 'failed') && againMs !== undefined)
-      execution.unmatchedResponses.push({ ...unmatched, atMs: execution.time.nowMs + againMs, looks });
-    else unmatched.statement.isUnheard = false;
+    const looksAgain = (kind === 'unknown' || kind === 'failed') && againMs !== undefined;
+    const statement = within.statements[unmatched.said]!;
+    if (looksAgain && !isInert(within, statement))
+      within.unmatchedResponses.push({ ...unmatched, atMs: within.time.nowMs + againMs, looks });
+    else hear(statement, within.time.nowMs);
   });
+}
+
+/** Whether nothing can ever come of a response to a purchase or a refund: it is not worth looking at it again. */
+function isInert(execution: Execution, { about, transactionId, number, meaning }: Statement): boolean {
+  const row = execution.store.rows.get(transactionId);
+  if (!execution.isReduced || about !== 'request' || !row) return false;
+  const stan = execution.requests[number - 1]!.message.stan;
+  const request = [row.transaction, ...row.superseded].find((each) => each.stan === stan);
+  if (!request) return false;
+  // Of a request that was answered, a late decline changes nothing.
+  if (DECLINES.includes(meaning) && request.responseCode !== null) return true;
+  // Nor does a repetition of the approval that was accepted.
+  if (meaning === 'approved' && request.disposition === Disposition.Approved) return true;
+  // What is approved can be reversed by a void only.
+  const isSettled = request.disposition === Disposition.Approved && request.reversalState === ReversalState.none;
+  return isSettled && (request.type === TransactionType.Refund || !execution.mayBeVoided);
 }

@@ -41,6 +41,22 @@ async function explore({ cases, depth }: Extract<Hunt, { by: 'exploration' }>, p
   return { isCaught: false, evidence: '' };
 }
 
+/** Searches a copy of the gateway with and without the reduction of states, at most so deep: both must find the same. */
+export async function compareSearches(
+  { cases, depth }: Extract<Hunt, { by: 'exploration' }>,
+  path: string,
+  mostDepth: number,
+): Promise<Trace> {
+  let evidence = '';
+  for (const name of cases) {
+    const options = ['--compare', '--case', name, '--depth', String(Math.min(depth, mostDepth))];
+    const { code, text } = await run(process.execPath, ['test/simulation/explore/run.ts', ...options], path);
+    evidence += text.trim();
+    if (code !== 0) return { isCaught: false, evidence };
+  }
+  return { isCaught: true, evidence };
+}
+
 async function runHistories(count: number, path: string): Promise<Trace> {
   const options = ['--histories', String(count), '--workers', '1', '--until-fault'];
   const { text } = await run(process.execPath, ['test/simulation/run.ts', ...options], path);

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { BrokenCopy } from './broken-copy.ts';
-import { hunt } from './hunt.ts';
+import { compareSearches, hunt } from './hunt.ts';
 import type { Mutation, Verdict } from './mutation.ts';
 import { MUTATIONS } from './mutations.ts';
 
@@ -9,10 +9,14 @@ import { MUTATIONS } from './mutations.ts';
  * `npm run explore -- --mutations [--only NAME]... [--workers 2]`: breaks the gateway in one place after the other,
  * each in a copy of the working tree, and verifies that it is found. Exit code 1 if a mutation survives, or its text no
  * longer exists.
+ * With `--compare [--depth 4]`, the cases of each exploration are searched with and without the reduction of states,
+ * and exit code 1 means that the results differ.
  */
 const { values } = parseArgs({
   options: {
     mutations: { type: 'boolean' },
+    compare: { type: 'boolean', default: false },
+    depth: { type: 'string', default: '8' },
     only: { type: 'string', multiple: true },
     workers: { type: 'string', default: String(availableParallelism()) },
   },
@@ -21,12 +25,19 @@ const { values } = parseArgs({
 async function judge(copy: BrokenCopy, mutation: Mutation): Promise<Verdict> {
   if (!copy.apply(mutation)) return { mutation, outcome: 'missing', evidence: mutation.file, seconds: 0 };
   const startedAtMs = Date.now();
-  const { isCaught, evidence } = await hunt(mutation.hunt, copy.path);
+  const look =
+    values.compare && mutation.hunt.by === 'exploration'
+      ? compareSearches(mutation.hunt, copy.path, Number(values.depth))
+      : hunt(mutation.hunt, copy.path);
+  const { isCaught, evidence } = await look;
   copy.restore(mutation);
   return { mutation, outcome: isCaught ? 'caught' : 'survived', evidence, seconds: (Date.now() - startedAtMs) / 1_000 };
 }
 
-const waiting = MUTATIONS.filter(({ name }) => values.only === undefined || values.only.includes(name));
+const waiting = MUTATIONS.filter(
+  ({ name, hunt: { by } }) =>
+    (values.only === undefined || values.only.includes(name)) && (!values.compare || by === 'exploration'),
+);
 const verdicts: Verdict[] = [];
 const lanes = Array.from({ length: Number(values.workers) }, async () => {
   const copy = new BrokenCopy();

@@ -49,7 +49,7 @@ function indexOfNews(said: readonly Statement[], approvals: readonly Statement[]
  * "Done" for something that was not reversed. "Not found" is true while the original is in transit: then it must be
  * requested again when the original can no longer be in transit.
  */
-function isFalseAcknowledgement({ meaning, stateThen }: Statement): boolean {
+export function isFalseAcknowledgement({ meaning, stateThen }: Statement): boolean {
   if (meaning === 'not found') return stateThen === 'booked';
   return (meaning === 'done' || meaning === 'repeated') && stateThen !== 'reversed';
 }
@@ -57,13 +57,13 @@ function isFalseAcknowledgement({ meaning, stateThen }: Statement): boolean {
 /** What may count as an acknowledgement. */
 export const ACKNOWLEDGES: readonly string[] = ['done', 'repeated', 'not found'];
 
-/** What may count as the statement that a reversal will never be done. */
-const REFUSES: readonly string[] = ['refused', 'not found'];
+/** What may be taken for the word that a reversal will never be done. */
+export const REFUSES: readonly string[] = ['refused', 'not found'];
 
-const DECLINES: readonly string[] = ['declined', 'trouble', 'wants PIN'];
+export const DECLINES: readonly string[] = ['declined', 'trouble', 'wants PIN'];
 
-/** A refund that was reserved before an acknowledgement was stored is sent within this time after it. */
-const UNDER_WAY_MS = 5_000;
+/** A refund that was reserved before an acknowledgement was stored leaves within this time after it. */
+export const REFUND_UNDER_WAY_MS = 5_000;
 
 /**
  * Every attempt of a reversal was answered, with at least one refusal and no acknowledgement: then, as far as can be
@@ -83,17 +83,29 @@ export function isRefused(
   );
   const isAcknowledged = said.some(
     ({ meaning, isUnheard, atMs, heardAtMs = atMs }) =>
-      meaning === 'done' && !isUnheard && heardAtMs <= untilMs - UNDER_WAY_MS,
+      meaning === 'done' && !isUnheard && heardAtMs <= untilMs - REFUND_UNDER_WAY_MS,
   );
   return isEachAnswered && !isAcknowledged && said.some(({ meaning }) => REFUSES.includes(meaning));
 }
 
 /**
- * The switch has responded both with no or unknown, and with yes. Whichever was true, money may have been paid out by
- * then.
+ * The switch has said no, or that it does not know, and yes: whichever was true, money may have been given out by then. It says
+ * no by a decline of the request, or by the acknowledgement of its reversal before it has ever approved it.
  */
 export function wasApprovedLate({ statements }: Books, transactionId: string): boolean {
-  const said = statements.filter((each) => each.transactionId === transactionId && each.about === 'request');
-  const hasApproved = said.some(({ meaning }) => meaning === 'approved');
-  return hasApproved && said.some(({ meaning }) => meaning !== 'approved');
+  const said = statements.filter((each) => each.transactionId === transactionId);
+  const first = said.findIndex(isApproval);
+  return first >= 0 && said.some((each, index) => isDenial(each) || (index < first && isAcknowledgement(each)));
+}
+
+function isApproval({ meaning }: Statement): boolean {
+  return meaning === 'approved';
+}
+
+function isDenial({ about, meaning }: Statement): boolean {
+  return about === 'request' && meaning !== 'approved';
+}
+
+function isAcknowledgement({ about, meaning }: Statement): boolean {
+  return about === 'reversal' && ACKNOWLEDGES.includes(meaning);
 }
