@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { StartError, TapwireError } from '../errors.ts';
+import { type Repetition, repeatEvery } from '../limits/repeat-every.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import type { Switch, Switches } from '../transactions/ports/switch-ports.ts';
 import type { AcquirerSwitch } from './acquirer-switch.ts';
@@ -57,7 +58,7 @@ export class AcquirerSwitches implements Switches {
   readonly #leaving = new Set<AcquirerSwitch>();
   /** Keys of switches whose opening took too long and has not ended. */
   readonly #slow = new Set<string>();
-  #timer: NodeJS.Timeout | undefined;
+  #following: Repetition | undefined;
   #faults: readonly ProcessorFault[] = [];
   #isClosed = false;
 
@@ -68,8 +69,9 @@ export class AcquirerSwitches implements Switches {
 
   static async open(options: AcquirerSwitchesOptions): Promise<AcquirerSwitches> {
     const switches = new AcquirerSwitches(options);
-    switches.#tell(await switches.#follow());
-    switches.#schedule();
+    const follow = async () => switches.#tell(await switches.#follow());
+    await follow();
+    switches.#following = repeatEvery(switches.#times.followEveryMs, follow);
     return switches;
   }
 
@@ -90,17 +92,9 @@ export class AcquirerSwitches implements Switches {
   /** Lets requests in flight finish, signs off, and closes. */
   async close(deadlineAtMs: number): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    void this.#following?.stop(); // an opening in progress closes its switch itself
     const open = [...this.#open.values()].map(({ line }) => line);
     await Promise.all([...open, ...this.#leaving].map((line) => line.close(deadlineAtMs)));
-  }
-
-  #schedule(): void {
-    this.#timer = setTimeout(() => {
-      this.#follow()
-        .then((faults) => this.#tell(faults))
-        .finally(() => this.#isClosed || this.#schedule());
-    }, this.#times.followEveryMs).unref();
   }
 
   /** Logs each fault once, not at every retry, and logs when it is fixed. */
