@@ -62,8 +62,6 @@ function isInert(execution: Execution, { about, transactionId, number, meaning }
   if (!request) return false;
   // Of a request that was answered, a late decline changes nothing.
   if (DECLINES.includes(meaning) && request.responseCode !== null) return true;
-  // Nor does a repetition of the approval that was accepted.
-  if (meaning === 'approved' && request.disposition === Disposition.Approved) return true;
   // What is approved can be reversed by a void only.
   const isSettled = request.disposition === Disposition.Approved && request.reversalState === ReversalState.none;
   return isSettled && (request.type === TransactionType.Refund || !execution.mayBeVoided);
