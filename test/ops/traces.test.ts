@@ -92,7 +92,7 @@ test('a request is a span of the caller’s trace, and the response names it', (
     'http.response.status_code': 200,
   });
   const children = spans.filter(({ parentSpanId }) => parentSpanId === span!.spanId);
-  const [SENT, DECIDED] = ['switch authorization', 'commit settle'];
+  const [SENT, DECIDED] = ['switch authorization', 'commit decision'];
   expect(children.map(({ name }) => name)).toEqual(['commit insert', SENT, DECIDED]);
   for (const { traceId, kind, attributes } of children) {
     expect([traceId, kind]).toEqual([TRACE, CLIENT]);

@@ -20,10 +20,10 @@ const NAMES = {
   tid: 'TW101001',
 };
 const submitted = sampleTransaction({ ...NAMES, status: Status.SubmittedToPaymentProcessor });
-const settled = (disposition: number | null) =>
+const decided = (disposition: number | null) =>
   ({
     transaction: submitted,
-    settlement: { result: { disposition, responseCode: '00' } },
+    decision: { result: { disposition, responseCode: '00' } },
     isOverdue: false,
   }) as unknown as GuardedDecision;
 
@@ -34,7 +34,7 @@ function watchedWorld(level: LogLevel, isCommitted = true) {
   const commit = async () => isCommitted;
   const store = {
     insert: async () => (isCommitted ? 'inserted' : 'exists'),
-    ...{ retry: commit, submit: commit, submitPin: commit, settle: commit, stepReversal: commit },
+    ...{ retry: commit, submit: commit, submitPin: commit, recordDecision: commit, stepReversal: commit },
   };
   const deps = { clock: { monotonicMs: () => 0 }, store, refunds: {} } as unknown as TransactionDependencies;
   return { store: logTransactions(deps, log).store, lines, log };
@@ -45,7 +45,7 @@ test('on debug a tap is logged from its submission to its outcome, each line wit
   const accepted = { ...submitted, status: Status.ReadyToSubmitToPaymentProcessor };
   await store.insert({ transaction: accepted } as NewAttempt);
   await store.submit({ transaction: submitted } as NewSubmission);
-  await store.recordDecision(settled(Disposition.Approved));
+  await store.recordDecision(decided(Disposition.Approved));
   expect(lines.map(({ msg }) => msg)).toEqual(['accepted', 'submitted to the switch', 'decided']);
   for (const line of lines) expect(line).toMatchObject({ ...NAMES, id: submitted.id });
   expect(lines[2]).toMatchObject({ disposition: 'Approved', responseCode: '00' });
@@ -61,17 +61,17 @@ test('what was not committed is not logged', async () => {
   const { store, lines } = watchedWorld('debug', false);
   await store.insert({ transaction: submitted } as NewAttempt);
   await store.submit({ transaction: submitted } as NewSubmission);
-  await store.recordDecision(settled(Disposition.Indeterminate));
+  await store.recordDecision(decided(Disposition.Indeterminate));
   expect(lines).toEqual([]);
 });
 
 test('on info what is certain is not logged, and what is uncertain only as often as a person can read', async () => {
   const { store, lines } = watchedWorld('info');
   await store.insert({ transaction: submitted } as NewAttempt);
-  await store.recordDecision(settled(Disposition.Declined));
-  await store.recordDecision(settled(null));
+  await store.recordDecision(decided(Disposition.Declined));
+  await store.recordDecision(decided(null));
   expect(lines).toEqual([]);
-  for (let lost = 0; lost < 100; lost++) await store.recordDecision(settled(Disposition.Indeterminate));
+  for (let lost = 0; lost < 100; lost++) await store.recordDecision(decided(Disposition.Indeterminate));
   expect(lines).toHaveLength(20);
   const auditEntries = [{ reversal: 'sent', attempt: 2 }] as const;
   await store.stepReversal({ transaction: submitted, auditEntries } as unknown as ReversalStep);

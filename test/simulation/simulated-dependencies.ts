@@ -94,7 +94,7 @@ function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): Tran
     submitPin: (attempt) => effects.commit('submitPin', () => store.submitPin(attempt)),
     expirePin: (expiry) => effects.commit('expirePin', () => store.expirePin(expiry)),
     submit: (submission) => effects.commit('submit', () => store.submit(submission)),
-    recordDecision: (decision) => effects.commit('settle', () => store.recordDecision(decision)),
+    recordDecision: (decision) => effects.commit('decision', () => store.recordDecision(decision)),
     recordOverdueAnswer: (answer) => effects.commit('recordOverdueAnswer', () => store.recordAnswer(answer)),
     recordAnswer: (answer) => void effects.commit('recordAnswer', () => store.recordAnswer(answer)).catch(() => {}),
     stepReversal: (step) => effects.commit('stepReversal', () => store.stepReversal(step)),

@@ -44,7 +44,7 @@ function traceStore(store: TransactionStore, tracing: Tracing): TransactionStore
     retry: (attempt) => commit('retry', attempt.transaction, () => store.retry(attempt)),
     submitPin: (attempt) => commit('submitPin', attempt.transaction, () => store.submitPin(attempt)),
     submit: (submission) => commit('submit', submission.transaction, () => store.submit(submission)),
-    recordDecision: (guarded) => commit('settle', guarded.transaction, () => store.recordDecision(guarded)),
+    recordDecision: (guarded) => commit('decision', guarded.transaction, () => store.recordDecision(guarded)),
     stepReversal: (step) => commit('stepReversal', step.transaction, () => store.stepReversal(step)),
   });
 }
