@@ -185,7 +185,7 @@ test('a void of a sale that the switch cannot locate, twice, is Declined, needs 
   expect(await storedTransaction(database, sale)).toEqual(before);
   expect(before.reversalState).toBe(ReversalState.none);
   expect((await trailOf(database, sale)).slice(-1)).toEqual(['reversal refused 2']);
-  expect(await jobsOf(database, sale)).toEqual([]);
+  await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
   const refunded = await refundSale(installation, sale, { amount: '1.00', refundReference: randomUUID() });
   expect(refunded).toMatchObject({ status: 200, body: { type: 'Approved' } });
 });
