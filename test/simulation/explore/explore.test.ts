@@ -39,6 +39,22 @@ test('an acknowledgement is a lie that excuses a second refund, if the refund is
   expect(refund?.needsReview).toBe(true);
 });
 
+test('an approval that died with its process before it was stored is not the first one', async () => {
+  const history = [
+    'client: the merchant asks for refund of 10.00',
+    'time passes, A works',
+    'switch books request 2, says 00',
+    '  but 1 A takes 00 to request 2: recordLate does not happen, the process dies before',
+    'switch says 00 to request 3',
+    'client: the merchant asks for second refund of 10.00',
+    'switch says 00 to request 2',
+  ];
+  const explored = CASES.find(({ name }) => name === 'sale and two refunds')!;
+  const execution = await replay(explored, history);
+  expect(await faultsInTheEnd(execution, 'silent')).toEqual([]);
+  expect(execution.store.findByReference('refund')?.needsReview).toBe(true);
+});
+
 test('an acknowledgement counts from its commit: a refund that was sent before is fair, if the switch has refused the void twice', async () => {
   const history = [
     'client: the merchant voids the sale',

@@ -16,6 +16,8 @@ export function seenStatements(execution: Execution, labels: Labels): SeenStatem
   const excuses = new Set<string>();
   const orders = new Map<string, string>();
   const doneMs = new Map<string, number>();
+  /** Transactions with an approval that a process has stored. */
+  const known = new Set<string>();
   for (const said of statements) {
     const { key, transactionId, number, meaning, isUnheard, atMs, heardAtMs = atMs, stateThen, about } = said;
     const order = orders.get(key) ?? '';
@@ -23,6 +25,7 @@ export function seenStatements(execution: Execution, labels: Labels): SeenStatem
       if (meaning === 'approved') {
         excuses.add(`${transactionId} approved`);
         if (stateThen === 'unknown') excuses.add(`${transactionId} approved in vain`);
+        if (!isUnheard) known.add(transactionId);
         if (!order.includes('A') && !(isUnheard && order.endsWith('p')))
           orders.set(key, order + (isUnheard ? 'p' : 'A'));
       } else {
@@ -40,7 +43,7 @@ export function seenStatements(execution: Execution, labels: Labels): SeenStatem
     excuses.add(`${label} answered`);
     if (ACKNOWLEDGES.includes(meaning)) {
       excuses.add(`${transactionId} acknowledged`);
-      if (!excuses.has(`${transactionId} approved`)) excuses.add(`${transactionId} acknowledged before its approval`);
+      if (!known.has(transactionId)) excuses.add(`${transactionId} acknowledged before its approval`);
     }
     if (isFalseAcknowledgement(said))
       for (let n = 0; n <= order.length; n++) excuses.add(`${labels.ofKey(key)} false ${n}`);

@@ -89,13 +89,16 @@ export function isRefused(
 }
 
 /**
- * The switch has said no, or that it does not know, and yes: whichever was true, money may have been given out by then. It says
- * no by a decline of the request, or by the acknowledgement of its reversal before it has ever approved it.
+ * The switch has said both no and yes: whichever was true, money may have been given out by then. It says no by a
+ * decline of the request, or by the acknowledgement of its reversal before the first approval that was stored. An
+ * approval that no process could store is not known to anybody.
  */
 export function wasApprovedLate({ statements }: Books, transactionId: string): boolean {
   const said = statements.filter((each) => each.transactionId === transactionId);
-  const first = said.findIndex(isApproval);
-  return first >= 0 && said.some((each, index) => isDenial(each) || (index < first && isAcknowledgement(each)));
+  const firstHeard = said.findIndex((each) => isApproval(each) && !each.isUnheard);
+  const first = firstHeard < 0 ? said.length : firstHeard;
+  const isDenied = said.some((each, index) => isDenial(each) || (index < first && isAcknowledgement(each)));
+  return isDenied && said.some(isApproval);
 }
 
 function isApproval({ meaning }: Statement): boolean {
