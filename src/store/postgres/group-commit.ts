@@ -61,9 +61,8 @@ export interface GroupCommitOptions<Item, Outcome> {
  *
  * One batch runs at a time: while it waits for its fsync, the next one gathers. With two concurrent batches each is
  * half as large, and a commit costs more than the writes in it (interleaved rounds at half load: p50 18.5 ms with
- * two, 13.4 with one; p99 119, 51; at full load 2,282 taps/s, 2,568). A batch is closed when its transaction is open:
- * writes that arrive while a connection is taken and `begin` is answered still join it (9 % less of this process's
- * time for a tap).
+ * two, 13.4 with one; p99 119, 51; at full load 2,282 taps/s, 2,568). Writes that arrive while a connection is taken
+ * from the pool still join the batch.
  *
  * A write that the database refuses must not fail its batch: on a data error (SQLSTATE class 22 or 23) or a deadlock
  * (40P01) the batch is split in halves until the failing write is alone.
