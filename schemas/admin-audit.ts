@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { pageOf } from './admin.ts';
 
 /** Kinds of things that can be changed or acted on, with their names in admin events. */
-export const RECORDED_KINDS = [
+const RECORDED_KINDS = [
   'acquirer',
   'integrator',
   'merchant',
@@ -24,7 +24,7 @@ export const RECORDED_KINDS = [
   'process',
 ] as const;
 
-export const RECORDED_ACTIONS = ['add', 'change', 'remove', 'act'] as const;
+const RECORDED_ACTIONS = ['add', 'change', 'remove', 'act'] as const;
 
 /** The database numbers admin events in order; integers are exact up to this one. */
 const MAX_NUMBER = Number.MAX_SAFE_INTEGER;

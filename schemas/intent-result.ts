@@ -105,7 +105,7 @@ const NEXT_STEPS: Readonly<Record<ResultType, NextStep>> = {
 const MAX_CODE_CHARS = 6;
 
 /** The extras of the result. Unknown extras are ignored. */
-export const intentResultExtras = z.object({
+const intentResultExtras = z.object({
   result_transaction_id: z.uuid().nullish().describe('Id of the backend transaction; absent or null if none exists'),
   result_transaction_type: z.enum(RESULT_TYPES).describe('Result of the payment in the payment app'),
   result_transaction_error_code: z

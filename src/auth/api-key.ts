@@ -92,6 +92,11 @@ export function requireScope({ scopes }: ApiKeyPrincipal, scope: string): void {
   if (!scopes.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
 }
 
+/** A caller can grant only scopes that it has. @throws {AuthError} FORBIDDEN */
+export function checkGrant({ scopes: own }: Pick<ApiKeyPrincipal, 'scopes'>, scopes: Iterable<string>): void {
+  for (const scope of scopes) if (!own.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
+}
+
 class CachingVerifier implements ApiKeyVerifier {
   readonly #keys: ApiKeys;
   readonly #mode: ApiKeyMode;

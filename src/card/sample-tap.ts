@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { fromHex } from '../bytes/hex.ts';
-import { localDateTime } from '../processor-kit/local-time.ts';
+import { localDateTime } from '../processor-kit/field-dates.ts';
 
 interface SampleCard {
   readonly pan: string;

@@ -1,5 +1,5 @@
 import { newBlockedDevice, type StoredBlockedDevice } from '#schemas/admin-tenants';
-import { BLOCKED_DEVICE_SETTINGS } from '../store/settings/blocked-device-settings.ts';
+import { BLOCKED_DEVICE_SETTINGS } from '../store/settings/tenant-settings.ts';
 import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 

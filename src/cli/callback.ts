@@ -7,7 +7,7 @@ import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Integrator } from '../webhooks/ports.ts';
-import { createSecretVault } from '../webhooks/secret-vault.ts';
+import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import { actor, onDatabase } from './administration.ts';
 import { type Commands, command, runCommand } from './commands.ts';
 import { idOf, text } from './words.ts';

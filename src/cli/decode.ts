@@ -3,8 +3,8 @@ import { Iso8583Error } from '../errors.ts';
 import { compileSpec } from '../iso8583/codec.ts';
 import { describeMessage, messageRows } from '../iso8583/describe.ts';
 import type { Spec } from '../iso8583/spec.ts';
+import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
-import { readSpec } from './read-spec.ts';
 import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]';

@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { Iso8583Error } from '../errors.ts';
 import { compileSpec } from '../iso8583/codec.ts';
 import { type Difference, diffMessages } from '../iso8583/diff.ts';
+import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
-import { readSpec } from './read-spec.ts';
 import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]     (each HEX, a file or -)';

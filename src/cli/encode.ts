@@ -4,7 +4,7 @@ import { toHex } from '../bytes/hex.ts';
 import { Iso8583Error, StartError } from '../errors.ts';
 import { compileSpec } from '../iso8583/codec.ts';
 import { messageFromJson } from '../iso8583/message-json.ts';
-import { readSpec } from './read-spec.ts';
+import { readSpec } from './processor-types.ts';
 import { flag, text } from './words.ts';
 
 const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';

@@ -1,5 +1,5 @@
 import { integratorChange, newIntegrator, type StoredIntegrator } from '#schemas/admin-tenants';
-import { INTEGRATOR_SETTINGS } from '../store/settings/integrator-settings.ts';
+import { INTEGRATOR_SETTINGS } from '../store/settings/tenant-settings.ts';
 import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
 import { StartError } from '../errors.ts';
-import type { Profile } from '../phone/profile.ts';
-import { givenProfile } from './given-profile.ts';
+import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
 import { text } from './words.ts';
 
 const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
@@ -32,7 +31,7 @@ export async function run(args: string[]): Promise<number> {
   });
   const { amount, currency, reference: paymentReference } = values;
   if (amount === undefined) throw new StartError('BAD_USAGE', USAGE);
-  const profile = givenProfile(values.profile);
+  const profile = readProfileOrDemo(values.profile);
   console.log(await createPayLink(profile, { amount, currency, paymentReference }));
   return 0;
 }

@@ -1,5 +1,5 @@
 import { merchantChange, newMerchant, type StoredMerchant } from '#schemas/admin-tenants';
-import { MERCHANT_SETTINGS } from '../store/settings/merchant-settings.ts';
+import { MERCHANT_SETTINGS } from '../store/settings/tenant-settings.ts';
 import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 import { readJsonText, readNumber } from './words.ts';

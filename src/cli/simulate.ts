@@ -3,7 +3,7 @@ import { LogBudget } from '../limits/log-budget.ts';
 import { createLog, type Log } from '../ops/log.ts';
 import { demoKeys } from '../simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../simulator/start-simulator.ts';
-import { installedTypes } from './installed-types.ts';
+import { installedTypes } from './processor-types.ts';
 import { readSimulateOptions, type SimulateOptions, USAGE } from './simulate-options.ts';
 import { Statistics } from './simulate-statistics.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';

@@ -3,7 +3,7 @@ import type { Problem } from '#schemas/problem';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
 import { CryptoError, MoneyError, StartError } from '../errors.ts';
 import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
-import { givenProfile } from './given-profile.ts';
+import { readProfileOrDemo } from '../phone/profile.ts';
 import { flag, text } from './words.ts';
 
 const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
@@ -28,7 +28,7 @@ export async function run(args: string[]): Promise<number> {
     },
   });
   if (values.amount === undefined || !(values.card in SAMPLE_CARDS)) throw new StartError('BAD_USAGE', USAGE);
-  const profile = givenProfile(values.profile);
+  const profile = readProfileOrDemo(values.profile);
   const phone = new Phone(profile, values.device);
   const answer = await phone
     .tap({

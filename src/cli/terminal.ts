@@ -1,5 +1,5 @@
 import { newTerminal, type StoredTerminal, terminalChange } from '#schemas/admin-tenants';
-import { TERMINAL_SETTINGS } from '../store/settings/terminal-settings.ts';
+import { TERMINAL_SETTINGS } from '../store/settings/tenant-settings.ts';
 import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 import { readYesOrNo } from './words.ts';

@@ -6,7 +6,7 @@ import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
 import { openDatabase } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
-import { installedTypes } from './installed-types.ts';
+import { installedTypes } from './processor-types.ts';
 import { tableOf } from './table.ts';
 import { flag, text } from './words.ts';
 

@@ -3,9 +3,9 @@ import { parseArgs } from 'node:util';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { Secret } from '../bytes/secret.ts';
 import { StartError } from '../errors.ts';
+import { readProfileOrDemo } from '../phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
 import { type Change, EventFeed } from './event-feed.ts';
-import { givenProfile } from './given-profile.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 import { flag, text } from './words.ts';
 
@@ -31,7 +31,7 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options });
   const target = URL.parse(values['forward-to'] ?? '');
   if (!target) throw new StartError('BAD_USAGE', USAGE);
-  const { url, apiKey } = givenProfile(values.profile);
+  const { url, apiKey } = readProfileOrDemo(values.profile);
   const secret = values.secret === undefined ? createWebhookSecret() : new Secret(values.secret);
   const feed = new EventFeed(url, apiKey);
   if (!values.all) await lookAt(feed);

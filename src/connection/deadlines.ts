@@ -18,7 +18,7 @@ export interface Clock {
   wakeAfter(delayMs: number, callback: () => void): () => void;
 }
 
-export const monotonicClock: Clock = {
+const monotonicClock: Clock = {
   monotonicMs: () => performance.now(),
   wakeAfter(delayMs, callback) {
     const timer = setTimeout(callback, delayMs);

@@ -107,3 +107,8 @@ function doubled(single: Uint8Array): KeyObject {
   pair.fill(0);
   return material;
 }
+
+/** The exclusive or of two values of one length. */
+export function xor(left: Uint8Array, right: Uint8Array): Uint8Array {
+  return left.map((byte, position) => byte ^ right[position]!);
+}

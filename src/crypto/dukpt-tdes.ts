@@ -1,6 +1,5 @@
 import { CryptoError } from '../errors.ts';
-import { BlockKey, takeKey } from './block-key.ts';
-import { xor } from './xor.ts';
+import { BlockKey, takeKey, xor } from './block-key.ts';
 
 /**
  * The use of a transaction's key from the terminal's point of view: requests are sent to the host, responses are

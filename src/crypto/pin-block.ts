@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { isDigits } from '../bytes/digits.ts';
 import { Secret } from '../bytes/secret.ts';
 import { CryptoError } from '../errors.ts';
-import type { BlockKey } from './block-key.ts';
-import { xor } from './xor.ts';
+import { type BlockKey, xor } from './block-key.ts';
 
 /**
  * PIN blocks (ISO 9564-1:2017 9.3): a PIN field of 16 hex digits with the format, the PIN's length, the PIN and a

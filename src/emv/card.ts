@@ -124,21 +124,11 @@ export function readCard(tap: TlvValues): Card {
 }
 
 /**
- * Only the PAN: from 57 or 5A, equal if both are present, with a correct check digit.
- *
- * @throws {CardError} PAN_MISSING, PAN_MALFORMED, PAN_LUHN, PAN_MISMATCH, or the fault of track 2
- * @throws {TlvError} CONFLICTING_VALUES if a blob carries two different values
- */
-export function panOf(tap: TlvValues): string {
-  return checkedPan(track2Of(tap)?.pan, panFrom5a(tap));
-}
-
-/**
  * Track 2 from tag 57; undefined if the tag is missing.
  *
  * @throws {CardError} TRACK2_MALFORMED or TRACK2_TOO_LONG
  */
-export function track2Of(tap: TlvValues): Track2 | undefined {
+function track2Of(tap: TlvValues): Track2 | undefined {
   const text = hexOf(tap, TRACK2);
   return text === undefined ? undefined : parseTrack2(text);
 }
@@ -173,7 +163,7 @@ export function parseTrack2(text: string): Track2 {
  *
  * @throws {CardError} SEQUENCE_NUMBER_MALFORMED unless it is two digits
  */
-export function sequenceNumberOf(tap: TlvValues): string | undefined {
+function sequenceNumberOf(tap: TlvValues): string | undefined {
   const digits = hexOf(tap, SEQUENCE_NUMBER);
   if (digits === undefined) return undefined;
   if (digits.length !== 2 || !isDigits(digits)) throw new CardError('SEQUENCE_NUMBER_MALFORMED');

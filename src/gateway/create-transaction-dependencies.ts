@@ -5,7 +5,7 @@ import { createCardVault } from '../card/card-vault.ts';
 import { createCardDataOpener } from '../card/open-card-data.ts';
 import { HandoverSealer } from '../card/seal-handover.ts';
 import type { Config } from '../config.ts';
-import type { PipelineHandle } from '../jobs/pipeline-handle.ts';
+import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../ops/log.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from '../switches/acquirer-switches.ts';

@@ -18,9 +18,9 @@ import { postgresLoginTries } from '../store/credentials/login-tries.ts';
 import { postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
-import type { Closers } from './closers.ts';
 import type { Databases } from './open-databases.ts';
 import type { Stores } from './open-stores.ts';
+import type { Closers } from './opening.ts';
 
 /** Publishes the counters of this process to the consoles of all processes. */
 export function reportFigures(

@@ -1,6 +1,6 @@
 import { type Database, openPool } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
-import type { Closers } from './closers.ts';
+import type { Closers } from './opening.ts';
 
 /** Connections besides `DATABASE_CONNECTIONS`: for a list or two, and for the directory. */
 const REPORT_CONNECTIONS = 2;

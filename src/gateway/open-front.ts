@@ -10,12 +10,18 @@ import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
 import { createRequestLog } from '../ops/request-log.ts';
 import type { Tracing } from '../ops/tracing/tracing.ts';
-import type { Closers } from './closers.ts';
+import type { PostgresDirectory } from '../store/directory/directory.ts';
+import {
+  ANSWER_SLACK_SECONDS,
+  LONGEST_DEADLINE_SECONDS,
+  OUTCOME_GRACE_SECONDS,
+} from '../transactions/model/time-limits.ts';
+import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import { registerConsole } from './open-console.ts';
+import type { Closers } from './opening.ts';
 import { type ExamplesOf, registerReference } from './register-reference.ts';
 import { registerRoutes } from './register-routes.ts';
 import type { RouteParts } from './route-parts.ts';
-import { longestSwitchWaitMs } from './switch-wait.ts';
 
 interface FrontParts {
   readonly log: Log;
@@ -64,4 +70,21 @@ export async function listen(server: Server, { HOST, PORT }: Config): Promise<st
     if ((cause as { code?: string }).code !== 'EADDRINUSE') throw cause;
     throw new StartError('PORT_IN_USE', `Port ${PORT} is in use. Set PORT to another port.`, { cause });
   }
+}
+
+interface WithDeadline {
+  readonly profile?: { readonly deadlineMs?: number };
+}
+
+/**
+ * The longest time that a tap can wait for a switch: the longest deadline of a processor, plus the time to decide
+ * about a silent switch.
+ */
+function longestSwitchWaitMs(types: ProcessorTypes, directory: Pick<PostgresDirectory, 'processors'>): number {
+  const deadlines = directory.processors().map(({ type, config }) => {
+    const own = (config as WithDeadline).profile?.deadlineMs;
+    return own ?? types.get(type)?.profile.deadlineMs ?? 0;
+  });
+  const longestMs = Math.max(LONGEST_DEADLINE_SECONDS * 1_000, ...deadlines);
+  return longestMs + (ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
 }

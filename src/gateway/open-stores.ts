@@ -4,15 +4,13 @@ import { createMandateVault } from '../links/mandate-vault.ts';
 import { PostgresDirectory } from '../store/directory/directory.ts';
 import { PostgresLinks } from '../store/links/links.ts';
 import type { Database } from '../store/postgres/open-database.ts';
+import { AttemptMessages } from '../store/transactions/attempt-messages.ts';
 import { PostgresCompletions } from '../store/transactions/completions.ts';
 import { PostgresRefundStore } from '../store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../store/transactions/transaction-store.ts';
-import type { Closers } from './closers.ts';
 import type { Databases } from './open-databases.ts';
 import { openKeyRing } from './open-key-ring.ts';
-
-/** Creates a function that logs background faults under the given phrase. */
-export type Report = (what: string) => (error: unknown) => void;
+import type { Closers, Report } from './opening.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
@@ -52,4 +50,12 @@ function storesOn(database: Database, { keys, jobs, lists, report, closers }: St
   const links = new PostgresLinks(database, jobs, createMandateVault(keys));
   closers.push(() => links.close());
   return { store, refunds, completions, links };
+}
+
+/** Keeps masked messages for people. It is closed after the connections that feed it. */
+export function openMessages(config: Config, database: Database, report: Report, closers: Closers): AttemptMessages {
+  const onError = report('masked messages of attempts could not be stored');
+  const messages = new AttemptMessages({ database, kept: config.MESSAGES_KEPT, onError });
+  closers.push(() => messages.close());
+  return messages;
 }

@@ -14,7 +14,7 @@ import { refusePinTerminals } from '../switches/translate-pin.ts';
 import type { UnmatchedResponses } from '../switches/unmatched-responses.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
-import type { Closers } from './closers.ts';
+import type { Closers } from './opening.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
 const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, STANs skip ahead';

@@ -1,8 +1,7 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { LocalWakeups, SharedWakeups } from '../store/postgres/wakeups.ts';
-import type { Closers } from './closers.ts';
-import type { Report } from './open-stores.ts';
+import type { Closers, Report } from './opening.ts';
 
 export interface WakeupParts {
   readonly config: Config;

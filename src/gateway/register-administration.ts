@@ -7,7 +7,7 @@ import type { Server } from '../http/server.ts';
 import { RecordedWebhookEndpoints } from '../store/webhooks/recorded-webhook-endpoints.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
-import { createSecretVault } from '../webhooks/secret-vault.ts';
+import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import type { createGuards } from './create-guards.ts';
 import type { RouteParts } from './route-parts.ts';
 import { switchAccessOf } from './switch-access-of.ts';

@@ -14,7 +14,7 @@ import { PostgresWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
-import { createSecretVault } from '../webhooks/secret-vault.ts';
+import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import { createGuards } from './create-guards.ts';
 import { registerAdministration } from './register-administration.ts';
 import { registerCredentials } from './register-credentials.ts';

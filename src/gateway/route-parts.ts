@@ -4,10 +4,10 @@ import type { Database } from '../store/postgres/open-database.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
-import type { Closers } from './closers.ts';
 import type { Databases } from './open-databases.ts';
 import type { Pushes } from './open-pushes.ts';
-import type { Report, Stores } from './open-stores.ts';
+import type { Stores } from './open-stores.ts';
+import type { Closers, Report } from './opening.ts';
 
 export interface RouteParts {
   readonly config: Config;

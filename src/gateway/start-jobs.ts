@@ -14,15 +14,14 @@ import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from '../transactions/
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { Lanes } from '../webhooks/lanes.ts';
-import { providerIdOf } from '../webhooks/provider-id.ts';
 import { Recoveries } from '../webhooks/recoveries.ts';
-import { createSecretVault } from '../webhooks/secret-vault.ts';
-import { webhookBody } from '../webhooks/webhook-body.ts';
+import { providerIdOf, webhookBody } from '../webhooks/webhook-body.ts';
 import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
-import type { Closers } from './closers.ts';
+import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import type { Databases } from './open-databases.ts';
 import type { Pushes } from './open-pushes.ts';
-import type { Report, Stores } from './open-stores.ts';
+import type { Stores } from './open-stores.ts';
+import type { Closers, Report } from './opening.ts';
 
 export interface JobParts {
   readonly config: Config;

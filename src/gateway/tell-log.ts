@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
 import type { Log } from '../ops/log.ts';
 import { startMinuteLog } from '../ops/minute-log.ts';
-import type { Closers } from './closers.ts';
+import type { Closers } from './opening.ts';
 
 export interface StartedAs {
   readonly config: Config;

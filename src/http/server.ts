@@ -7,13 +7,13 @@ import type { RequestLog } from '../ops/request-log.ts';
 import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
 import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
 import { serializerCompiler } from './answer-schema.ts';
-import { challengeOf } from './challenge.ts';
 import { guardRequests } from './guard-requests.ts';
 import { HttpError } from './http-error.ts';
 import { invalidValuesProblem, type ValidationFailure } from './invalid-values.ts';
 import { NOT_JSON, parseJsonBodies } from './json-body.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
+import { challengeOf } from './route-facts.ts';
 import { RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 

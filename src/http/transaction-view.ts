@@ -1,6 +1,6 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
+import { localDateTime } from '../processor-kit/field-dates.ts';
 import { formatMoment } from '../processor-kit/iso-moment.ts';
-import { localDateTime } from '../processor-kit/local-time.ts';
 import { Disposition } from '../transactions/model/disposition.ts';
 import { currencyOf, formatAmount } from '../transactions/model/money.ts';
 import type { ShownTransaction } from '../transactions/model/shown-transaction.ts';

@@ -1,38 +1,8 @@
-import { fromHex, toHex } from '../bytes/hex.ts';
+import { fromHex } from '../bytes/hex.ts';
 import { DigitError, Iso8583Error } from '../errors.ts';
 import { nameForError } from './field-codec.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { MessageOf, Spec } from './spec.ts';
-
-/** A message as JSON: by name, text unchanged, bytes in upper-case hex. */
-export type JsonMessage = { readonly [name: string]: JsonValue };
-export type JsonValue = string | JsonMessage | readonly JsonElement[];
-
-/** An element of `others`; the value of an unknown tag is hex. */
-export interface JsonElement {
-  readonly at: number;
-  readonly tag: string;
-  readonly value: JsonValue;
-}
-
-/** The whole message, including card data: only for authorised readers, never for a log (`messageRows` masks). */
-export function messageToJson(message: object): JsonMessage {
-  return recordToJson(message);
-}
-
-function recordToJson(record: object): JsonMessage {
-  const present = Object.entries(record).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present.map(([name, value]) => [name, valueToJson(value)]));
-}
-
-function valueToJson(value: unknown): JsonValue {
-  if (typeof value === 'string') return value;
-  if (value instanceof Uint8Array) return toHex(value);
-  if (Array.isArray(value)) {
-    return (value as OtherElement[]).map((element) => ({ ...element, value: valueToJson(element.value) }));
-  }
-  return recordToJson(value as object);
-}
 
 /**
  * The message that JSON describes, ready to encode: hex becomes bytes where the spec has bytes. `encode` checks the

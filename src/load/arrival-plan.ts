@@ -11,7 +11,7 @@ export interface ArrivalPlan {
   readonly isUntilItBreaks: boolean;
 }
 
-export const ARRIVAL_NAMES = ['constant', 'poisson', 'ramp', 'spike', 'steps'] as const;
+const ARRIVAL_NAMES = ['constant', 'poisson', 'ramp', 'spike', 'steps'] as const;
 type ArrivalName = (typeof ARRIVAL_NAMES)[number];
 
 /** More steps than are useful to watch; each must last at least a second. */

@@ -1,9 +1,9 @@
 import { LoadError } from '../errors.ts';
 
 /** Ten times what any gateway on one machine can process: a typing error must not overload a switch. */
-export const MAX_PER_SECOND = 200_000;
+const MAX_PER_SECOND = 200_000;
 /** Half a day: the merchants' tokens are issued once, and live for a day at most. */
-export const MAX_SECONDS = 12 * 3_600;
+const MAX_SECONDS = 12 * 3_600;
 
 const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
 

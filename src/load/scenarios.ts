@@ -27,7 +27,7 @@ const PIN_CARDS = ['visa', 'mastercard'] as const;
  * The most frequent codes with which issuers decline: do not honour, no such card, lost, stolen, no money, expired, not
  * permitted, limits.
  */
-export const DECLINE_CODES = ['05', '14', '41', '43', '51', '54', '57', '61', '62'] as const;
+const DECLINE_CODES = ['05', '14', '41', '43', '51', '54', '57', '61', '62'] as const;
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   approve: {

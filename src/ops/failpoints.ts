@@ -5,7 +5,7 @@ import type { TransactionStore } from '../transactions/ports/store-ports.ts';
 import type { Switch, SwitchSlot } from '../transactions/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
-import { overriding } from './overriding.ts';
+import { overrideMethods } from './override-methods.ts';
 
 /**
  * The moments at which a crash test ends this process. Each lies between two effects, where the memory is lost and
@@ -78,7 +78,7 @@ export function armFailpoints(
     path.kind === 'direct'
       ? {
           kind: 'direct',
-          switches: overriding(path.switches, {
+          switches: overrideMethods(path.switches, {
             find: (...key) => {
               const found = path.switches.find(...key);
               return found && armSwitch(found, failpoints);
@@ -119,7 +119,7 @@ function armStore(store: TransactionStore, failpoints: Failpoints): TransactionS
     if (isSubmission && isDone(outcome)) failpoints.pass('after-submit-commit');
     return outcome;
   };
-  return overriding(store, {
+  return overrideMethods(store, {
     insert: (attempt) =>
       submitting(
         attempt.transaction.status,
@@ -148,7 +148,7 @@ function momentAfter({ record, voidRow }: ReversalStep): FailpointName {
 }
 
 function armRefunds(refunds: RefundStore, failpoints: Failpoints): RefundStore {
-  return overriding(refunds, {
+  return overrideMethods(refunds, {
     reserve: async (refund) => {
       failpoints.pass('before-refund-commit');
       const outcome = await refunds.reserve(refund);
@@ -165,7 +165,7 @@ function armRefunds(refunds: RefundStore, failpoints: Failpoints): RefundStore {
 }
 
 function armSwitch(target: Switch, failpoints: Failpoints): Switch {
-  return overriding(target, {
+  return overrideMethods(target, {
     takeSlot: async (connectionId) => {
       const slot = await target.takeSlot(connectionId);
       return slot && armSlot(slot, failpoints);
@@ -174,7 +174,7 @@ function armSwitch(target: Switch, failpoints: Failpoints): Switch {
 }
 
 function armSlot(slot: SwitchSlot, failpoints: Failpoints): SwitchSlot {
-  return overriding(slot, {
+  return overrideMethods(slot, {
     authorize: async (request, timing, about) => {
       const answering = slot.authorize(request, timing, about);
       // A connection writes its queued bytes at the end of the same turn of the event loop.

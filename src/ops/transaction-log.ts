@@ -8,7 +8,7 @@ import type { GuardedDecision, NewAttempt, TransactionStore } from '../transacti
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../transactions/reversal/late-response.ts';
 import type { Log } from './log.ts';
-import { overriding } from './overriding.ts';
+import { overrideMethods } from './override-methods.ts';
 
 /** Limit per kind of line, because an outage produces thousands of equal lines per second. */
 const LINES_PER_SECOND = 20;
@@ -87,7 +87,7 @@ function loggingAttempts(store: TransactionStore, transactionLog: TransactionLog
     if (outcome === true || outcome === 'inserted') logAttempt(attempt, transactionLog);
     return outcome;
   };
-  return overriding(store, {
+  return overrideMethods(store, {
     insert: (attempt) => logged(store.insert(attempt), attempt),
     retry: (attempt) => logged(store.retry(attempt), attempt),
     submitPin: (attempt) => logged(store.submitPin(attempt), attempt),
@@ -96,7 +96,7 @@ function loggingAttempts(store: TransactionStore, transactionLog: TransactionLog
 }
 
 function loggingOutcomes(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
-  return overriding(store, {
+  return overrideMethods(store, {
     recordDecision: async (guarded) => {
       const isCommitted = await store.recordDecision(guarded);
       if (isCommitted) logDecision(guarded, transactionLog);
@@ -137,7 +137,7 @@ function logReversal({ transaction, auditEntries }: ReversalStep, transactionLog
 }
 
 function tellingRefunds(refunds: RefundStore, transactionLog: TransactionLog): RefundStore {
-  return overriding(refunds, {
+  return overrideMethods(refunds, {
     reserve: async (refund) => {
       const outcome = await refunds.reserve(refund);
       if (outcome === 'inserted') logAttempt(refund, transactionLog);

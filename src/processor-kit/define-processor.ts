@@ -1,9 +1,8 @@
 import { ProcessorError } from '../errors.ts';
 import { isPartialApproval } from './classify-outcome.ts';
-import type { IsoMessage } from './iso-message.ts';
+import { answers, type IsoMessage } from './iso-message.ts';
 import { macFault } from './mac-rule.ts';
 import { isTrusted, macVerdictOf } from './mac-verdict.ts';
-import { answers } from './mti.ts';
 import type {
   Outcome,
   OutcomeFacts,

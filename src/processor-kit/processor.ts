@@ -1,3 +1,15 @@
+/**
+ * The contract between Tapwire and a processor type: one folder whose default export is `defineProcessor({ ... })`.
+ *
+ * A processor is pure and stateless. It takes values (a purchase, a response) and returns values (a message, an
+ * outcome). Sockets, clocks, counters, keys and storage belong to the gateway. It answers four questions:
+ *
+ *   how bytes look      `codec` (the field table, compiled), `framing` (the header), `match` (what pairs a response)
+ *   what is sent        `authorization`, `reversal`, `refund`, `networkRequest`, `answerSwitchRequest`
+ *   what a reply means  `readOutcome`: approved, declined, pinRequired or unknown; never a guess
+ *   how the switch acts `profile` (data, not code), `readRequest` and `simulate` (the switch's side, for tests and
+ *   load)
+ */
 import type { z } from 'zod';
 import type { Spec } from '../iso8583/spec.ts';
 import type { CompletionAdvice } from './completion.ts';

@@ -1,9 +1,8 @@
 import { Iso8583Error } from '../errors.ts';
 import { pairingKey } from '../iso8583/message.ts';
-import type { IsoMessage } from './iso-message.ts';
+import { answers, type IsoMessage, isResponse, messageClass } from './iso-message.ts';
 import type { MacKeySet, MacKeys } from './mac-rule.ts';
 import { messageCodec } from './message-codec.ts';
-import { answers, isResponse, messageClass } from './mti.ts';
 import type { Framing, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
 import { framingOf } from './profile-of.ts';
 

@@ -55,7 +55,7 @@ export interface OrphanReversal {
 export type ReversalFate = 'reversed' | 'alreadyReversed' | 'ignored' | 'notFound';
 
 /** About a gigabyte of entries. An incomplete ledger would prove nothing, so the switch declines above this limit. */
-export const MAX_LEDGER_ENTRIES = 2_000_000;
+const MAX_LEDGER_ENTRIES = 2_000_000;
 
 /** Further orphans are counted but not stored, so that a loop of them cannot fill the memory. */
 const MAX_ORPHANS = 100_000;

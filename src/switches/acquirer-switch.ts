@@ -18,7 +18,6 @@ import { faultLog, type TellFault } from './fault-log.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { MaskedCopies } from './masked-copies.ts';
 import type { NetworkStans } from './network-stans.ts';
-import { notedEchoes } from './noted-echoes.ts';
 import { PinTranslator } from './pin-translator.ts';
 import { providerValues } from './provider-values.ts';
 import { ReceivedMessages } from './received-messages.ts';
@@ -251,4 +250,18 @@ export class AcquirerSwitch implements Switch {
     const parts = { processorId, messages, clock, copies: this.#copies, tellFault: this.#tellFault, note };
     return exchange(parts, slot, outgoing, read);
   }
+}
+
+/** Wraps the protocol and reports every echo of the gateway that the switch answers. */
+function notedEchoes(protocol: ProcessorProtocol, onAnswered: () => void): ProcessorProtocol {
+  const { echo } = protocol;
+  if (!echo) return protocol;
+  return {
+    ...protocol,
+    echo: async (line) => {
+      const isAnswered = await echo(line);
+      if (isAnswered) onAnswered();
+      return isAnswered;
+    },
+  };
 }

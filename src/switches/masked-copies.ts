@@ -1,7 +1,6 @@
 import { type Masker, maskerOf } from '../iso8583/masker.ts';
 import type { Spec } from '../iso8583/spec.ts';
-import type { IsoMessage } from '../processor-kit/iso-message.ts';
-import { messageClass } from '../processor-kit/mti.ts';
+import { type IsoMessage, messageClass } from '../processor-kit/iso-message.ts';
 import type { ProcessorProtocol } from '../processor-kit/switch-protocol.ts';
 import type { MaskedMessage } from './ports.ts';
 

@@ -1,6 +1,5 @@
-import type { IsoMessage } from '../processor-kit/iso-message.ts';
+import { answers, type IsoMessage, messageClass } from '../processor-kit/iso-message.ts';
 import { isTrusted } from '../processor-kit/mac-verdict.ts';
-import { answers, messageClass } from '../processor-kit/mti.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import type { UnmatchedResponse } from '../transactions/reversal/late-response.ts';
 import type { TellFault } from './fault-log.ts';

@@ -5,8 +5,7 @@ import type { WebhookOrigin } from '../transactions/ports/directory-ports.ts';
 import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from './callback-url.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 import type { EndpointStore, Integrator, RegisteredCallback } from './ports.ts';
-import type { SecretVault } from './secret-vault.ts';
-import { createWebhookSecret } from './webhook-secret.ts';
+import { createWebhookSecret, type SecretVault } from './webhook-secret.ts';
 
 export interface CallbackRegistryOptions {
   readonly endpoints: EndpointStore;

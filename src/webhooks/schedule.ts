@@ -13,8 +13,6 @@ import type { NextDelivery } from './ports.ts';
  */
 const DELAYS_SECONDS = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 
-export const MAX_DELIVERIES = DELAYS_SECONDS.length;
-
 /**
  * Adds up to a fifth, so that deliveries that failed together are not repeated together. It never subtracts, so no
  * attempt is early.

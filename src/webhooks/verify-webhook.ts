@@ -6,7 +6,7 @@ import { type Webhook, webhook } from '#schemas/webhook';
 /** The checks in their order; the first that fails is reported. */
 export type WebhookCheck = keyof typeof WEBHOOK_CHECKS;
 
-export const WEBHOOK_CHECKS = {
+const WEBHOOK_CHECKS = {
   secret: 'the secret is not whsec_ followed by Base64',
   headers: 'webhook-id, webhook-timestamp or webhook-signature is missing',
   timestamp: 'webhook-timestamp is not a number of seconds',

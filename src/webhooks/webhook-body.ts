@@ -3,6 +3,7 @@ import type { Webhook } from '#schemas/webhook';
 import { ERROR_CODES } from '../transactions/decisions/decide-outcome.ts';
 import { currencyOf, formatAmount } from '../transactions/model/money.ts';
 import type { ProviderValues, Transaction } from '../transactions/model/transaction.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 
 /** Fields of an outcome besides its disposition. */
 type Facts = Pick<Webhook, 'disposition' | 'errorCode' | 'authorisationCode'> & Partial<Webhook>;
@@ -82,4 +83,16 @@ function providerFacts(
     ...(providerId && { paymentProviderId: { ...providerId } }),
     ...(providerFields && { paymentProviderFields: { ...providerFields } }),
   };
+}
+
+/** The merchant's id at the processor of its transaction, for integrators; undefined if no processor was chosen. */
+export function providerIdOf(
+  { directory, path }: TransactionDependencies,
+  transaction: Transaction,
+): ProviderValues | undefined {
+  const { acquirerId, routeId, xTid, tid, mid } = transaction;
+  const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
+  if (path.kind !== 'direct' || !route || xTid === null || tid === null || mid === null) return undefined;
+  const canTakePin = directory.terminal(transaction, xTid)?.canTakePin ?? false;
+  return path.switches.find(acquirerId, route.processorId)?.providerId({ tid, mid, canTakePin });
 }

@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { Secret } from '../bytes/secret.ts';
+import type { KeyRing } from '../card/key-ring.ts';
+import { openBytes, sealBytes } from '../card/seal-bytes.ts';
 
 /** Standard Webhooks 1.0 requires 24 to 64. */
 const SECRET_BYTES = 32;
+/** Secrets are sealed with keys for this purpose only. */
+const PURPOSE = 'webhook';
 
 /** A fresh signing secret, `whsec_` and Base64. */
 export function createWebhookSecret(): Secret<string> {
@@ -25,5 +29,22 @@ export function signWebhook(
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(atMs / 1_000)),
     'webhook-signature': secrets.map((secret) => new Webhook(secret.reveal()).sign(id, at, body)).join(' '),
+  };
+}
+
+/** Stored webhook secrets, each sealed to its endpoint. */
+export interface SecretVault {
+  seal(endpointId: string, secret: Secret<string>): Uint8Array;
+  /**
+   * @throws {SealError} KEY_GONE if its key is no longer in the ring, SEAL_BROKEN if it was changed or belongs to
+   * another endpoint
+   */
+  open(endpointId: string, sealed: Uint8Array): Secret<string>;
+}
+
+export function createSecretVault({ webhookSealing }: Pick<KeyRing, 'webhookSealing'>): SecretVault {
+  return {
+    seal: (owner, secret) => sealBytes(webhookSealing, { purpose: PURPOSE, owner }, Buffer.from(secret.reveal())),
+    open: (owner, sealed) => new Secret(openBytes(webhookSealing, { purpose: PURPOSE, owner }, sealed).toString()),
   };
 }

@@ -6,8 +6,9 @@ import { compileSpec } from '../../src/iso8583/codec.ts';
 import { describeMessage, messageRows } from '../../src/iso8583/describe.ts';
 import { diffMessages } from '../../src/iso8583/diff.ts';
 import { numeric, tagged, text, tlv, track2 } from '../../src/iso8583/fields.ts';
-import { messageFromJson, messageToJson } from '../../src/iso8583/message-json.ts';
+import { messageFromJson } from '../../src/iso8583/message-json.ts';
 import { defineSpec } from '../../src/iso8583/spec.ts';
+import { messageToJson } from './message-to-json.ts';
 import { refusalOf } from './refusal-of.ts';
 import { specs } from './specs.ts';
 

@@ -1,4 +1,4 @@
-import { transmissionDateTime } from '../../src/processor-kit/local-time.ts';
+import { transmissionDateTime } from '../../src/processor-kit/field-dates.ts';
 import type { ReversalAnswer } from '../../src/processor-kit/processor.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { isAwaitingPin } from '../../src/transactions/model/pin.ts';

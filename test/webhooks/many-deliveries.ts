@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { readConfig } from '../../src/config.ts';
 import { openKeyRing } from '../../src/gateway/open-key-ring.ts';
-import { createSecretVault } from '../../src/webhooks/secret-vault.ts';
-import { createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
+import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';
 

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type AttemptResult,
-  MAX_DELIVERIES,
-  nextStep as nextStepOf,
-  parseRetryAfter,
-} from '../../src/webhooks/schedule.ts';
+import { type AttemptResult, nextStep as nextStepOf, parseRetryAfter } from '../../src/webhooks/schedule.ts';
+
+/** Attempts of an event: the first one and nine repeats. */
+const MAX_DELIVERIES = 10;
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const failed = { status: 500 };

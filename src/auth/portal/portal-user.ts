@@ -40,3 +40,8 @@ export function mayUser({ role, permissions }: Pick<PortalUser, 'role' | 'permis
   const byRole: readonly Scope[] = ROLE_SCOPES[role];
   return byRole.includes(scope) || permissions.includes(scope);
 }
+
+/** The scopes of a user by role and by own rights. The creator of the user must have all of them. */
+export function scopesOfUser({ role, permissions }: Pick<PortalUser, 'role' | 'permissions'>): string[] {
+  return [...ROLE_SCOPES[role], ...permissions.filter((each) => each !== 'createMobileProximityToken')];
+}

@@ -12,7 +12,7 @@ import { htmlReport } from '../../load/report/html-report.ts';
 import { StepWatch } from '../../load/step-watch.ts';
 import { failedThresholds } from '../../load/thresholds.ts';
 import { toCliError } from '../cli-error.ts';
-import { installedTypes } from '../installed-types.ts';
+import { installedTypes } from '../processor-types.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { run as compare } from './load-compare.ts';
 import { type LoadOptions, readLoadOptions, USAGE } from './load-options.ts';

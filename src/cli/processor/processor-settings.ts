@@ -8,7 +8,7 @@ import { PROCESSOR_SETTINGS } from '../../store/settings/processor-settings.ts';
 import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
 import { checkProcessorSettings } from '../../transactions/settings/check-routing.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
-import { installedTypes } from '../installed-types.ts';
+import { installedTypes } from '../processor-types.ts';
 import { readJson } from '../read-file.ts';
 import { type Columns, listOf, printList } from '../table.ts';
 import { idOf, parseNamed, text } from '../words.ts';

@@ -39,7 +39,7 @@ const REFUSALS = {
 
 export const BROKEN = REFUSALS[401];
 
-export const READER_APP = {
+const READER_APP = {
   name: 'reader-app',
   title: 'Nothing to pay here',
   headline: 'This link is for the merchant’s own reader app.',

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { acquirerPath, namedPath } from '#schemas/admin';
 import { apiKeyRotation, createdApiKey, newApiKey, storedApiKey } from '#schemas/admin-credentials';
-import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
+import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { checkGrant } from '../../auth/check-grant.ts';
+
 import { AuthError, NotFound } from '../../errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
 import type { ApiKeySettings, IssuedKey } from '../../store/settings/api-key-settings.ts';

@@ -15,10 +15,12 @@ import {
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { Acquirers } from '../../store/settings/acquirers.ts';
-import { BLOCKED_DEVICE_SETTINGS } from '../../store/settings/blocked-device-settings.ts';
-import { INTEGRATOR_SETTINGS } from '../../store/settings/integrator-settings.ts';
-import { MERCHANT_SETTINGS } from '../../store/settings/merchant-settings.ts';
-import { TERMINAL_SETTINGS } from '../../store/settings/terminal-settings.ts';
+import {
+  BLOCKED_DEVICE_SETTINGS,
+  INTEGRATOR_SETTINGS,
+  MERCHANT_SETTINGS,
+  TERMINAL_SETTINGS,
+} from '../../store/settings/tenant-settings.ts';
 import type { Server } from '../server.ts';
 import { registerAcquirerRoutes } from './admin-acquirers.ts';
 import {

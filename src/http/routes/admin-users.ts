@@ -1,6 +1,7 @@
 import { acquirerPath, uuidPath } from '#schemas/admin';
 import { createdUser, madePassword, newPassword, newUser, storedUser, userChange } from '#schemas/admin-credentials';
-import { checkGrant, scopesOfUser } from '../../auth/check-grant.ts';
+import { checkGrant } from '../../auth/api-key.ts';
+import { scopesOfUser } from '../../auth/portal/portal-user.ts';
 import type { UserSettings } from '../../store/settings/user-settings.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { health, liveness, readiness } from '#schemas/health';
 import type { Health } from '../../ops/health.ts';
-import { showsToken } from '../figures-access.ts';
+import { isMetricsToken } from '../metrics-token.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 
@@ -20,7 +20,7 @@ export interface HealthRoutesOptions {
  */
 export function registerHealthRoutes(server: Server, { checks, token, isOpen }: HealthRoutesOptions): void {
   const sees = ({ headers }: FastifyRequest) =>
-    isOpen || (token !== undefined && showsToken(headers.authorization, token));
+    isOpen || (token !== undefined && isMetricsToken(headers.authorization, token));
   const alive = {
     config: open('getLiveness', 'Check liveness', 'Returns 200 while the process runs.'),
     schema: { response: { 200: answerSchema(liveness) } },

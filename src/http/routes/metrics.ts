@@ -1,5 +1,5 @@
 import { AuthError, NotFound } from '../../errors.ts';
-import { showsToken } from '../figures-access.ts';
+import { isMetricsToken } from '../metrics-token.ts';
 import type { Server } from '../server.ts';
 
 export interface MetricsRouteOptions {
@@ -30,7 +30,7 @@ export function registerMetricsRoute(server: Server, { metrics, token, isOpen }:
     onRequest: async (request) => {
       if (token === undefined && isOpen) return;
       if (token === undefined) throw new NotFound();
-      if (!showsToken(request.headers.authorization, token)) throw new AuthError('UNAUTHORISED', 'metrics token');
+      if (!isMetricsToken(request.headers.authorization, token)) throw new AuthError('UNAUTHORISED', 'metrics token');
     },
     handler: async (_request, reply) => reply.type(CONTENT_TYPE).send(await metrics.text()),
   });

@@ -6,9 +6,8 @@ import { decodeError, encodeError, type FieldCodec, specError } from '../field-c
 import { type PrefixCoder, prefixCoder } from '../prefixes.ts';
 import type { BinaryField, TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
-import type { LeafParts } from './leaf-parts.ts';
+import { type LeafParts, textParts } from './leaf-parts.ts';
 import { halfBytes, type LengthUnits, valueUnits } from './length-units.ts';
-import { textParts } from './text-parts.ts';
 import { textRun } from './text-runs.ts';
 
 /** `path` is the field's number, preceded by those of the composites that contain it. */

@@ -1,5 +1,14 @@
+import { KIND_OF_LATIN1 } from '../../bytes/character-classes.ts';
+import { type Content, KINDS_OF_CONTENT } from '../content.ts';
+import { characterCoding } from '../encodings/characters.ts';
+import { DIGIT_NIBBLES, FILL_NIBBLE, packedCoding, SEPARATOR_NIBBLE } from '../encodings/packed.ts';
+import { signedPackedCoding } from '../encodings/signed.ts';
 import type { ValueCoding } from '../encodings/value-coding.ts';
-import type { LengthUnits } from './length-units.ts';
+import { specError } from '../field-codec.ts';
+import { type Padding, padTo, stripPadding } from '../padding.ts';
+import type { TextEncoding, TextField } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
+import { type LengthUnits, packedBytes, valueUnits } from './length-units.ts';
 
 /** The parts of a field that is not a composite. */
 export interface LeafParts<Value> {
@@ -10,4 +19,88 @@ export interface LeafParts<Value> {
   /** Pads a value to `min`. */
   readonly pad?: ((value: Value) => Value) | undefined;
   readonly strip?: ((value: Value) => Value) | undefined;
+}
+
+/** Contents that consist of nibbles 0 to 9, except `D` of track 2. */
+const PACKABLE: readonly Content[] = ['n', 'z'];
+
+/** Combines the parts of a text field: encoding, unit of length, content and padding are independent of each other. */
+export function textParts(field: TextField, path: string, encodings: Encodings): LeafParts<string> {
+  const encoding = field.encoding ?? defaultEncoding(field.content, encodings);
+  const coding = textCoding(field, encoding, path);
+  const { content, pad } = field;
+  const units =
+    isPacked(encoding) && field.unit === 'bytes'
+      ? packedBytes(encoding === 'bcd' ? 'left' : 'right', fillOf(field), field.max)
+      : valueUnits(coding);
+  if (pad === undefined) return { coding, units, firstWrong: content === 'x+n' ? firstWrongOfSigned : undefined };
+  if (pad.with.length !== 1) throw specError(path, 'its padding is not one character');
+  return {
+    coding,
+    units,
+    firstWrong: (value) => firstWrongOfPadded(value, content, pad),
+    pad: (value) => padTo(value, field.min, pad),
+    strip: pad.strip === true ? (value) => stripPadding(value, pad) : undefined,
+  };
+}
+
+function textCoding(field: TextField, encoding: TextEncoding, path: string): ValueCoding<string> {
+  const { content, pad } = field;
+  if (isPacked(encoding)) {
+    if (!PACKABLE.includes(content)) throw specError(path, `content ${content} cannot be packed`);
+    const nibbles = DIGIT_NIBBLES | (content === 'z' ? SEPARATOR_NIBBLE : 0) | (pad?.with === 'F' ? FILL_NIBBLE : 0);
+    return packedCoding({ side: encoding === 'bcd' ? 'left' : 'right', fill: fillOf(field), nibbles });
+  }
+  if (encoding === 'x+bcd') {
+    if (content !== 'x+n' && content !== 'n') throw specError(path, `content ${content} cannot be a signed number`);
+    return signedPackedCoding(content === 'x+n' ? isSign : isDigit);
+  }
+  const kindOfPad = pad === undefined ? 0 : KIND_OF_LATIN1[pad.with.charCodeAt(0) & 0xff]!;
+  return characterCoding(encoding, KINDS_OF_CONTENT[content] | kindOfPad);
+}
+
+function isPacked(encoding: TextEncoding): encoding is 'bcd' | 'bcd-right' {
+  return encoding === 'bcd' || encoding === 'bcd-right';
+}
+
+function fillOf(field: TextField): '0' | 'F' {
+  return field.fill ?? (field.content === 'z' ? 'F' : '0');
+}
+
+export function defaultEncoding(content: Content, encodings: Encodings): TextEncoding {
+  if (content === 'n' || content === 'z') return encodings.digits;
+  return content === 'x+n' ? encodings.signed : encodings.text;
+}
+
+const ZERO = 0x30;
+const CREDIT = 0x43;
+const DEBIT = 0x44;
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= ZERO + 9;
+}
+
+function isSign(code: number): boolean {
+  return code === CREDIT || code === DEBIT;
+}
+
+function firstWrongOfSigned(value: string): number {
+  if (value !== '' && !isSign(value.charCodeAt(0))) return 0;
+  for (let index = 1; index < value.length; index++) if (!isDigit(value.charCodeAt(index))) return index;
+  return -1;
+}
+
+/** The pad character is allowed only on its side, unless the content includes it anyway. */
+function firstWrongOfPadded(value: string, content: Content, pad: Padding): number {
+  const stripped = stripPadding(value, pad);
+  const from = pad.side === 'left' ? value.length - stripped.length : 0;
+  if (content === 'x+n') {
+    const index = firstWrongOfSigned(stripped);
+    return index < 0 ? -1 : from + index;
+  }
+  const allowed = KINDS_OF_CONTENT[content];
+  for (let index = 0; index < stripped.length; index++) {
+    if ((KIND_OF_LATIN1[stripped.charCodeAt(index)]! & ~allowed) !== 0) return from + index;
+  }
+  return -1;
 }

@@ -3,7 +3,7 @@ import type { TextRun } from '../../bytes/text-run.ts';
 import { KINDS_OF_CONTENT } from '../content.ts';
 import type { Prefix, TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
-import { defaultEncoding } from './text-parts.ts';
+import { defaultEncoding } from './leaf-parts.ts';
 
 /**
  * The most common kind of field: ASCII, of fixed length or with a prefix in ASCII digits. Undefined for any other

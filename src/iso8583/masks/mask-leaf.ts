@@ -3,7 +3,7 @@ import { blankPan, blankTrack2 } from '../../emv/blank-card.ts';
 import { HEX_DIGITS } from '../encodings/bytes.ts';
 import type { ValueCoding } from '../encodings/value-coding.ts';
 import { leafVisitor } from '../leaves/leaf-codec.ts';
-import { textParts } from '../leaves/text-parts.ts';
+import { textParts } from '../leaves/leaf-parts.ts';
 import { type Padding, padTo, stripPadding } from '../padding.ts';
 import type { BinaryField, TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';

@@ -2,7 +2,7 @@ import { Disposition, type DispositionId, dispositionName } from '../../transact
 import type { Transaction } from '../../transactions/model/transaction.ts';
 import type { NewAttempt, TransactionStore } from '../../transactions/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
-import { overriding } from '../overriding.ts';
+import { overrideMethods } from '../override-methods.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The dependencies, extended to count every outcome that this process commits. */
@@ -29,7 +29,7 @@ function counting(store: TransactionStore, count: Count): TransactionStore {
     if (isDone(outcome)) count(transaction, transaction.disposition);
     return outcome;
   };
-  return overriding(store, {
+  return overrideMethods(store, {
     insert: (attempt) => started(store.insert(attempt), attempt, (outcome) => outcome === 'inserted'),
     retry: (attempt) => started(store.retry(attempt), attempt, Boolean),
     recordDecision: async (guarded) => {

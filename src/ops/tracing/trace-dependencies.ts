@@ -3,7 +3,7 @@ import type { TransactionKey } from '../../transactions/model/transaction.ts';
 import type { TransactionStore } from '../../transactions/ports/store-ports.ts';
 import type { Switch, Switches, SwitchSlot } from '../../transactions/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
-import { overriding } from '../overriding.ts';
+import { overrideMethods } from '../override-methods.ts';
 import type { Tracing } from './tracing.ts';
 
 /**
@@ -39,7 +39,7 @@ function traceStore(store: TransactionStore, tracing: Tracing): TransactionStore
       write,
       (outcome) => ({ 'tapwire.commit.outcome': String(outcome) }),
     );
-  return overriding(store, {
+  return overrideMethods(store, {
     insert: (attempt) => commit('insert', attempt.transaction, () => store.insert(attempt)),
     retry: (attempt) => commit('retry', attempt.transaction, () => store.retry(attempt)),
     submitPin: (attempt) => commit('submitPin', attempt.transaction, () => store.submitPin(attempt)),
@@ -50,7 +50,7 @@ function traceStore(store: TransactionStore, tracing: Tracing): TransactionStore
 }
 
 function traceSwitches(switches: Switches, tracing: Tracing): Switches {
-  return overriding(switches, {
+  return overrideMethods(switches, {
     find: (acquirerId, processorId) => {
       const found = switches.find(acquirerId, processorId);
       return found && traceSwitch(found, tracing);
@@ -59,7 +59,7 @@ function traceSwitches(switches: Switches, tracing: Tracing): Switches {
 }
 
 function traceSwitch(target: Switch, tracing: Tracing): Switch {
-  return overriding(target, {
+  return overrideMethods(target, {
     takeSlot: async (connectionId) => {
       const slot = await target.takeSlot(connectionId);
       return slot && traceSlot(slot, target.type, tracing);
@@ -86,7 +86,7 @@ function traceSlot(slot: SwitchSlot, type: string, tracing: Tracing): SwitchSlot
       send,
       ({ kind, connectionId }) => ({ 'tapwire.switch.answer': kind, 'tapwire.switch.connection': connectionId }),
     );
-  return overriding(slot, {
+  return overrideMethods(slot, {
     authorize: (request, timing, about) =>
       roundTrip('authorization', about, () => slot.authorize(request, timing, about)),
     reverse: (reversal, timing, about) => roundTrip('reversal', about, () => slot.reverse(reversal, timing, about)),

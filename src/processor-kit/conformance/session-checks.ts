@@ -1,5 +1,4 @@
-import type { IsoMessage } from '../iso-message.ts';
-import { isResponse } from '../mti.ts';
+import { type IsoMessage, isResponse } from '../iso-message.ts';
 import type { NetworkRequestKind } from '../processor.ts';
 import { switchProtocol } from '../switch-protocol.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';

@@ -1,8 +1,8 @@
 import { fromHex, toHex } from '../../bytes/hex.ts';
 import { encodeTlv, indexTlv } from '../../emv/tlv.ts';
-import { localDateTime } from '../local-time.ts';
+import { localDateTime } from '../field-dates.ts';
+import { retrievalReference } from '../field-values.ts';
 import type { Card, ChipData, Purchase } from '../purchase.ts';
-import { retrievalReference } from '../rrn.ts';
 
 /** 20 November 2026, 14:10:05 UTC. */
 export const TAPPED_AT_MS = Date.UTC(2026, 10, 20, 14, 10, 5);

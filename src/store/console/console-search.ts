@@ -3,8 +3,8 @@ import { RequestRejected } from '../../errors.ts';
 import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Search terms for a transaction. Of a card there are only hashes of the PAN that the person typed. */
 export type Wanted =

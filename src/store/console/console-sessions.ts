@@ -1,6 +1,6 @@
 import type { SessionStore, StoredSession } from '../../auth/portal/portal-session.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Limit per user: a person has a screen or two, and a script that logs in repeatedly must not fill the table. */
 const MOST_OF_A_USER = 10;

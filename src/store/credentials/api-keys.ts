@@ -1,6 +1,6 @@
 import type { ApiKeyOwner, ApiKeyRecord, ApiKeys } from '../../auth/api-key.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 interface Row {
   readonly id: string;

@@ -1,6 +1,6 @@
 import type { LoginTries, TriesSoFar } from '../../auth/portal/login-tries.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Expired rows removed with each counted attempt: more than one attempt adds, so they never accumulate. */
 const SWEPT_WITH_EACH = 10;

@@ -1,6 +1,6 @@
 import { NotFound } from '../../errors.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { shown } from '../settings/settings-table.ts';
 

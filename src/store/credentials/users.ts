@@ -1,7 +1,7 @@
 import type { Logins } from '../../auth/portal/log-in.ts';
 import type { PortalUser, PortalUsers, Role } from '../../auth/portal/portal-user.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 interface Row {
   readonly id: string;

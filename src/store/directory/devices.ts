@@ -1,8 +1,8 @@
 import type { Device } from '#schemas/device';
 import type { DevicePage, DeviceRegistration, DeviceStore, PushDevice } from '../../push/ports.ts';
 import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Phones at one merchant's tills; a chain has a merchant for each shop. */
 const MAX_DEVICES_PER_MERCHANT = 1_000;

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { NotFound, RequestRejected } from '../../errors.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
 import { assignmentsOf, type SettingsTable, selectionOf, shown } from './settings-table.ts';
 

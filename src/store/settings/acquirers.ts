@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { NewAcquirer, StoredAcquirer } from '#schemas/admin-tenants';
 import { NotFound } from '../../errors.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 import type { Page } from './acquirer-settings.ts';
 import { type Change, INSTALLATION, inAdminCommit, recordChange } from './admin-commit.ts';
 import { shown } from './settings-table.ts';

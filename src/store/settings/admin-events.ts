@@ -1,6 +1,6 @@
 import type { RecordedChange } from '#schemas/admin-audit';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { shown } from './settings-table.ts';
 
 /** A page of admin events. */

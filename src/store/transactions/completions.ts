@@ -5,8 +5,8 @@ import { ReversalState, type Transaction } from '../../transactions/model/transa
 import type { CompletionStore } from '../../transactions/ports/completion-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
 
 interface Beginning {

@@ -5,14 +5,14 @@ import type { Transaction } from '../../transactions/model/transaction.ts';
 import type { OriginalFacts, RequestKey } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { findTransactions } from './find-transactions.ts';
-import { selected } from './selected-columns.ts';
+import { selectList } from './transaction-columns.ts';
 
 /** Fields of a superseded attempt. */
 const OWN = ['routeId', 'tid', 'mid', 'stan', 'rrn', 'sentAtMs', 'responseCode', 'authorizationCode', 'sealedCard'];
 const REVERSAL = ['reversalState', 'reversalAttempt', 'reversalArmedAtMs'];
 
 const FIND_SUPERSEDED = `
-select transaction_id as id, attempt, date_part('epoch', deadline_at - sent_at) as "deadlineSeconds", ${selected([...OWN, ...REVERSAL])}
+select transaction_id as id, attempt, date_part('epoch', deadline_at - sent_at) as "deadlineSeconds", ${selectList([...OWN, ...REVERSAL])}
 from superseded_attempts
 where (acquirer_id, transaction_id, attempt) in (select * from unnest($1::integer[], $2::uuid[], $3::smallint[]))`;
 

@@ -3,9 +3,8 @@ import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
 import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
 import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { selected } from './selected-columns.ts';
 import { TenantConditions } from './tenant-conditions.ts';
-import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
+import { ATTEMPT_COLUMNS, selectList } from './transaction-columns.ts';
 
 const PROPERTIES = [
   'acquirerId',
@@ -20,7 +19,7 @@ const PROPERTIES = [
   'pinExpiresAtMs',
 ].filter((property) => property !== 'handover');
 
-const SELECT = `select ${selected(PROPERTIES)}, deadline_seconds as "deadlineSeconds" from transactions`;
+const SELECT = `select ${selectList(PROPERTIES)}, deadline_seconds as "deadlineSeconds" from transactions`;
 
 export async function findTransaction(database: Database, key: TransactionKey): Promise<Transaction | undefined> {
   const { rows } = await database.query<Transaction>({

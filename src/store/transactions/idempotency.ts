@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Contract, "Idempotency, tracing, versioning". */
 const KEPT_FOR = '24 hours';

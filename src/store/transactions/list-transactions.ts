@@ -3,12 +3,12 @@ import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/model/shown-transaction.ts';
 import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { Tenant, TransactionFilter } from '../../transactions/ports/store-ports.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
-import { selected } from './selected-columns.ts';
 import { TenantConditions } from './tenant-conditions.ts';
+import { selectList } from './transaction-columns.ts';
 
-const SELECT = `select ${selected(SHOWN_PROPERTIES)} from transactions`;
+const SELECT = `select ${selectList(SHOWN_PROPERTIES)} from transactions`;
 
 /**
  * The most frequent combinations of conditions. A connection keeps their plans, which saves half of Postgres's time

@@ -1,5 +1,5 @@
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 
 /** Two look-ups in unique indexes. */
 const IS_FREE = `select not exists (

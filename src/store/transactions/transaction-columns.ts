@@ -1,4 +1,4 @@
-import type { ColumnList } from '../postgres/column-batch.ts';
+import { type ColumnList, columnName } from '../postgres/column-batch.ts';
 
 /** Columns that each attempt of a transaction sets again. */
 export const ATTEMPT_COLUMNS = {
@@ -54,3 +54,16 @@ export const ATTEMPT_COLUMNS = {
   earlierAttempts: 'jsonb',
   updatedAtMs: 'ms',
 } as const satisfies ColumnList;
+
+/**
+ * The columns of these properties, each with its property's name. Times are milliseconds, exact to the microsecond;
+ * `extract` gives the same through `numeric`, for 1.5 µs more per value.
+ */
+export function selectList(properties: readonly string[]): string {
+  return properties
+    .map((property) => {
+      const name = columnName(property);
+      return `${property.endsWith('AtMs') ? `round(date_part('epoch', ${name}) * 1e6) / 1e3` : name} as "${property}"`;
+    })
+    .join(', ');
+}

@@ -22,8 +22,8 @@ import type {
   TransactionStore,
 } from '../../transactions/ports/store-ports.ts';
 import { GroupCommit, type Seal } from '../postgres/group-commit.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { mapConnectionLoss } from '../postgres/while-up.ts';
 import { commitDecisions } from './commit-decisions.ts';
 import { commitAnswers } from './commit-phone-responses.ts';
 import { commitPinAttempts } from './commit-pin-attempts.ts';

@@ -1,7 +1,7 @@
-import { localDateTime } from '../../processor-kit/local-time.ts';
+import { localDateTime } from '../../processor-kit/field-dates.ts';
 import type { Completion } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../processor-kit/profile.ts';
-import { patience } from '../decisions/patience.ts';
+import { connectionRetrySeconds } from '../decisions/attempt-times.ts';
 import { Disposition } from '../model/disposition.ts';
 import type { JobRequest } from '../model/jobs.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
@@ -37,7 +37,7 @@ function later(
   transaction: Transaction,
   { clock }: Pick<TransactionDependencies, 'clock'>,
 ): { readonly againAfterSeconds: number } {
-  return { againAfterSeconds: patience(transaction, clock.nowMs()) };
+  return { againAfterSeconds: connectionRetrySeconds(transaction, clock.nowMs()) };
 }
 
 /** The job that is committed with an approval. */

@@ -1,5 +1,5 @@
 import { NoConfiguration, Overloaded, RequestRejected } from '../../errors.ts';
-import { localDateTime } from '../../processor-kit/local-time.ts';
+import { localDateTime } from '../../processor-kit/field-dates.ts';
 import { currencyOf } from '../model/money.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { PreparedRequest, Switch, Switches } from '../ports/switch-ports.ts';

@@ -1,4 +1,4 @@
-import { nearestDate } from '../../processor-kit/nearest-date.ts';
+import { nearestDate } from '../../processor-kit/field-dates.ts';
 import type { Outcome, OutcomeFacts } from '../../processor-kit/processor.ts';
 import type { Decision } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';

@@ -1,5 +1,5 @@
 import { NotFound, RequestRejected } from '../../errors.ts';
-import { judgeAcknowledgement } from '../decisions/link-state.ts';
+import { judgeAcknowledgement } from '../decisions/judge-acknowledgement.ts';
 import { offeredReference } from '../decisions/offered-reference.ts';
 import type { Link } from '../model/link.ts';
 import { LinkState, type LinkStateId } from '../model/link-state.ts';

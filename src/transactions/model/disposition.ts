@@ -19,7 +19,7 @@ export const Disposition = {
 export type DispositionId = (typeof Disposition)[keyof typeof Disposition];
 export type DispositionName = keyof typeof Disposition;
 
-export const DISPOSITION_NAMES = Object.keys(Disposition) as DispositionName[];
+const DISPOSITION_NAMES = Object.keys(Disposition) as DispositionName[];
 
 export function dispositionName(id: DispositionId): DispositionName {
   return DISPOSITION_NAMES[id]!;

@@ -23,7 +23,7 @@ export type LinkStateId = (typeof LinkState)[keyof typeof LinkState];
 
 export type LinkStateName = keyof typeof LinkState;
 
-export const LINK_STATE_NAMES = Object.keys(LinkState) as LinkStateName[];
+const LINK_STATE_NAMES = Object.keys(LinkState) as LinkStateName[];
 
 export function linkStateName(id: LinkStateId): LinkStateName {
   return LINK_STATE_NAMES[id]!;

@@ -57,7 +57,7 @@ function isUnanswered(status: StatusId): boolean {
 }
 
 /** The record that a phone received its response (8) or disconnected (9). */
-export function answerRecord(
+function answerRecord(
   deps: Pick<TransactionDependencies, 'clock'>,
   transaction: Transaction,
   isFlushed: boolean,

@@ -1,10 +1,9 @@
 import { SealError } from '../../errors.ts';
-import { localDateTime } from '../../processor-kit/local-time.ts';
+import { localDateTime } from '../../processor-kit/field-dates.ts';
 import type { Reversal } from '../../processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../processor-kit/profile.ts';
-import { MOST_PATIENCE_SECONDS, patience } from '../decisions/patience.ts';
+import { connectionRetrySeconds, MAX_CONNECTION_RETRY_SECONDS, stampAfter } from '../decisions/attempt-times.ts';
 import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from '../decisions/reversal-steps.ts';
-import { stampAfter } from '../decisions/stamp-after.ts';
 import { Status } from '../model/status.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
@@ -140,7 +139,7 @@ async function waitForSlot(
   const nowMs = deps.clock.nowMs();
   const exhausted = exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
   if (exhausted && !(await stepReversal(deps, exhausted))) return MOVED;
-  return { againAfterSeconds: againAfterSeconds ?? patience(transaction, nowMs) };
+  return { againAfterSeconds: againAfterSeconds ?? connectionRetrySeconds(transaction, nowMs) };
 }
 
 interface Sending extends FreeSlot {
@@ -160,7 +159,7 @@ async function sendOn(deps: ReverseDependencies, sending: Sending, number: numbe
       slot.release();
       if (made) return MOVED;
       // No STAN is left before the cut-over.
-      return waitForSlot(deps, transaction, target, { againAfterSeconds: MOST_PATIENCE_SECONDS });
+      return waitForSlot(deps, transaction, target, { againAfterSeconds: MAX_CONNECTION_RETRY_SECONDS });
     }
   } catch (error) {
     slot.release();
@@ -183,7 +182,7 @@ async function finishAttempt(
 ): Promise<void> {
   if (answer.kind === 'failed' && !answer.written) {
     const now = { ...attempt, nowMs: deps.clock.nowMs() };
-    const delaySeconds = patience(transaction, now.nowMs);
+    const delaySeconds = connectionRetrySeconds(transaction, now.nowMs);
     await stepReversal(deps, unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
     return;
   }

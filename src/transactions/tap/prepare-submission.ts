@@ -1,4 +1,4 @@
-import { retrievalReference } from '../../processor-kit/rrn.ts';
+import { retrievalReference } from '../../processor-kit/field-values.ts';
 import type { PinWait } from '../decisions/pin-step.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import type { Submission, Transaction } from '../model/transaction.ts';

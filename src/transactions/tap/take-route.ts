@@ -1,5 +1,5 @@
 import { HsmUnavailable, Iso8583Error, NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../errors.ts';
-import { localDateTime } from '../../processor-kit/local-time.ts';
+import { localDateTime } from '../../processor-kit/field-dates.ts';
 import type { Purchase } from '../../processor-kit/processor.ts';
 import { chooseRoutes } from '../decisions/choose-route.ts';
 import { TransactionType } from '../model/transaction.ts';

@@ -1,4 +1,4 @@
-import { transmissionDateTime } from '../../../src/processor-kit/local-time.ts';
+import { transmissionDateTime } from '../../../src/processor-kit/field-dates.ts';
 import type { Random } from '../../../src/simulator/random.ts';
 import type { ResponseIdentity } from '../../../src/transactions/ports/store-ports.ts';
 import type { Row } from '../memory-rows.ts';

@@ -1,9 +1,9 @@
 import type { Random } from '../../../src/simulator/random.ts';
+import { stampAfter } from '../../../src/transactions/decisions/attempt-times.ts';
 import { decideOutcome, type SwitchEvent } from '../../../src/transactions/decisions/decide-outcome.ts';
 import { expirePinStep, pinEntries, submitPinStep } from '../../../src/transactions/decisions/pin-step.ts';
 import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
 import { sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
-import { stampAfter } from '../../../src/transactions/decisions/stamp-after.ts';
 import type { LateFacts } from '../../../src/transactions/model/audit-entry.ts';
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
 import { NO_PIN, PinState } from '../../../src/transactions/model/pin.ts';

@@ -1,8 +1,7 @@
 import type1 from '../../../processors/type-1/index.ts';
-import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
-import { transmissionDateTime } from '../../../src/processor-kit/local-time.ts';
+import { transmissionDateTime } from '../../../src/processor-kit/field-dates.ts';
+import { answers, type IsoMessage, messageClass } from '../../../src/processor-kit/iso-message.ts';
 import { isTrusted } from '../../../src/processor-kit/mac-verdict.ts';
-import { answers, messageClass } from '../../../src/processor-kit/mti.ts';
 import type {
   Completion,
   Outcome,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENUMS } from '../../../schemas/enums.ts';
 import { LINK_STATES } from '../../../schemas/link.ts';
-import { judgeAcknowledgement } from '../../../src/transactions/decisions/link-state.ts';
+import { judgeAcknowledgement } from '../../../src/transactions/decisions/judge-acknowledgement.ts';
 import { Disposition } from '../../../src/transactions/model/disposition.ts';
 import {
   claimedLink,

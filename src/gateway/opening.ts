@@ -1,3 +1,8 @@
+/** What each function that opens a part of the gateway receives. */
+
+/** Creates a function that logs background faults under the given phrase. */
+export type Report = (what: string) => (error: unknown) => void;
+
 /** Functions that close a resource when the gateway stops, in the order in which the resources were opened. */
 export type Closers = (() => unknown)[];
 

@@ -5,7 +5,7 @@ const BEARER = 'Bearer ';
 /**
  * Whether a header contains METRICS_TOKEN. Hashes are compared, so that timing reveals neither content nor length.
  */
-export function showsToken(header: string | undefined, token: string): boolean {
+export function isMetricsToken(header: string | undefined, token: string): boolean {
   const given = header?.startsWith(BEARER) ? header.slice(BEARER.length) : '';
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', token, 'buffer'));
 }

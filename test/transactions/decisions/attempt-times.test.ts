@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { transmissionDateTime } from '../../../src/processor-kit/local-time.ts';
-import { stampAfter } from '../../../src/transactions/decisions/stamp-after.ts';
+import { transmissionDateTime } from '../../../src/processor-kit/field-dates.ts';
+import { stampAfter } from '../../../src/transactions/decisions/attempt-times.ts';
 
 const SENT_AT_MS = Date.parse('2026-03-01T10:20:30.400Z');
 const original = { sentAtMs: SENT_AT_MS };

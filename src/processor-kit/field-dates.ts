@@ -1,3 +1,4 @@
+/** Dates and times as the fields of a message carry them. */
 import { formatMoment } from './iso-moment.ts';
 
 /** Zones change their offset only at whole quarters of an hour, so one lookup is valid for a quarter. */
@@ -5,6 +6,10 @@ const QUARTER_MS = 900_000;
 
 /** About 600 zones exist; the cap keeps invented aliases from growing the table. */
 const MAX_ZONES = 1_024;
+
+const DAY_MS = 24 * 3_600_000;
+/** The longest business day lasts five days; a settlement date further from now is a mistake. */
+const FURTHEST_MS = 5 * DAY_MS;
 
 interface ZoneClock {
   readonly format: Intl.DateTimeFormat;
@@ -80,4 +85,20 @@ function digitsOf(ms: number): string {
     last.digits = date + iso.slice(11, 13) + iso.slice(14, 16) + iso.slice(17, 19);
   }
   return last.digits;
+}
+
+/**
+ * The date, `2026-11-20`, that a settlement date (DE15, MMDD) means at a given time: the one nearest to that time, of
+ * all possible years. Undefined if the text is not a date, or the date is too far from that time.
+ */
+export function nearestDate(monthDay: string, atMs: number): string | undefined {
+  const year = new Date(atMs).getUTCFullYear();
+  const dates = [year - 1, year, year + 1].map((each) =>
+    Date.parse(`${each}-${monthDay.slice(0, 2)}-${monthDay.slice(2)}`),
+  );
+  const nearest = dates
+    .filter((ms) => !Number.isNaN(ms))
+    .sort((one, other) => Math.abs(one - atMs) - Math.abs(other - atMs))[0];
+  if (nearest === undefined || Math.abs(nearest - atMs) > FURTHEST_MS) return undefined;
+  return new Date(nearest).toISOString().slice(0, 10);
 }

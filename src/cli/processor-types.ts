@@ -1,8 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { readProcessorNames } from '../config.ts';
 import { Iso8583Error, StartError } from '../errors.ts';
 import { parseSpec } from '../iso8583/json-spec.ts';
 import type { Spec } from '../iso8583/spec.ts';
-import { installedTypes } from './installed-types.ts';
+import { loadProcessors } from '../processor-kit/load-processors.ts';
+import type { Processor } from '../processor-kit/processor.ts';
+
+/**
+ * The processor types that a gateway started here would load, those of PROCESSORS included. @throws ProcessorError
+ */
+export function installedTypes(): Promise<ReadonlyMap<string, Processor>> {
+  return loadProcessors({ external: readProcessorNames(process.env) });
+}
 
 /**
  * The spec that `--spec` names: a processor type (`type-1`), or a JSON file that can extend one.

@@ -1,12 +1,16 @@
+import type { Config } from '../config.ts';
 import { createBacklogReader } from '../ops/backlog.ts';
+import type { Log } from '../ops/log.ts';
 import { registerBacklogMetrics } from '../ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics, watchCommits } from '../ops/metrics/database-metrics.ts';
 import { registerKeyMetrics } from '../ops/metrics/key-metrics.ts';
 import { registerMessageMetrics, type WatchedMessages } from '../ops/metrics/message-metrics.ts';
 import { Metrics } from '../ops/metrics/metrics.ts';
 import { registerSwitchMetrics, type WatchedSwitches } from '../ops/metrics/switch-metrics.ts';
-import type { Closers } from './closers.ts';
+import { openTracing } from '../ops/tracing/open-tracing.ts';
+import type { Tracing } from '../ops/tracing/tracing.ts';
 import type { Databases } from './open-databases.ts';
+import type { Closers } from './opening.ts';
 
 /** The metrics of this process; each component adds its own. */
 export function openMetrics(
@@ -24,4 +28,17 @@ export function openMetrics(
   registerKeyMetrics(metrics.registry, switches);
   registerMessageMetrics(metrics.registry, messages);
   return metrics;
+}
+
+/** Undefined without a collector; tracing then costs nothing. */
+export async function openTraces(config: Config, log: Log, closers: Closers): Promise<Tracing | undefined> {
+  const opened = await openTracing({
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    share: config.OTEL_TRACES_SAMPLER_ARG,
+    env: config.TAPWIRE_ENV,
+    role: config.TAPWIRE_ROLE,
+    log,
+  });
+  if (opened) closers.push(() => opened.close());
+  return opened?.tracing;
 }

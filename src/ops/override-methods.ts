@@ -1,5 +1,5 @@
 /** An object with some methods replaced. The other methods can still access private members. */
-export function overriding<T extends object>(target: T, overrides: Partial<T>): T {
+export function overrideMethods<T extends object>(target: T, overrides: Partial<T>): T {
   return new Proxy(target, {
     get: (_, name) => {
       if (Object.hasOwn(overrides, name)) return Reflect.get(overrides, name);
