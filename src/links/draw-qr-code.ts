@@ -47,8 +47,8 @@ export function drawQrCode(url: string, size: number): string {
 }
 
 /** Makes `count` pixels of a row dark, starting at pixel `from`. */
-function darken(lines: Buffer, lineAt: number, from: number, count: number): void {
-  for (let x = from; x < from + count; x++) lines[lineAt + (x >> 3)]! &= ~(0x80 >> (x & 7));
+function darken(lines: Buffer, lineOffset: number, from: number, count: number): void {
+  for (let x = from; x < from + count; x++) lines[lineOffset + (x >> 3)]! &= ~(0x80 >> (x & 7));
 }
 
 /** A square greyscale PNG with one bit per pixel (PNG 11.2.2). */

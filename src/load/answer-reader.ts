@@ -14,13 +14,13 @@ const LINE_END = '\r\n';
 
 /** How the end of a body is determined (RFC 9112 6.3). */
 type Framing =
-  | { readonly kind: 'length'; readonly endsAt: number }
+  | { readonly kind: 'length'; readonly endOffset: number }
   | { readonly kind: 'chunked' }
   | { readonly kind: 'close' };
 
 interface Head {
   readonly status: number;
-  readonly bodyAt: number;
+  readonly bodyOffset: number;
   readonly framing: Framing;
   readonly keepsAlive: boolean;
 }
@@ -38,7 +38,7 @@ export class AnswerReader {
       const head = readHead(this.#received);
       if (head === undefined || head === 'bad') return head;
       // 1xx responses are interim (RFC 9110 15.2).
-      if (head.status < 200) this.#received = this.#received.subarray(head.bodyAt);
+      if (head.status < 200) this.#received = this.#received.subarray(head.bodyOffset);
       else this.#head = head;
     }
     const body = readBody(this.#received, this.#head);
@@ -49,7 +49,7 @@ export class AnswerReader {
   finish(): HttpAnswer | undefined {
     const head = this.#head;
     if (head?.framing.kind !== 'close') return undefined;
-    return this.#answer(head, this.#received.subarray(head.bodyAt));
+    return this.#answer(head, this.#received.subarray(head.bodyOffset));
   }
 
   #answer({ status, keepsAlive }: Head, body: Buffer): HttpAnswer {
@@ -65,30 +65,30 @@ function readHead(received: Buffer): Head | 'bad' | undefined {
   const text = received.toString('latin1', 0, headEnd);
   const status = /^HTTP\/1\.[01] (\d{3})/.exec(text)?.[1];
   if (status === undefined) return 'bad';
-  const bodyAt = headEnd + HEAD_END.length;
-  const framing = framingOf(text, Number(status), bodyAt);
+  const bodyOffset = headEnd + HEAD_END.length;
+  const framing = framingOf(text, Number(status), bodyOffset);
   const keepsAlive = framing.kind !== 'close' && !/\r\nconnection: *close/i.test(text);
-  return { status: Number(status), bodyAt, framing, keepsAlive };
+  return { status: Number(status), bodyOffset, framing, keepsAlive };
 }
 
-function framingOf(head: string, status: number, bodyAt: number): Framing {
-  if (status < 200 || status === 204 || status === 304) return { kind: 'length', endsAt: bodyAt };
+function framingOf(head: string, status: number, bodyOffset: number): Framing {
+  if (status < 200 || status === 204 || status === 304) return { kind: 'length', endOffset: bodyOffset };
   if (/\r\ntransfer-encoding: *chunked/i.test(head)) return { kind: 'chunked' };
   const length = /\r\ncontent-length: *(\d{1,15})/i.exec(head)?.[1];
-  return length === undefined ? { kind: 'close' } : { kind: 'length', endsAt: bodyAt + Number(length) };
+  return length === undefined ? { kind: 'close' } : { kind: 'length', endOffset: bodyOffset + Number(length) };
 }
 
-function readBody(received: Buffer, { bodyAt, framing }: Head): Buffer | 'bad' | undefined {
+function readBody(received: Buffer, { bodyOffset, framing }: Head): Buffer | 'bad' | undefined {
   if (framing.kind === 'close') return undefined;
-  if (framing.kind === 'chunked') return readChunks(received, bodyAt);
-  if (framing.endsAt > MAX_ANSWER_BYTES) return 'bad';
-  return received.length >= framing.endsAt ? received.subarray(bodyAt, framing.endsAt) : undefined;
+  if (framing.kind === 'chunked') return readChunks(received, bodyOffset);
+  if (framing.endOffset > MAX_ANSWER_BYTES) return 'bad';
+  return received.length >= framing.endOffset ? received.subarray(bodyOffset, framing.endOffset) : undefined;
 }
 
 /** RFC 9112 7.1: a length in hex and that number of bytes, repeated until a length of 0. Trailers are skipped. */
-function readChunks(received: Buffer, bodyAt: number): Buffer | 'bad' | undefined {
+function readChunks(received: Buffer, bodyOffset: number): Buffer | 'bad' | undefined {
   const parts: Buffer[] = [];
-  for (let at = bodyAt; ; ) {
+  for (let at = bodyOffset; ; ) {
     const lineEnd = received.indexOf(LINE_END, at);
     if (lineEnd < 0) return undefined;
     const digits = /^[0-9a-f]{1,8}/i.exec(received.toString('latin1', at, lineEnd))?.[0];

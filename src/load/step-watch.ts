@@ -20,7 +20,7 @@ export class StepWatch {
   #tally = new Tally();
   #step = 0;
   /** End of the current step, in seconds of the test. */
-  #endsAt: number;
+  #endSeconds: number;
 
   /**
    * @param thresholds conditions under which a step counts as broken; default: one second, and one error in a hundred
@@ -28,21 +28,21 @@ export class StepWatch {
   constructor({ segments }: ArrivalPlan, thresholds: readonly Threshold[]) {
     this.#segments = segments;
     this.#thresholds = thresholds;
-    this.#endsAt = segments[0]?.seconds ?? 0;
+    this.#endSeconds = segments[0]?.seconds ?? 0;
   }
 
   /** Adds the next second of the test. If a step ends with it and did not hold, returns the reason. */
   add(second: number, slice: Slice): string | undefined {
     this.#tally.add(slice);
     const segment = this.#segments[this.#step];
-    if (segment === undefined || second + 1 < Math.floor(this.#endsAt)) return undefined;
+    if (segment === undefined || second + 1 < Math.floor(this.#endSeconds)) return undefined;
     const sum = this.#tally.take({ inFlight: slice.inFlight, waiting: slice.waiting });
     const answeredPerSecond = sum.answered / segment.seconds;
     const broke = this.#faultOf(sum, segment) ?? null;
     const { p99Ms } = percentilesOf(latenciesOf(sum));
     this.results.push({ perSecond: segment.from, answeredPerSecond, p99Ms, broke });
     this.#step++;
-    this.#endsAt += this.#segments[this.#step]?.seconds ?? 0;
+    this.#endSeconds += this.#segments[this.#step]?.seconds ?? 0;
     return broke ?? undefined;
   }
 

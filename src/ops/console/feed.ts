@@ -31,7 +31,7 @@ export interface Viewer {
 
 /** A point of the charts. */
 export type HistoryPoint = readonly [
-  at: number,
+  atMs: number,
   perSecond: number,
   p50: number | null,
   p95: number | null,
@@ -49,7 +49,7 @@ export class ConsoleFeed {
   readonly #parts: FeedParts;
   readonly #processes = new Map<string, ProcessRates>();
   readonly #viewers = new Set<Viewer>();
-  readonly #kept: Pick<Moment, 'at' | 'taps' | 'tapsOfAcquirers'>[] = [];
+  readonly #kept: Pick<Moment, 'atMs' | 'taps' | 'tapsOfAcquirers'>[] = [];
   readonly #framing: Repetition;
   #isClosed = false;
 
@@ -72,7 +72,7 @@ export class ConsoleFeed {
   history(acquirerId: number | undefined): HistoryPoint[] {
     return this.#kept.map((moment) => {
       const { perSecond, p50, p95, p99 } = tapsOf(moment, acquirerId);
-      return [moment.at, perSecond, p50, p95, p99];
+      return [moment.atMs, perSecond, p50, p95, p99];
     });
   }
 
@@ -93,7 +93,7 @@ export class ConsoleFeed {
       else this.#processes.set(id, new ProcessRates(figures));
     }
     const moment = momentOf(this.#processes);
-    this.#kept.push({ at: moment.at, taps: moment.taps, tapsOfAcquirers: moment.tapsOfAcquirers });
+    this.#kept.push({ atMs: moment.atMs, taps: moment.taps, tapsOfAcquirers: moment.tapsOfAcquirers });
     if (this.#kept.length > MOST_KEPT) this.#kept.shift();
     const bySight = Map.groupBy(this.#viewers, ({ acquirerId }) => acquirerId);
     await Promise.all([...bySight].map(([acquirerId, viewers]) => this.#show(moment, acquirerId, viewers)));

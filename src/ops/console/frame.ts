@@ -4,7 +4,7 @@ import type { ProcessFigures, SwitchFigures } from './figures.ts';
 /** The figures of one moment for all processes, as the console shows them. */
 export interface Frame {
   /** Milliseconds since 1970. */
-  readonly at: number;
+  readonly atMs: number;
   readonly taps: TapRates;
   readonly outcomes: readonly OutcomeRate[];
   readonly switches: readonly SwitchRates[];
@@ -107,7 +107,7 @@ export function frameOf(moment: Moment, acquirerId: number | undefined, backlog:
   const { tapsOfAcquirers: _, ...whole } = moment;
   if (acquirerId === undefined) return { ...whole, backlog };
   return {
-    at: moment.at,
+    atMs: moment.atMs,
     taps: tapsOf(moment, acquirerId),
     outcomes: moment.outcomes.filter(({ processor }) => acquirerOf(processor) === acquirerId),
     switches: moment.switches.filter(({ name }) => acquirerOf(name) === acquirerId),

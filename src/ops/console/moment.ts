@@ -13,7 +13,7 @@ export function momentOf(processes: ReadonlyMap<string, ProcessRates>): Moment {
   const outcomes = outcomesOf(all);
   const commits = together((figures) => figures.commits);
   return {
-    at: Date.now(),
+    atMs: Date.now(),
     taps: {
       perSecond: perSecond(({ taps }) => countOf(taps)),
       undecidedPerSecond: undecidedOf(outcomes),

@@ -120,12 +120,12 @@ export function redrawCharts() {
 /** @param history points `[at, perSecond, p50, p95, p99]` */
 export function resetCharts(history) {
   const column = (at) => history.map((point) => point[at]);
-  const seconds = history.map(([at]) => at / 1_000);
+  const seconds = history.map(([atMs]) => atMs / 1_000);
   rates.reset([seconds, column(1)]);
   latencies.reset([[...seconds], column(2), column(3), column(4)]);
 }
 
-export function addToCharts({ at, taps }) {
-  rates.add([at / 1_000, taps.perSecond]);
-  latencies.add([at / 1_000, taps.p50, taps.p95, taps.p99]);
+export function addToCharts({ atMs, taps }) {
+  rates.add([atMs / 1_000, taps.perSecond]);
+  latencies.add([atMs / 1_000, taps.p50, taps.p95, taps.p99]);
 }

@@ -14,7 +14,7 @@ const ASK_AGAIN_MS = 3_000;
 
 let source;
 let watching;
-let lastFrameMs;
+let lastFrameAtMs;
 
 /** Shows the figures until the session ends. */
 export function follow(onOver) {
@@ -22,14 +22,14 @@ export function follow(onOver) {
   source = new EventSource('/ops/stream');
   source.addEventListener('history', (event) => resetCharts(JSON.parse(event.data)));
   source.addEventListener('frame', (event) => {
-    lastFrameMs = performance.now();
+    lastFrameAtMs = performance.now();
     pulse('live', 'on');
     show(JSON.parse(event.data));
   });
   source.onerror = () => {
     if (source.readyState === EventSource.CLOSED) setTimeout(onOver, ASK_AGAIN_MS);
   };
-  lastFrameMs ??= performance.now();
+  lastFrameAtMs ??= performance.now();
   watching = setInterval(showAge, 1_000);
 }
 
@@ -41,7 +41,7 @@ export function stop() {
 
 /** A stream can be open and silent, because a gateway without its database sends nothing. */
 function showAge() {
-  const seconds = (performance.now() - lastFrameMs) / 1_000;
+  const seconds = (performance.now() - lastFrameAtMs) / 1_000;
   if (seconds < OLD_AFTER_SECONDS) return;
   pulse(`no data for ${age(seconds)}`, 'off');
   setTitle('(?) ');
