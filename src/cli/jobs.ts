@@ -85,7 +85,7 @@ async function redrive(database: Database, ids: string[], queue: QueueName | und
   if ((ids.length === 0) === (queue === undefined) || !ids.every((id) => UUID.test(id)))
     throw new StartError('BAD_USAGE', USAGE);
   const report = (error: unknown) => console.error(`tapwire: ${error}`);
-  const jobs = await JobTable.open(database, report, readDatabaseBackend(process.env));
+  const jobs = await JobTable.open(database, report, { backend: readDatabaseBackend(process.env) });
   try {
     const moved = await jobs.redrive(queue === undefined ? { ids } : { queue });
     console.log(`${moved} returned to the queue`);

@@ -34,6 +34,15 @@ export const environment = z.object({
     .enum(['postgres', 'citus', 'yugabytedb'])
     .default('postgres')
     .describe('Kind of Postgres; the job queue avoids features that distributed ones lack (src/ops/README.md)'),
+  JOB_MONITOR_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(60)
+    .default(1)
+    .describe(
+      'Seconds between searches for jobs of processes that have died. A search takes a small database about 20 ms of processor time',
+    ),
   TAPWIRE_DATA: z.string().min(1).default('.tapwire').describe('Folder for keys and the embedded Postgres'),
   TAPWIRE_KEYS_FILE: z
     .string()

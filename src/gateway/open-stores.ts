@@ -18,7 +18,10 @@ export type Stores = Awaited<ReturnType<typeof openStores>>;
 export async function openStores(config: Config, databases: Databases, report: Report, closers: Closers) {
   const keys = await openKeyRing(config, report('key file is unusable, previous keys remain in use'));
   closers.push(() => keys.close());
-  const jobs = await JobTable.open(databases.jobs, report('job table reported a fault'), config.DATABASE_BACKEND);
+  const jobs = await JobTable.open(databases.jobs, report('job table reported a fault'), {
+    backend: config.DATABASE_BACKEND,
+    monitorSeconds: config.JOB_MONITOR_SECONDS,
+  });
   closers.push(() => jobs.close());
   const directory = await PostgresDirectory.open(databases.reports);
   closers.push(() => directory.close());

@@ -32,6 +32,12 @@ export interface FinishedJob {
 /** The kind of Postgres, as far as pg-boss must know. */
 export type DatabaseBackend = Extract<BackendProfile, 'postgres' | 'citus' | 'yugabytedb'>;
 
+export interface JobTableOptions {
+  readonly backend?: DatabaseBackend;
+  /** Between two searches for orphaned jobs. */
+  readonly monitorSeconds?: number;
+}
+
 type Statement = { readonly name: string; readonly text: string };
 
 /**
@@ -55,12 +61,12 @@ export class JobTable implements JobsInCommit {
 
   /**
    * Installs pg-boss's schema and the gateway's queues, and starts its monitor, which detects an orphaned job within
-   * seconds. An update of its schema may rewrite large tables, so it has the limits of a migration.
+   * `monitorSeconds`. An update of its schema may rewrite large tables, so it has the limits of a migration.
    */
   static async open(
     database: pg.Pool,
     onError: (error: unknown) => void,
-    backend: DatabaseBackend = 'postgres',
+    { backend = 'postgres', monitorSeconds = 1 }: JobTableOptions = {},
   ): Promise<JobTable> {
     const installing = openAlike(database, {
       maxConnections: INSTALLING_CONNECTIONS,
@@ -72,8 +78,8 @@ export class JobTable implements JobsInCommit {
       db: { executeSql: (text, values) => pool.query(text, values) },
       schedule: false,
       // Both are required, or the monitor's interval stays at a minute.
-      monitorIntervalSeconds: 1,
-      superviseIntervalSeconds: 1,
+      monitorIntervalSeconds: monitorSeconds,
+      superviseIntervalSeconds: monitorSeconds,
     });
     boss.on('error', onError);
     const table = new JobTable(boss, database);

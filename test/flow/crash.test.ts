@@ -18,7 +18,7 @@ import {
 
 let installation: Installation;
 beforeAll(async () => {
-  installation = await startInstallation({ role: 'none' });
+  installation = await startInstallation({ role: 'none', settings: { JOB_MONITOR_SECONDS: '1' } });
 });
 afterAll(() => installation.stop());
 

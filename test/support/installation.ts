@@ -85,6 +85,9 @@ const TIME_SCALE = 0.05;
 /** Two gateways, a listener each and the test must fit into the cluster, three times over. */
 const GATEWAY_CONNECTIONS = '5';
 
+/** A gateway in the process of the test cannot die, and leaves no jobs behind. */
+const MONITOR_SECONDS = '60';
+
 /** A database with tenants, a simulated switch, and any number of gateways, all in this process, on free ports. */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const installation = await Installation.open(options);
@@ -184,7 +187,7 @@ export class Installation {
 
   /** Resolves when the gateway is ready and, unless `isSwitchDown`, signed on to the switch. */
   async startGateway(settings: NodeJS.ProcessEnv = {}, { isSwitchDown = false } = {}): Promise<StartedGateway> {
-    const config = readConfig(this.environment(settings));
+    const config = readConfig({ JOB_MONITOR_SECONDS: MONITOR_SECONDS, ...this.environment(settings) });
     const prepared = await prepareDatabase(config);
     const gateway = await startGateway(
       config,

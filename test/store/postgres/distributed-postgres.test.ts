@@ -52,7 +52,7 @@ describe.each(['citus', 'yugabytedb'] as const)('with pg-boss set to %s', (backe
   test('a job is inserted, fetched and completed as on Postgres', async () => {
     const database = await openDatabase(urlOfMissingDatabase(), { maxConnections: 3 });
     const errors: unknown[] = [];
-    const jobs = await JobTable.open(database, (error) => errors.push(error), backend);
+    const jobs = await JobTable.open(database, (error) => errors.push(error), { backend });
     try {
       const [kept, removed] = [randomUUID(), randomUUID()];
       const data = { acquirerId: 1, id: randomUUID(), attempt: 1 };

@@ -12,7 +12,7 @@ let backend: Backend;
 let receiver: Receiver;
 let secret: string;
 beforeAll(async () => {
-  installation = await startInstallation({ role: 'none' });
+  installation = await startInstallation({ role: 'none', settings: { JOB_MONITOR_SECONDS: '1' } });
   gateway = await installation.startGateway();
   receiver = await startReceiver();
   backend = await Backend.open(installation);
