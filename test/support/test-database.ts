@@ -31,7 +31,8 @@ export async function restoreTestDatabase(url: string): Promise<TestDatabase> {
 
 async function copyOf(template: URL): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await maintain(template, `create database ${name} template ${template.pathname.slice(1)}`);
+  // Copying files takes half the processor time of copying through the log, Postgres' default.
+  await maintain(template, `create database ${name} template ${template.pathname.slice(1)} strategy file_copy`);
   const url = withDatabase(template, name).href;
   const database = await openDatabase(url, { maxConnections: MAX_CONNECTIONS, limits: SESSION_LIMITS.ledger });
   return {
@@ -49,14 +50,18 @@ export function urlOfMissingDatabase(): string {
   return withDatabase(new URL(inject('templateUrl')), `test_${randomBytes(6).toString('hex')}`).href;
 }
 
+let maintenance: pg.Pool | undefined;
+
+/** Runs a statement in a database that no test uses. All files of a worker share its connection. */
 async function maintain(url: URL, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: withDatabase(url, 'postgres').href });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  maintenance ??= openMaintenance(withDatabase(url, 'postgres').href);
+  await maintenance.query(statement);
+}
+
+function openMaintenance(connectionString: string): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true });
+  pool.on('error', () => {}); // the cluster has stopped, at the end of the run
+  return pool;
 }
 
 function withDatabase(url: URL, name: string): URL {
