@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { LONG_FILES } from '../support/longest-first.ts';
 import { documents, ROOT, sourceFiles } from './source-files.ts';
 
 /** At 300 lines, reconsider the file; more than this is two concepts. */
@@ -46,6 +47,11 @@ describe('the tree is tidy', () => {
         /\b(it|test|describe)\.(only|skip|todo)\b|\b(TODO|FIXME|HACK|XXX)\b/.test(text),
     );
     expect(left.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('the long files that run first exist', () => {
+    const paths = new Set(files.map(({ path }) => path));
+    expect(LONG_FILES.filter((name) => !paths.has(`test/${name}`))).toEqual([]);
   });
 
   test('the targets of documents exist', () => {

@@ -29,8 +29,8 @@ export class TapwireProcess {
   #output = '';
 
   constructor(args: readonly string[], { environment = {}, cwd }: TapwireOptions = {}) {
-    const { PATH, HOME, TMPDIR } = process.env;
-    const env = { PATH, HOME, TMPDIR, ...environment };
+    const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...environment };
     this.#child = spawn(process.execPath, [TAPWIRE, ...args], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#ended = once(this.#child, 'close');
     for (const name of ['stdout', 'stderr'] as const) {

@@ -1,0 +1,52 @@
+import { relative, resolve } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+const TESTS = resolve(import.meta.dirname, '..');
+
+/** Files that take more than about ten seconds. If one of them began late, it would end long after all others. */
+export const LONG_FILES: readonly string[] = [
+  'simulation/explore/explore.test.ts',
+  'simulation/histories.test.ts',
+  'flow/reversals.test.ts',
+  'flow/database-gone.test.ts',
+  'flow/late-responses.test.ts',
+  'flow/void-answers.test.ts',
+  'flow/pin-refused.test.ts',
+  'webhooks/flow/recovery.test.ts',
+  'flow/scenarios.test.ts',
+  'flow/external-processor.test.ts',
+  'flow/silent-line.test.ts',
+  'http/secrets.test.ts',
+  'flow/lines.test.ts',
+  'flow/next-processor.test.ts',
+  'flow/refunds-by-worker.test.ts',
+  'ops/verify-ledger.test.ts',
+  'cli/database/integrators-guide.test.ts',
+  'security/tenancy.test.ts',
+  'security/strange-requests.test.ts',
+  'flow/pin-expiry.test.ts',
+  'store/postgres/silent-connections.test.ts',
+  'flow/clocks-apart.test.ts',
+  'security/raw-requests.test.ts',
+  'cli/database/demo.test.ts',
+  'security/markers.test.ts',
+  'simulation/on-postgres/mirror.test.ts',
+];
+
+/**
+ * Runs the long files first, then the others project by project, as a worker cannot change its project. The two
+ * simulations come before all: they need a processor all the time, and the files beside them mostly wait.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const others = await super.sort(files);
+    return others.sort((one, other) => rankOf(one) - rankOf(other));
+  }
+}
+
+/** Vitest's own order remains among the files that are not listed: `pure` comes last, as its files are short. */
+function rankOf({ moduleId, project }: TestSpecification): number {
+  const at = LONG_FILES.indexOf(relative(TESTS, moduleId));
+  if (at >= 0) return at;
+  return LONG_FILES.length + (project.name === 'pure' ? 1 : 0);
+}
