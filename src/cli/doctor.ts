@@ -17,11 +17,13 @@ import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { sessionFindings } from '../ops/doctor/session-findings.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
+import { demoProfilePath } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { pendingMigrations } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { StoredProcessor } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
+import { demoSettings } from './demo/demo-installation.ts';
 import { flag } from './words.ts';
 
 const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
@@ -32,9 +34,18 @@ const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
  */
 export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { json: flag } });
-  const findings = await examine(readConfig(process.env), Date.now());
+  const findings = await examine(readConfig({ ...settingsOfDemo(process.env), ...process.env }), Date.now());
   console.log(values.json ? JSON.stringify(findings, null, 2) : findings.map(lineOf).join('\n'));
   return findings.some(({ verdict }) => verdict === 'fault') ? 1 : 0;
+}
+
+/**
+ * The settings of the demo that uses this data folder, if there is one. The demo gives them to its gateway directly, so
+ * the environment of this command does not contain them.
+ */
+function settingsOfDemo({ TAPWIRE_ENV = 'dev', TAPWIRE_DATA = '.tapwire' }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const isDemo = TAPWIRE_ENV === 'dev' && existsSync(demoProfilePath(TAPWIRE_DATA));
+  return isDemo ? demoSettings(TAPWIRE_DATA) : {};
 }
 
 /** Examines as much as is reachable and changes nothing. */

@@ -20,9 +20,9 @@ import {
   saveTerminals,
   saveUser,
 } from '../../store/settings/tenants.ts';
-import { type DemoType, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
+import { type DemoType, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 
-export const ACQUIRER = 1;
+const ACQUIRER = 1;
 const INTEGRATOR = 10;
 const MERCHANT = { id: '1001', name: 'Corner Coffee', mcc: '5814', xTid: 'TERM0001', user: 'till@corner.example' };
 
@@ -58,6 +58,15 @@ const LINES: readonly DemoLine[] = [
     route: { id: 300, priority: 1, xTid: HASTY_TERMINAL },
   },
 ];
+
+/** The settings with which a demo starts its gateway. Those of the environment take precedence. */
+export function demoSettings(folder: string): NodeJS.ProcessEnv {
+  return {
+    HSM_KEYS_FILE: demoHsmKeysPath(folder),
+    DOCS_PROFILE: demoProfilePath(folder),
+    ...demoSwitchAccess(ACQUIRER),
+  };
+}
 
 /** The processor type that a route of the demo leads to. */
 export function demoTypeOf(routeId: number | null | undefined): DemoType | undefined {

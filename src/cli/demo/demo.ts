@@ -6,7 +6,7 @@ import { type Config, readConfig } from '../../config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../gateway/prepare-database.ts';
 import { startGateway } from '../../main.ts';
 import { createLog } from '../../ops/log.ts';
-import { demoProfilePath, type Profile } from '../../phone/profile.ts';
+import type { Profile } from '../../phone/profile.ts';
 import { loadProcessors } from '../../processor-kit/load-processors.ts';
 import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
 import { type Manners, parseManners } from '../../simulator/manners/manners.ts';
@@ -15,8 +15,8 @@ import { createPayLink } from '../link.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { flag, text } from '../words.ts';
 import { createDemoExamples } from './demo-examples.ts';
-import { ACQUIRER, type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
-import { DEMO_TYPES, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig } from './demo-keys.ts';
+import { type DemoSwitch, demoSettings, installDemo, installLoadMerchants } from './demo-installation.ts';
+import { DEMO_TYPES, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { DemoReceiver } from './demo-webhooks.ts';
 
@@ -41,12 +41,7 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options });
   const behaviour = { manners: parseManners(values.manners), seed: Number.parseInt(values.seed, 10) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
-  const own = {
-    HSM_KEYS_FILE: demoHsmKeysPath(folder),
-    DOCS_PROFILE: demoProfilePath(folder),
-    ...demoSwitchAccess(ACQUIRER),
-  };
-  const settings = { LOG_LEVEL: 'warn', LINK_MINUTES: READING_MINUTES, ...own, ...process.env };
+  const settings = { LOG_LEVEL: 'warn', LINK_MINUTES: READING_MINUTES, ...demoSettings(folder), ...process.env };
   const config = readConfig({ ...settings, PORT: String(await choosePort(process.env.PORT)) });
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await prepareDatabase(config);

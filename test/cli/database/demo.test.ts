@@ -37,6 +37,10 @@ test('npm start takes taps through both types of switches, prints their paths on
   const state = await fetch(`${base}/pay/${reference}/state`, { headers: { authorization: `Bearer ${token}` } });
   expect(await state.json()).toMatchObject({ merchantName: 'Corner Coffee', amount: '50.05', expired: false });
   await staying.printed(/npm run load/);
+  const doctor = await TapwireProcess.run(['doctor'], { environment: environment() });
+  expect(doctor.stdout).not.toContain('FAULT');
+  expect(doctor.stdout).toMatch(/processor 3 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
+  expect(doctor.exitCode).toBe(0);
   const { exitCode, stdout, stderr } = await staying.kill('SIGINT');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const rows = stdout.split('\n').filter((line) => line.startsWith('tap '));
