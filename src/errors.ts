@@ -1,3 +1,6 @@
+// Replaces the texts of zod.
+import './errors/issue-texts.ts';
+
 /**
  * Exports every error of Tapwire. There is one class for each decision that a caller makes, and one stable `code`
  * for each cause. A message names what is wrong and where, never the bytes: card data must not reach a log through
