@@ -1,9 +1,12 @@
 import { OwnTokens } from './auth/tokens/own-tokens.ts';
+import { HandoverSealer } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { createTransactionDependencies } from './gateway/create-transaction-dependencies.ts';
+import { LongestDeadlines } from './gateway/longest-deadlines.ts';
 import { reportFigures } from './gateway/open-console.ts';
 import { openDatabases } from './gateway/open-databases.ts';
 import { followCertificate, listen, openFront } from './gateway/open-front.ts';
+import { openOtherProcesses } from './gateway/open-other-processes.ts';
 import { openPushes } from './gateway/open-pushes.ts';
 import { openMessages, openStores } from './gateway/open-stores.ts';
 import { openSwitches } from './gateway/open-switches.ts';
@@ -28,14 +31,11 @@ import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from './switches/acquirer-switches.ts';
 import { UnmatchedResponses } from './switches/unmatched-responses.ts';
-import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from './transactions/model/time-limits.ts';
+import { ANSWER_SLACK_SECONDS } from './transactions/model/time-limits.ts';
 import type { TransactionDependencies } from './transactions/ports/transaction-dependencies.ts';
 import { recordUnmatchedResponses } from './transactions/reversal/late-response.ts';
 import { callbackPolicy } from './webhooks/callback-url.ts';
 import { GuardedFetch } from './webhooks/guarded-fetch.ts';
-
-/** How long a stop waits for taps in flight: the longest deadline of a switch plus the time to respond. */
-const DRAIN_MS = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
 
 export interface Gateway {
   /** Address on which it listens, `http://127.0.0.1:8080`. */
@@ -77,7 +77,7 @@ async function compose(
   const report: Report = (what) => (error) => log.error({ error }, what);
   const types = await loadProcessors({ external: config.PROCESSORS });
   const base = { config, url, types, log, report, closers };
-  const domain = await openDomain({ ...base, tracing: await openTraces(config, log, closers) });
+  const domain = await openDomain({ ...base, hasSiblings: false, tracing: await openTraces(config, log, closers) });
   const { databases, messages, switches, metrics, tracing, stores } = domain;
   const database = databases.taps;
 
@@ -105,6 +105,8 @@ async function compose(
 interface DomainParts {
   readonly config: Config;
   readonly url: string;
+  /** Whether other processes share the port of this one. */
+  readonly hasSiblings: boolean;
   readonly types: Awaited<ReturnType<typeof loadProcessors>>;
   readonly tracing: Awaited<ReturnType<typeof openTraces>>;
   readonly log: Log;
@@ -113,14 +115,16 @@ interface DomainParts {
 }
 
 /** Everything that the use cases need: databases, clock, connections to switches, and the dependencies made of them. */
-async function openDomain({ config, url, types, tracing, log, report, closers }: DomainParts) {
+async function openDomain({ config, url, hasSiblings, types, tracing, log, report, closers }: DomainParts) {
   const databases = openDatabases(url, config.DATABASE_CONNECTIONS, closers);
   const database = databases.taps;
   const stores = await openStores(config, databases, report, closers);
   const { keys, directory } = stores;
+  const deadlines = new LongestDeadlines(types, directory);
   const pipeline = new PipelineHandle();
   const onAuthorize = () => pipeline.wake('authorize');
-  const wakeups = openWakeups({ config, database, url, onAuthorize, report, closers });
+  const sharesSwitches = config.TAPWIRE_ROLE === 'worker' || (config.TAPWIRE_ROLE === 'all' && hasSiblings);
+  const wakeups = openWakeups({ config, sharesSwitches, database, url, onAuthorize, report, closers });
   const clock = await DatabaseClock.open(database);
   closers.push(() => clock.close());
   const unmatchedResponses = new UnmatchedResponses(
@@ -133,25 +137,55 @@ async function openDomain({ config, url, types, tracing, log, report, closers }:
   const switches = config.TAPWIRE_ROLE === 'api' ? undefined : await openSwitches(lines);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
-  const parts = { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log, pipeline };
-  const plain = createTransactionDependencies(parts);
+  const sealer = new HandoverSealer(handoverKeys);
+  const others =
+    switches && sharesSwitches ? await openOtherProcesses({ config, database, switches, sealer, report }) : undefined;
+  const parts = { config, stores, ownTokens, deadlines, clock, switches, others, sealer, log, pipeline };
+  const plain = createTransactionDependencies({ ...parts, wakeups: wakeups.ofTaps });
   const metrics = openMetrics(databases, messages, switches, closers);
   const watched = (unwatched: TransactionDependencies) =>
     countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
   const deps = armFailpoints(watched(plain), config.TAPWIRE_FAILPOINTS);
-  const depsOfJobs = armFailpoints(watched({ ...plain, ...stores.ofJobs }), config.TAPWIRE_FAILPOINTS);
-  const made = { databases, stores, ownTokens, handoverKeys, messages, switches, metrics, unmatchedResponses };
+  const depsOfJobs = armFailpoints(
+    watched({ ...plain, ...stores.ofJobs, wakeups: wakeups.ofJobs }),
+    config.TAPWIRE_FAILPOINTS,
+  );
+  const made = {
+    databases,
+    others,
+    stores,
+    ownTokens,
+    deadlines,
+    handoverKeys,
+    messages,
+    switches,
+    metrics,
+    unmatchedResponses,
+  };
   return { ...made, pipeline, tracing, deps, depsOfJobs };
 }
 
 type WorkParts = Omit<JobParts, 'deps' | 'around'> &
-  Pick<Awaited<ReturnType<typeof openDomain>>, 'depsOfJobs' | 'unmatchedResponses' | 'pipeline' | 'tracing'> & {
+  Pick<
+    Awaited<ReturnType<typeof openDomain>>,
+    'deadlines' | 'depsOfJobs' | 'unmatchedResponses' | 'pipeline' | 'tracing'
+  > & {
     readonly switches: AcquirerSwitches;
   };
 
 /** What a process with connections to switches does besides answering requests: late responses and jobs. */
-async function openWork({ switches, unmatchedResponses, depsOfJobs, pipeline, tracing, ...common }: WorkParts) {
+async function openWork({
+  switches,
+  unmatchedResponses,
+  deadlines,
+  depsOfJobs,
+  pipeline,
+  tracing,
+  ...common
+}: WorkParts) {
   unmatchedResponses.open((responses) => recordUnmatchedResponses(depsOfJobs, responses));
-  common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + DRAIN_MS));
+  // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
+  const drainMs = () => (deadlines.seconds + ANSWER_SLACK_SECONDS) * 1_000;
+  common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));
   pipeline.connect(await startJobs({ ...common, deps: depsOfJobs, around: tracing && traceJobs(tracing) }));
 }

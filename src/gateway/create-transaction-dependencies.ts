@@ -3,15 +3,16 @@ import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
 import { createPinTokens } from '../auth/tokens/pin-token.ts';
 import { createCardVault } from '../card/card-vault.ts';
 import { createCardDataOpener } from '../card/open-card-data.ts';
-import { HandoverSealer } from '../card/seal-handover.ts';
+import type { HandoverSealer } from '../card/seal-handover.ts';
 import type { Config } from '../config.ts';
 import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../ops/log.ts';
-import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from '../switches/acquirer-switches.ts';
 import { OriginalConnections } from '../transactions/model/original-connections.ts';
 import type { ReviewReason } from '../transactions/ports/process-ports.ts';
+import type { OtherProcesses } from '../transactions/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
+import type { LongestDeadlines } from './longest-deadlines.ts';
 import type { Stores } from './open-stores.ts';
 
 /** Logged on level error, because a person must act. */
@@ -26,16 +27,20 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
   readonly config: Config;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
+  readonly deadlines: LongestDeadlines;
   /** Present in a process with connections to switches; other processes hand their taps over. */
   readonly switches: AcquirerSwitches | undefined;
-  readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
+  /** Present in a process that shares the switches with others. */
+  readonly others: OtherProcesses | undefined;
+  /** For taps that this process hands over. */
+  readonly sealer: HandoverSealer;
   readonly log: Log;
   readonly pipeline: PipelineHandle;
 }
 
 /** All dependencies of the use cases. */
 export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
-  const { config, stores, ownTokens, clock, wakeups, switches, handoverKeys, log, pipeline } = parts;
+  const { config, stores, ownTokens, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } = parts;
   const { keys, directory, store, refunds, completions, links } = stores;
   return {
     clock,
@@ -43,6 +48,7 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
     ...{ directory, store, refunds, completions, links, wakeups },
     cardData: createCardDataOpener({ keys, allowBare: config.ALLOW_BARE_CARD_DATA }),
     vault: createCardVault(keys),
+    longestDeadlineSeconds: deadlines.secondsOf,
     originals: new OriginalConnections(),
     pinTokens: createPinTokens(ownTokens),
     pinSeconds: config.PIN_SECONDS,
@@ -51,6 +57,6 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
         log.error({ acquirerId, id, reason: fault ?? reason }, REVIEWS[reason]),
     },
     reverseAhead: (asked, jobId) => pipeline.reverseAhead(asked, jobId),
-    path: switches ? { kind: 'direct', switches } : { kind: 'handover', handover: new HandoverSealer(handoverKeys) },
+    path: switches ? { kind: 'direct', switches, others } : { kind: 'handover', handover: sealer },
   };
 }

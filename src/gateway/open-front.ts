@@ -10,13 +10,6 @@ import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
 import { createRequestLog } from '../ops/request-log.ts';
 import type { Tracing } from '../ops/tracing/tracing.ts';
-import type { PostgresDirectory } from '../store/directory/directory.ts';
-import {
-  ANSWER_SLACK_SECONDS,
-  LONGEST_DEADLINE_SECONDS,
-  OUTCOME_GRACE_SECONDS,
-} from '../transactions/model/time-limits.ts';
-import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import { registerConsole } from './open-console.ts';
 import type { Closers } from './opening.ts';
 import { type ExamplesOf, registerReference } from './register-reference.ts';
@@ -33,9 +26,9 @@ interface FrontParts {
 
 /** The HTTP server with the routes of the process's role. */
 export function openFront(parts: RouteParts, { log, health, metrics, tracing, examplesOf }: FrontParts): Server {
-  const { config, types, stores } = parts;
+  const { config, deadlines } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
-  const answerTimes = { switchWaitMs: () => longestSwitchWaitMs(types, stores.directory) };
+  const answerTimes = { switchWaitMs: () => deadlines.requestMs };
   const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, answerTimes };
   const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
   if (tracing) traceRequests(server, tracing);
@@ -70,21 +63,4 @@ export async function listen(server: Server, { HOST, PORT }: Config): Promise<st
     if ((cause as { code?: string }).code !== 'EADDRINUSE') throw cause;
     throw new StartError('PORT_IN_USE', `Port ${PORT} is in use. Set PORT to another port.`, { cause });
   }
-}
-
-interface WithDeadline {
-  readonly profile?: { readonly deadlineMs?: number };
-}
-
-/**
- * The longest time that a tap can wait for a switch: the longest deadline of a processor, plus the time to decide
- * about a silent switch.
- */
-function longestSwitchWaitMs(types: ProcessorTypes, directory: Pick<PostgresDirectory, 'processors'>): number {
-  const deadlines = directory.processors().map(({ type, config }) => {
-    const own = (config as WithDeadline).profile?.deadlineMs;
-    return own ?? types.get(type)?.profile.deadlineMs ?? 0;
-  });
-  const longestMs = Math.max(LONGEST_DEADLINE_SECONDS * 1_000, ...deadlines);
-  return longestMs + (ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
 }

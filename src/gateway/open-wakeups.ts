@@ -1,10 +1,12 @@
 import type { Config } from '../config.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { LocalWakeups, SharedWakeups } from '../store/postgres/wakeups.ts';
+import type { Wakeups } from '../transactions/ports/process-ports.ts';
 import type { Closers, Report } from './opening.ts';
 
 export interface WakeupParts {
   readonly config: Config;
+  readonly sharesSwitches: boolean;
   readonly database: Database;
   /** URL for the connection that receives notifications. */
   readonly url: string;
@@ -15,18 +17,22 @@ export interface WakeupParts {
 }
 
 /**
- * The channel that reports changes of a transaction to its waiters, within the process or between the processes of
+ * For taps and for jobs: the channel that reports changes of a transaction to its waiters, within the process or between the processes of
  * an installation.
  */
-export function openWakeups(parts: WakeupParts): LocalWakeups | SharedWakeups {
-  const { config, database, url, onAuthorize, report, closers } = parts;
-  if (config.TAPWIRE_ROLE === 'all') return new LocalWakeups();
+export function openWakeups(parts: WakeupParts): { readonly ofTaps: Wakeups; readonly ofJobs: Wakeups } {
+  const { config, sharesSwitches, database, url, onAuthorize, report, closers } = parts;
+  const isAlone = config.TAPWIRE_ROLE === 'all' && !sharesSwitches;
+  if (isAlone) {
+    const local = new LocalWakeups();
+    return { ofTaps: local, ofJobs: local };
+  }
   const wakeups = new SharedWakeups({
     database,
     url,
-    onAuthorize: config.TAPWIRE_ROLE === 'worker' ? onAuthorize : undefined,
+    onAuthorize: sharesSwitches ? onAuthorize : undefined,
     onError: report('wake-up channel reported a fault'),
   });
   closers.push(() => wakeups.close());
-  return wakeups;
+  return { ofTaps: config.TAPWIRE_ROLE === 'all' ? wakeups.ofOwnTaps : wakeups, ofJobs: wakeups };
 }

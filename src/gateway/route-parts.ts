@@ -4,6 +4,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import type { LongestDeadlines } from './longest-deadlines.ts';
 import type { Databases } from './open-databases.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Stores } from './open-stores.ts';
@@ -16,6 +17,7 @@ export interface RouteParts {
   readonly stores: Stores;
   readonly types: ProcessorTypes;
   readonly ownTokens: OwnTokens;
+  readonly deadlines: LongestDeadlines;
   readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;

@@ -6,11 +6,13 @@ import type { Config } from '../config.ts';
 import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';
 import { armFetcher } from '../ops/failpoints.ts';
 import type { Log } from '../ops/log.ts';
+import { MAX_DEADLINE_MS } from '../processor-kit/profile.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import { purge, type Retention } from '../store/transactions/purge.ts';
 import { PostgresWaitingDeliveries } from '../store/webhooks/waiting-deliveries.ts';
 import { PostgresWebhookDeliveries } from '../store/webhooks/webhook-deliveries.ts';
-import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS } from '../transactions/model/time-limits.ts';
+import type { SharedLines } from '../switches/other-processes.ts';
+import { ANSWER_SLACK_SECONDS } from '../transactions/model/time-limits.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { Lanes } from '../webhooks/lanes.ts';
@@ -28,6 +30,8 @@ export interface JobParts {
   readonly databases: Databases;
   readonly stores: Stores;
   readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
+  /** Present in a process that shares the switches with others: it takes their taps. */
+  readonly others: SharedLines | undefined;
   readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;
@@ -42,11 +46,10 @@ export interface JobParts {
  * Starts everything that works through queues: the status pipeline, the webhook deliverer and the handover opener.
  */
 export async function startJobs(parts: JobParts): Promise<Pipeline> {
-  const { config, databases, stores, handoverKeys, deps, log, report, closers } = parts;
-  const opener =
-    config.TAPWIRE_ROLE === 'worker'
-      ? await openHandovers(handoverKeys, report('handover key could not be published'))
-      : undefined;
+  const { config, databases, stores, handoverKeys, others, deps, log, report, closers } = parts;
+  const isWorker = config.TAPWIRE_ROLE === 'worker';
+  const onUnpublished = report('handover key could not be published');
+  const opener = others ? await openHandovers(handoverKeys, isWorker, onUnpublished) : undefined;
   if (opener) closers.push(() => opener.stop());
   const lanes = new Lanes(deps.clock.monotonicMs);
   const recoveries = createRecoveries(parts, lanes);
@@ -63,7 +66,8 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   closers.push(() => pipeline.stop());
   closers.push(() => deliverer.stop());
   closers.push(() => recoveries.stop());
-  if (opener) closers.push(() => withdraw(opener));
+  if (opener) closers.push(() => withdraw(opener, isWorker));
+  if (others) closers.push(() => others.withdraw());
   return pipeline;
 }
 
@@ -75,24 +79,26 @@ function namesOf(asked: object = {}): Readonly<Record<string, unknown>> {
 
 async function openHandovers(
   keys: ReturnType<typeof postgresHandoverKeys>,
+  isWorker: boolean,
   onError: (error: unknown) => void,
 ): Promise<HandoverOpener> {
-  const longestWaitMs = (LONGEST_DEADLINE_SECONDS + ANSWER_SLACK_SECONDS) * 1_000;
+  const longestWaitMs = MAX_DEADLINE_MS + ANSWER_SLACK_SECONDS * 1_000;
   const opener = new HandoverOpener({ keys, workerId: randomUUID(), longestWaitMs, onError });
   const others = await keys.live();
   await opener.start();
   // Until the api processes seal for this worker too, it would only take taps from the workers that can open them.
-  if (others.length > 0) await sleep(LIVE_KEYS_TRUSTED_MS);
+  // Processes that submit their own taps hand over few.
+  if (isWorker && others.length > 0) await sleep(LIVE_KEYS_TRUSTED_MS);
   return opener;
 }
 
 /**
  * Waits until no api process seals taps for this worker any longer. The worker still opens the taps that are in
- * transit.
+ * transit. Taps from processes that submit their own are sealed for all of them, and rare: they are not waited for.
  */
-async function withdraw(opener: HandoverOpener): Promise<void> {
+async function withdraw(opener: HandoverOpener, isWorker: boolean): Promise<void> {
   await opener.withdraw();
-  await sleep(LIVE_KEYS_TRUSTED_MS);
+  if (isWorker) await sleep(LIVE_KEYS_TRUSTED_MS);
 }
 
 function createRecoveries({ databases, deps, report }: JobParts, lanes: Lanes): Recoveries {

@@ -127,10 +127,11 @@ export class JobTable implements JobsInCommit {
   async #insert(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<string[]> {
     const inserted: string[] = [];
     for (const [queue, requests] of Map.groupBy(jobs, ({ queue }) => queue)) {
-      const rows = requests.map(({ id, data, startAfterSeconds }) => ({
+      const rows = requests.map(({ id, data, startAfterSeconds, group }) => ({
         ...(id === undefined ? {} : { id }),
         data,
         ...(startAfterSeconds === undefined ? {} : { startAfter: startAfterSeconds }),
+        ...(group === undefined ? {} : { group: { id: group } }),
       }));
       const ids = await this.boss.insert(queue, rows, { db: this.#joining(client), returnId: true });
       inserted.push(...(ids ?? []));

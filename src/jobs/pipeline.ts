@@ -55,7 +55,10 @@ export class Pipeline {
       const { ration, ...pace } = PACES[queue];
       const handle: Handler<QueueName> = (asked, jobId, hand) =>
         around(queue, asked, () => (handler as Handler<QueueName>)(asked, jobId, hand));
-      const pump = new Pump(jobs, { queue, ...pace, ...(ration && { ration: rationByLoad(ration) }), handle, onError });
+      const rationed = ration && { ration: rationByLoad(ration) };
+      const leftToOthers =
+        deps.path.kind === 'direct' ? deps.path.others?.leftToOthers.bind(deps.path.others) : undefined;
+      const pump = new Pump(jobs, { queue, ...pace, ...rationed, leftToOthers, handle, onError });
       this.#pumps.set(queue, pump);
     }
   }
@@ -92,10 +95,7 @@ function handlersOf(
     'expire-link': (asked) => expireLink(deps, asked),
     reverse: (asked) => sendReversal(deps, asked),
     complete: (asked) => sendCompletion(deps, asked),
-    refund: async (asked) => {
-      await submitRefund(deps, asked);
-      return 'done';
-    },
+    refund: (asked) => submitRefund(deps, asked),
     webhook: deliverWebhook,
     push: retryPush,
     purge: async () => ({ againAfterSeconds: (await purge()) === 'more' ? 0 : PURGE_AGAIN_SECONDS }),

@@ -6,12 +6,12 @@ import type { JobTable } from './job-table.ts';
 
 /**
  * The result of a handler: the job is finished, must be tried again at a given time (with another payload if it has
- * progressed), or was already removed in a commit of the handler.
+ * progressed, or for the processes of another group), or was already removed in a commit of the handler.
  */
 export type JobResult<Payload = unknown> =
   | 'done'
   | 'settled'
-  | { readonly againAfterSeconds: number; readonly payload?: Payload };
+  | { readonly againAfterSeconds: number; readonly payload?: Payload; readonly group?: string };
 
 /** All requests in flight of a process may have to be reversed at once. Above this number, polls find the jobs. */
 const MAX_AHEAD = 10_000;
@@ -37,6 +37,8 @@ export interface PumpOptions<Queue extends QueueName> {
   readonly ration?: () => number;
   /** Limit of further jobs in progress that have released their slots; none by default. */
   readonly released?: number;
+  /** Groups whose jobs are left to other processes. */
+  readonly leftToOthers?: (() => readonly string[]) | undefined;
   readonly handle: (payload: JobPayloads[Queue], jobId: string, hand: Hand) => Promise<JobResult<JobPayloads[Queue]>>;
   /** `asked` is the payload of the failed job; undefined if none could be taken. */
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
@@ -124,8 +126,10 @@ export class Pump<Queue extends QueueName> {
   }
 
   async #take(free: number): Promise<number> {
-    const { queue } = this.#options;
-    const jobs = await this.#table.boss.fetch<unknown>(queue, { batchSize: free, includeMetadata: true });
+    const { queue, leftToOthers } = this.#options;
+    const left = [...(leftToOthers?.() ?? [])];
+    const options = { batchSize: free, includeMetadata: true, ...(left.length > 0 && { ignoreGroups: left }) } as const;
+    const jobs = await this.#table.boss.fetch<unknown>(queue, options);
     for (const job of jobs) this.#track(this.#work(job));
     return jobs.length;
   }
@@ -202,7 +206,7 @@ export class Pump<Queue extends QueueName> {
 function jobAgain<Queue extends QueueName>(
   queue: Queue,
   before: JobPayloads[Queue],
-  { againAfterSeconds, payload = before }: Extract<JobResult<JobPayloads[Queue]>, object>,
+  { againAfterSeconds, payload = before, group }: Extract<JobResult<JobPayloads[Queue]>, object>,
 ): JobRequest {
-  return { queue, data: payload, startAfterSeconds: againAfterSeconds } as JobRequest;
+  return { queue, data: payload, startAfterSeconds: againAfterSeconds, ...(group && { group }) } as JobRequest;
 }

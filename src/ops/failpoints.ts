@@ -77,7 +77,7 @@ export function armFailpoints(
   const armedPath: TransactionDependencies['path'] =
     path.kind === 'direct'
       ? {
-          kind: 'direct',
+          ...path,
           switches: overrideMethods(path.switches, {
             find: (...key) => {
               const found = path.switches.find(...key);

@@ -113,10 +113,13 @@ export function networkKindOf(codes: NetworkCodes, code: string | undefined): ke
   return code === undefined ? undefined : rows.find(([, known]) => known === code)?.[0];
 }
 
+/** Two minutes: three times the deadline of the slowest network in use. */
+export const MAX_DEADLINE_MS = 120_000;
+
 /** The numbers of a profile that a configuration may set for one switch. */
 export const profileOverrides = z
   .strictObject({
-    deadlineMs: z.int().min(50).max(120_000),
+    deadlineMs: z.int().min(50).max(MAX_DEADLINE_MS),
     maxInFlight: z.int().min(1).max(65_536),
     idleEchoMs: z.int().min(1_000).max(3_600_000),
     partialApproval: z.boolean(),

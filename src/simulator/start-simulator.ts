@@ -45,6 +45,8 @@ export interface SimulatorOptions {
   readonly processors: readonly SimulatedProcessor[];
   /** The same seed produces the same faults and latencies in the same order. */
   readonly seed?: number | undefined;
+  /** How many connections each switch accepts at a time. Default: as many as a load test needs. */
+  readonly maxSessions?: number | undefined;
   /** Multiplies the times of scenarios. Default: `SIM_TIME_SCALE`, otherwise 1. */
   readonly timeScale?: number | undefined;
   /** Whether an outage (amount 503.00) lasts until `endOutages` instead of ten seconds. */
@@ -136,7 +138,7 @@ interface SwitchParts extends SimulatorOptions {
 
 function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
   const { processor, deadlineMs } = simulated;
-  const { hsm, ledger, random, areOutagesKept = false, onEvent = () => {} } = parts;
+  const { hsm, ledger, random, areOutagesKept = false, maxSessions, onEvent = () => {} } = parts;
   const keys = new SwitchKeys(processor, config, hsm);
   const deadlineOfAcquirer =
     deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS);
@@ -160,7 +162,7 @@ function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts
           onMisdeed: (name) => ledger.countMisdeed(name),
         });
   const codec = messageCodec(processor, config, undefined, keys);
-  return new SwitchServer({ processor, config, codec, bank, keys, areOutagesKept, onEvent });
+  return new SwitchServer({ processor, config, codec, bank, keys, areOutagesKept, maxSessions, onEvent });
 }
 
 /** Undefined without a PIN key: no PIN block can be opened then, and every PIN is accepted. */

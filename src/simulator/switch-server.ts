@@ -34,6 +34,8 @@ export interface SwitchServerOptions {
   readonly keys: SwitchKeys;
   /** Whether an outage lasts until `endOutage` instead of the time of its scenario. */
   readonly areOutagesKept: boolean;
+  /** How many connections are accepted at a time; further ones are closed at once. Default: as many as a load test needs. */
+  readonly maxSessions?: number | undefined;
   readonly onEvent: (event: SimulatorEvent) => void;
 }
 
@@ -121,7 +123,7 @@ export class SwitchServer {
   }
 
   #accept(socket: Socket): void {
-    if (this.#lines.size >= MAX_LINES) {
+    if (this.#lines.size >= (this.#options.maxSessions ?? MAX_LINES)) {
       socket.destroy();
       return;
     }

@@ -119,10 +119,21 @@ describe('with a worker', () => {
   });
 });
 
+test('a processor with a longer deadline than the default answers taps of an api process', async () => {
+  const patient = await startInstallation({ role: 'api', profile: { deadlineMs: 60_000 } });
+  try {
+    await patient.startGateway({ TAPWIRE_ROLE: 'worker' });
+    await untilApproved(patient);
+    await expectInvariants(patient);
+  } finally {
+    await patient.stop();
+  }
+});
+
 /** An api process looks for workers every two seconds. */
-async function untilApproved(): Promise<void> {
+async function untilApproved(at = installation): Promise<void> {
   await eventually(async () => {
-    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    const answer = outcomeOf(await at.phone().tap({ amount: '10.00', currency: 'ZAR' }));
     expect(answer.type).toBe('Approved');
   });
 }

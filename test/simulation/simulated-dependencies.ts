@@ -1,6 +1,7 @@
 import { SealError } from '../../src/errors.ts';
 import type { OriginalData } from '../../src/processor-kit/processor.ts';
 import type { OriginalConnections } from '../../src/transactions/model/original-connections.ts';
+import { LONGEST_DEADLINE_SECONDS } from '../../src/transactions/model/time-limits.ts';
 import type { PinRequest } from '../../src/transactions/ports/card-ports.ts';
 import type { Alarms, Wakeups } from '../../src/transactions/ports/process-ports.ts';
 import type { TransactionStore } from '../../src/transactions/ports/store-ports.ts';
@@ -52,6 +53,7 @@ export function simulatedDependencies(parts: DependencyParts): TransactionDepend
       isFingerprintOf: (fingerprint, request) => fingerprint === fingerprintOf(request),
     },
     vault: vaultOf(parts.isKeyLost),
+    longestDeadlineSeconds: () => LONGEST_DEADLINE_SECONDS,
     store: storeOf(effects, store, parts.links),
     links: linksOf(effects, parts.links),
     completions: completionsOf(effects, parts.completions),

@@ -37,6 +37,8 @@ export interface InstallationOptions {
   readonly config?: Partial<SwitchConfig>;
   /** Scales the times of the switch's scenarios: 10.10 answers after 10 s times this factor. */
   readonly timeScale?: number;
+  /** How many connections the switch accepts at a time; default: any number. */
+  readonly maxSessions?: number;
   /** How the switch behaves, and the seed for it; default: it follows the protocol. */
   readonly manners?: Manners;
   readonly seed?: number;
@@ -127,6 +129,7 @@ export class Installation {
     timeScale = TIME_SCALE,
     manners,
     seed,
+    maxSessions,
     connectTo,
     testDatabase: given,
     settings = {},
@@ -140,7 +143,7 @@ export class Installation {
       profile: { deadlineMs: DEADLINE_MS, overtakingGuardSeconds: GUARD_SECONDS, ...profile },
     };
     const processors = [{ processor, config: behaviour, port: 0 }];
-    const simulator = await startSimulator({ processors, timeScale, areOutagesKept: true, manners, seed });
+    const simulator = await startSimulator({ processors, timeScale, areOutagesKept: true, manners, seed, maxSessions });
     const switchPort = simulator.ports[0]!;
     const port = (await connectTo?.(switchPort)) ?? switchPort;
     const config = { ...behaviour, addresses: differences?.addresses ?? [{ host: '127.0.0.1', port }] };

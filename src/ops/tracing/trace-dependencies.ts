@@ -19,7 +19,7 @@ export function traceDependencies(
   return {
     ...deps,
     store: traceStore(deps.store, tracing),
-    path: path.kind === 'direct' ? { kind: 'direct', switches: traceSwitches(path.switches, tracing) } : path,
+    path: path.kind === 'direct' ? { ...path, switches: traceSwitches(path.switches, tracing) } : path,
   };
 }
 

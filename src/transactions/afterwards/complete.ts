@@ -8,6 +8,7 @@ import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
 import type { Switch } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { type Again, leaveTo, reachedElsewhere } from '../tap/leave-to-others.ts';
 
 type CompletionDependencies = Pick<
   TransactionDependencies,
@@ -30,7 +31,7 @@ export interface CompletionAttempt extends TransactionKey {
   readonly completionAttempt: number;
 }
 
-export type CompletionJobResult = 'done' | { readonly againAfterSeconds: number; readonly payload?: CompletionAttempt };
+export type CompletionJobResult = 'done' | (Again & { readonly payload?: CompletionAttempt });
 
 /** No slot is free, a void is being decided, or the attempt before may still be in transit: try again later. */
 function later(
@@ -58,6 +59,9 @@ export async function sendCompletion(
   if (transaction.reversalState !== ReversalState.none) return later(transaction, deps);
   const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
   const target = route && deps.path.switches.find(asked.acquirerId, route.processorId);
+  const processorIds = () => (route ? [route.processorId] : []);
+  const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds });
+  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
   const nowMs = deps.clock.nowMs();
   if (isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs)) {
     await deps.completions.giveUp(transaction, nowMs);

@@ -5,7 +5,7 @@ import { webhookJobs } from '../decisions/webhook-job.ts';
 import { Disposition } from '../model/disposition.ts';
 import { currencyOf } from '../model/money.ts';
 import { Status, type StatusId } from '../model/status.ts';
-import { LOCAL_ANSWER_SECONDS, LONGEST_DEADLINE_SECONDS } from '../model/time-limits.ts';
+import { LOCAL_ANSWER_SECONDS } from '../model/time-limits.ts';
 import { NO_RESULT, type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
@@ -13,6 +13,7 @@ import type { OutcomeDependencies } from '../reversal/overdue.ts';
 import { type AuthorizeDependencies, authorize, submitReady } from '../tap/authorize.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
+import { type Again, groupOf, leaveTo, lookElsewhere } from '../tap/leave-to-others.ts';
 import { NEW, newAttempt } from '../tap/plan-attempt.ts';
 import type { ReadySubmission } from '../tap/prepare-submission.ts';
 import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
@@ -79,16 +80,25 @@ export async function refund(
 export async function submitRefund(
   deps: RefundDependencies,
   asked: TransactionKey & { readonly attempt: number },
-): Promise<void> {
+): Promise<'done' | Again> {
   const transaction = await deps.store.find(asked);
-  if (transaction?.attempt !== asked.attempt || transaction.originalId === null) return;
-  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return;
+  if (transaction?.attempt !== asked.attempt || transaction.originalId === null) return 'done';
+  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return 'done';
   const sale = await deps.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
   if (!sale || deps.path.kind !== 'direct') return giveUp(deps, transaction);
   const ready = await takeSaleSwitch(deps, deps.path.switches, sale, transaction).catch(unlessImpossible);
+  const elsewhere = ready ? undefined : await lookElsewhere(deps, candidatesFor(deps, sale));
+  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
   if (!ready) return giveUp(deps, transaction);
   const submitted = await submitReady(deps, transaction, ready);
   if (submitted) await authorize(deps, submitted, ready);
+  return 'done';
+}
+
+/** Only the switch that approved the sale knows it. */
+function candidatesFor({ directory }: Pick<RefundDependencies, 'directory'>, { acquirerId, routeId }: Transaction) {
+  const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
+  return { acquirerId, processorIds: () => (route ? [route.processorId] : []) };
 }
 
 /**
@@ -166,9 +176,12 @@ function draftRefund(
 }
 
 async function planRefund(deps: RefundDependencies, sale: Transaction, draft: Transaction): Promise<Plan> {
-  if (deps.path.kind === 'handover') return handedOver(deps, draft);
+  const candidates = candidatesFor(deps, sale);
+  if (deps.path.kind === 'handover') return handedOver(deps, draft, candidates.processorIds()[0]);
   const ready = await takeSaleSwitch(deps, deps.path.switches, sale, draft);
-  return ready ? submitted(deps, draft, ready) : unableToGoOnline(deps, draft);
+  if (ready) return submitted(deps, draft, ready);
+  const elsewhere = deps.path.others?.handover && (await lookElsewhere(deps, candidates));
+  return elsewhere === undefined ? unableToGoOnline(deps, draft) : handedOver(deps, draft, elsewhere);
 }
 
 /** Runs the commit that precedes everything else. If it fails, the resources acquired for it are released. */
@@ -196,13 +209,14 @@ function submitted(deps: AuthorizeDependencies, draft: Transaction, ready: Ready
   return { attempt, reserves: true, proceed, abandon: () => ready.slot.release() };
 }
 
-/** Role `api`: a worker continues from the rows of the refund and its sale. */
-function handedOver(deps: OutcomeDependencies, draft: Transaction): Plan {
+/** Role `api`: a worker continues from the rows of the refund and its sale, if possible one with a connection. */
+function handedOver(deps: OutcomeDependencies, draft: Transaction, processorId: number | undefined): Plan {
   const status = Status.ReadyToSubmitToPaymentProcessor;
   const transaction: Transaction = { ...draft, overdueJob: deps.newId(), status };
-  const planned = newAttempt(deps, NEW, transaction, ACCEPTED, LONGEST_DEADLINE_SECONDS);
+  const planned = newAttempt(deps, NEW, transaction, ACCEPTED, deps.longestDeadlineSeconds(draft.acquirerId));
   const { acquirerId, id, attempt: number } = transaction;
-  const refundJob = { queue: 'refund', data: { acquirerId, id, attempt: number } } as const;
+  const data = { acquirerId, id, attempt: number };
+  const refundJob = { queue: 'refund', data, ...groupOf(acquirerId, processorId) } as const;
   const attempt: NewAttempt = { ...planned, enqueue: [...planned.enqueue, refundJob] };
   return { attempt, reserves: true, proceed: () => awaitOutcome(deps, transaction), abandon: () => {} };
 }

@@ -9,5 +9,7 @@ export type JobRequest = {
     readonly id?: string;
     /** The job starts no earlier than this many seconds after the commit, by the clock of the database. */
     readonly startAfterSeconds?: number;
+    /** `<acquirer> <processor>`: left to a process that is signed on to this processor, while there is one. */
+    readonly group?: string;
   };
 }[QueueName];

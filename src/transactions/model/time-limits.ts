@@ -16,8 +16,8 @@ export const OVERDUE_AFTER_SECONDS = OUTCOME_GRACE_SECONDS + 0.1;
 export const LOCAL_ANSWER_SECONDS = 10;
 
 /**
- * What an `api` process allows for, because it does not know the route that a worker will choose: the default
- * deadline of a profile.
+ * The default deadline of a profile. A process that hands a tap over does not know the route that a worker will choose,
+ * and allows for this time, or for the longest deadline of the acquirer's processors if one is longer.
  */
 export const LONGEST_DEADLINE_SECONDS = 40;
 

@@ -11,6 +11,7 @@ import type {
 } from '../../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../processor-kit/profile.ts';
 import type { ProviderValues, TransactionKey } from '../model/transaction.ts';
+import type { Handover } from './card-ports.ts';
 import type { EnteredPin } from './pin-ports.ts';
 
 /**
@@ -106,4 +107,19 @@ export interface PreparedRequest {
 
 export interface Switches {
   find(acquirerId: number, processorId: number): Switch | undefined;
+}
+
+/**
+ * The connections of the other processes of the installation. A switch may accept fewer sessions than there are
+ * processes, so a process without one leaves its work to a process that has one.
+ */
+export interface OtherProcesses {
+  /** Seals taps for the process with the connection; undefined if this process accepts no taps itself. */
+  readonly handover: Handover | undefined;
+  /** The processors, `<acquirer> <processor>`, to which only other processes are signed on. */
+  leftToOthers(): readonly string[];
+  /** The first of these processors to which another process is signed on, in its last report. */
+  reaching(acquirerId: number, processorIds: readonly number[]): number | undefined;
+  /** The same, with the reports read again. */
+  lookFor(acquirerId: number, processorIds: readonly number[]): Promise<number | undefined>;
 }

@@ -8,7 +8,10 @@ import type { PhoneResponseRecord } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /** What it takes to decide an outcome that no switch response decides. */
-export type OutcomeDependencies = Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'store' | 'wakeups'>;
+export type OutcomeDependencies = Pick<
+  TransactionDependencies,
+  'clock' | 'directory' | 'longestDeadlineSeconds' | 'newId' | 'store' | 'wakeups'
+>;
 
 /**
  * Moves a transaction whose last moment has passed to a status in which it may rest.

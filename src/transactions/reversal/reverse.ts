@@ -11,6 +11,7 @@ import type { ReversalAttempt, ReversalStep } from '../ports/reversal-ports.ts';
 import type { OriginalFacts } from '../ports/store-ports.ts';
 import type { Switch, SwitchSlot } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { leaveTo, reachedElsewhere } from '../tap/leave-to-others.ts';
 import { type ReversalAnswerDependencies, recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
 import { reviewUnsendable } from './review-unsendable.ts';
 
@@ -32,7 +33,7 @@ type ReverseDependencies = ReversalAnswerDependencies & Pick<TransactionDependen
  * doubt and is confirmed a minute later (reversal-steps.ts).
  */
 
-export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number };
+export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number; readonly group?: string };
 
 /** A switch usually answers a completion within a second. */
 const COMPLETION_POLL_SECONDS = 1;
@@ -51,6 +52,9 @@ export async function sendReversal(
   const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
   const processorId = route?.processorId ?? 0;
   const target = route && deps.path.switches.find(asked.acquirerId, processorId);
+  // A switch may accept fewer sessions than there are processes.
+  const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds: () => [processorId] });
+  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
   try {
     return await attemptReversal(deps, transaction, target, {
       number: asked.reversalAttempt,

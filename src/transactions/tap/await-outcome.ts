@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../errors.ts';
 import { hasAnswer } from '../model/pin.ts';
-import { ANSWER_SLACK_SECONDS, LONGEST_DEADLINE_SECONDS, OUTCOME_GRACE_SECONDS } from '../model/time-limits.ts';
+import { ANSWER_SLACK_SECONDS, OUTCOME_GRACE_SECONDS } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import { decideOverdue, type OutcomeDependencies } from '../reversal/overdue.ts';
 
@@ -27,7 +27,7 @@ const DECIDED_WITHIN_MS = 5_000;
  * undecided
  */
 export async function awaitOutcome(deps: OutcomeDependencies, transaction: Transaction): Promise<Transaction> {
-  const deadlineSeconds = transaction.deadlineSeconds ?? LONGEST_DEADLINE_SECONDS;
+  const deadlineSeconds = transaction.deadlineSeconds ?? deps.longestDeadlineSeconds(transaction.acquirerId);
   const lastMomentAtMs =
     deps.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
   let readAtMs = deps.clock.monotonicMs();

@@ -3,12 +3,7 @@ import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts'
 import { webhookJobs } from '../decisions/webhook-job.ts';
 import { isAwaitingPin, type PinEntry } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
-import {
-  ANSWER_SLACK_SECONDS,
-  LOCAL_ANSWER_SECONDS,
-  LONGEST_DEADLINE_SECONDS,
-  OVERDUE_AFTER_SECONDS,
-} from '../model/time-limits.ts';
+import { ANSWER_SLACK_SECONDS, LOCAL_ANSWER_SECONDS, OVERDUE_AFTER_SECONDS } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { Handover, OpenedTap } from '../ports/card-ports.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
@@ -17,9 +12,10 @@ import type { OutcomeDependencies } from '../reversal/overdue.ts';
 import { type AuthorizeDependencies, authorize } from './authorize.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import type { Draft } from './draft.ts';
+import { type Candidates, groupOf, lookElsewhere, reachedElsewhere } from './leave-to-others.ts';
 import type { ReadySubmission } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
-import { type RouteDependencies, takeRoute } from './take-route.ts';
+import { processorsFor, type RouteDependencies, takeRoute } from './take-route.ts';
 
 export type AttemptDependencies = AuthorizeDependencies & RouteDependencies & Pick<TransactionDependencies, 'path'>;
 
@@ -58,9 +54,23 @@ export async function planAttempt(
   tap: ReadTap,
   opened: OpenedTap,
 ): Promise<Plan | NoConfiguration | TapRefused> {
-  if (deps.path.kind === 'handover') return handOver(deps, deps.path.handover, origin, draft, opened);
-  const ready = await takeRoute(deps, deps.path.switches, draft, tap);
-  if (ready === undefined) return planUnsent(deps, origin, draft);
+  const candidates: Candidates = {
+    acquirerId: draft.transaction.acquirerId,
+    processorIds: () => processorsFor(deps, draft, tap),
+  };
+  const { path } = deps;
+  if (path.kind === 'handover') {
+    return handOver(deps, path.handover, origin, draft, { opened, processorId: candidates.processorIds()[0] });
+  }
+  const handover = path.others?.handover;
+  const elsewhere = handover && reachedElsewhere(deps, candidates);
+  if (elsewhere !== undefined) return handOver(deps, handover!, origin, draft, { opened, processorId: elsewhere });
+  const ready = await takeRoute(deps, path.switches, draft, tap);
+  if (ready === undefined) {
+    const found = handover && (await lookElsewhere(deps, candidates));
+    if (found === undefined) return planUnsent(deps, origin, draft);
+    return handOver(deps, handover!, origin, draft, { opened, processorId: found });
+  }
   if (ready instanceof PinUnusable) return decidedHere(deps, origin, draft, pinUnusable(deps));
   return 'slot' in ready ? submitted(deps, origin, draft, ready) : ready;
 }
@@ -95,19 +105,26 @@ export async function commitPlan<T>(
   }
 }
 
+/** What is handed over, and the processor that should receive it. */
+interface HandedOver {
+  readonly opened: OpenedTap;
+  readonly processorId: number | undefined;
+}
+
 /**
- * Role `api`: a worker continues from the sealed tap. If no worker can open it, nothing can be sent, and the phone
- * is notified at once.
+ * A worker continues from the sealed tap, if possible one that is signed on to the processor. If no worker can open it,
+ * nothing can be sent, and the phone is notified at once.
  */
 async function handOver(
   deps: OutcomeDependencies,
   handover: Handover,
   origin: Origin,
   draft: Draft,
-  opened: OpenedTap,
+  { opened, processorId }: HandedOver,
 ): Promise<Plan> {
   try {
-    return handedOver(deps, origin, draft, await handover.seal(draft.transaction, opened.bytes));
+    const sealed = await handover.seal(draft.transaction, opened.bytes);
+    return handedOver(deps, origin, draft, { sealed, processorId });
   } catch (error) {
     if (error instanceof SealError && error.code === 'NO_WORKER') return planUnsent(deps, origin, draft);
     throw error;
@@ -118,16 +135,17 @@ function handedOver(
   deps: OutcomeDependencies,
   origin: Origin,
   { transaction: read }: Draft,
-  handover: Uint8Array,
+  { sealed: handover, processorId }: { readonly sealed: Uint8Array; readonly processorId: number | undefined },
 ): Plan {
   const transaction: Transaction = {
     ...read,
     overdueJob: deps.newId(),
     status: Status.ReadyToSubmitToPaymentProcessor,
   };
-  const planned = newAttempt(deps, origin, transaction, READY, LONGEST_DEADLINE_SECONDS);
+  const planned = newAttempt(deps, origin, transaction, READY, deps.longestDeadlineSeconds(read.acquirerId));
   const { acquirerId, id, attempt: number } = transaction;
-  const authorizeJob = { queue: 'authorize', data: { acquirerId, id, attempt: number } } as const;
+  const data = { acquirerId, id, attempt: number };
+  const authorizeJob = { queue: 'authorize', data, ...groupOf(acquirerId, processorId) } as const;
   const attempt: NewAttempt = { ...planned, handover, enqueue: [...planned.enqueue, authorizeJob] };
   const proceed = () => {
     deps.wakeups.announceWork();

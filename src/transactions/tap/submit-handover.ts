@@ -3,15 +3,15 @@ import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts'
 import { withWebhook } from '../decisions/webhook-job.ts';
 import { hasAnswer } from '../model/pin.ts';
 import { Status } from '../model/status.ts';
-import { LONGEST_DEADLINE_SECONDS } from '../model/time-limits.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { OpenedTap } from '../ports/card-ports.ts';
 import type { OutcomeDependencies } from '../reversal/overdue.ts';
 import { authorize, submitReady } from './authorize.ts';
 import type { Draft } from './draft.ts';
+import { type Again, leaveTo, lookElsewhere, reachedElsewhere } from './leave-to-others.ts';
 import { type AttemptDependencies, pinUnusable } from './plan-attempt.ts';
 import { readTap } from './read-tap.ts';
-import { takeRoute } from './take-route.ts';
+import { processorsFor, takeRoute } from './take-route.ts';
 
 /** Opens what an `api` process sealed; undefined if no key of this worker fits. */
 export type OpenHandover = (
@@ -34,15 +34,15 @@ export async function submitHandover(
   deps: AttemptDependencies,
   open: OpenHandover,
   asked: TransactionKey & { readonly attempt: number },
-): Promise<'done' | { readonly againAfterSeconds: number }> {
+): Promise<'done' | Again> {
   const transaction = await deps.store.find(asked);
   if (!transaction || transaction.attempt !== asked.attempt) return 'done';
   if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || hasAnswer(transaction)) return 'done';
   const waiting = await deps.store.findHandover(asked);
   const opened = waiting && open(asked, waiting.handover);
-  if (waiting && !opened && waiting.secondsLeft > LONGEST_DEADLINE_SECONDS) return LEAVE_TO_OTHERS;
-  if (!opened) await giveUp(deps, transaction);
-  else await submitOpened(deps, transaction, opened, waiting.secondsLeft);
+  if (waiting && !opened && waiting.secondsLeft > deps.longestDeadlineSeconds(asked.acquirerId)) return LEAVE_TO_OTHERS;
+  if (opened) return submitOpened(deps, transaction, opened, waiting.secondsLeft);
+  await giveUp(deps, transaction);
   return 'done';
 }
 
@@ -51,13 +51,22 @@ async function submitOpened(
   transaction: Transaction,
   opened: OpenedTap,
   secondsLeft: number,
-): Promise<void> {
-  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
+): Promise<'done' | Again> {
+  const { acquirerId } = transaction;
+  const merchant = deps.directory.merchant(acquirerId, transaction.merchantId);
   if (!merchant || deps.path.kind !== 'direct') return giveUp(deps, transaction);
   const draft: Draft = { merchant, transaction };
   const tap = readTap(opened);
+  const candidates = { acquirerId, processorIds: () => processorsFor(deps, draft, tap) };
+  const mayLeave = secondsLeft > deps.longestDeadlineSeconds(acquirerId);
+  const elsewhere = mayLeave ? reachedElsewhere(deps, candidates) : undefined;
+  if (elsewhere !== undefined) return leaveTo(acquirerId, elsewhere);
   const ready = await takeRoute(deps, deps.path.switches, draft, tap).catch(unlessOverloaded);
   if (ready instanceof PinUnusable) return decide(deps, transaction, pinUnusable(deps));
+  if (ready === undefined && mayLeave) {
+    const found = await lookElsewhere(deps, candidates);
+    if (found !== undefined) return leaveTo(acquirerId, found);
+  }
   if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(deps, transaction);
   if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
     ready.slot.release();
@@ -65,6 +74,7 @@ async function submitOpened(
   }
   const submitted = await submitReady(deps, transaction, ready);
   if (submitted) await authorize(deps, submitted, ready);
+  return 'done';
 }
 
 /** The tap is stored, so it is too late to refuse it. A full switch is treated like an unavailable one. */
@@ -73,13 +83,14 @@ export function unlessOverloaded(error: unknown): undefined {
 }
 
 /** Nothing was or will be written: the phone is notified at once. */
-export function giveUp(deps: OutcomeDependencies, transaction: Transaction): Promise<void> {
+export function giveUp(deps: OutcomeDependencies, transaction: Transaction): Promise<'done'> {
   return decide(deps, transaction, { kind: 'unsent' });
 }
 
-async function decide(deps: OutcomeDependencies, transaction: Transaction, event: SwitchEvent): Promise<void> {
+async function decide(deps: OutcomeDependencies, transaction: Transaction, event: SwitchEvent): Promise<'done'> {
   const nowMs = deps.clock.nowMs();
   const decision = withWebhook(deps, transaction, decideOutcome(transaction, event, nowMs), nowMs);
   await deps.store.recordDecision({ transaction, decision, isOverdue: true, nowMs });
   deps.wakeups.announce(transaction);
+  return 'done';
 }

@@ -26,21 +26,40 @@ export async function takeRoute(
   draft: Draft,
   tap: ReadTap,
 ): Promise<ReadySubmission | NoConfiguration | TapRefused | PinUnusable | undefined> {
-  const { acquirerId, xTid, routeId } = draft.transaction;
+  const { acquirerId, xTid } = draft.transaction;
   const terminal = xTid === null ? undefined : deps.directory.terminal(draft.transaction, xTid);
   if (!terminal) return new NoConfiguration('NO_TERMINAL');
-  const question = { currency: tap.currency.code, scheme: tap.facts.scheme, xTid: terminal.xTid };
-  const known = deps.directory.routes(acquirerId);
-  // A PIN uses the route of its tap.
-  const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
   // A switch that cannot be opened now may take mandates: it is unavailable, and its route exists.
   const takesType = ({ processorId }: RouteRecord) =>
     draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates !== false;
-  const routes = chooseRoutes(allowed, question).filter(takesType);
+  const routes = routesFor(deps, draft, tap, terminal).filter(takesType);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
   const taken = await takeFirst(deps, switches, { draft, tap, terminal }, byReach(switches, acquirerId, routes));
   if (taken === 'full') throw new Overloaded();
   return taken === 'down' ? undefined : taken;
+}
+
+function routesFor(
+  { directory }: Pick<TransactionDependencies, 'directory'>,
+  { transaction: { acquirerId, routeId } }: Draft,
+  tap: ReadTap,
+  { xTid }: TerminalRecord,
+): readonly RouteRecord[] {
+  const known = directory.routes(acquirerId);
+  // A PIN uses the route of its tap.
+  const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
+  return chooseRoutes(allowed, { currency: tap.currency.code, scheme: tap.facts.scheme, xTid });
+}
+
+/** The processors that may receive the tap, best first; empty if no route or terminal fits. */
+export function processorsFor(
+  deps: Pick<TransactionDependencies, 'directory'>,
+  draft: Draft,
+  tap: ReadTap,
+): readonly number[] {
+  const { xTid } = draft.transaction;
+  const terminal = xTid === null ? undefined : deps.directory.terminal(draft.transaction, xTid);
+  return terminal ? routesFor(deps, draft, tap, terminal).map(({ processorId }) => processorId) : [];
 }
 
 /**

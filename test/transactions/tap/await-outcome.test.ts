@@ -34,6 +34,7 @@ function deps(
       },
       announce: () => {},
     },
+    longestDeadlineSeconds: () => LONGEST_DEADLINE_SECONDS,
     store: {
       find: async () => {
         const change = onLook(++looks, nowMs);

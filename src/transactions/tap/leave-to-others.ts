@@ -1,0 +1,62 @@
+import type { OtherProcesses, Switches } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+
+/** The group of a job that a process signed on to the processor should take. */
+export function groupOf(acquirerId: number, processorId: number | undefined): { readonly group?: string } {
+  return processorId === undefined ? {} : { group: `${acquirerId} ${processorId}` };
+}
+
+/** The job is tried again, by a process of its new group if it names one. */
+export type Again = { readonly againAfterSeconds: number; readonly group?: string };
+
+/** Another process is signed on to a processor for this request, and takes the job at its next poll. */
+export function leaveTo(acquirerId: number, processorId: number): Again {
+  return { againAfterSeconds: 0, ...groupOf(acquirerId, processorId) };
+}
+
+/** The processors of an acquirer that could receive a request. */
+export interface Candidates {
+  readonly acquirerId: number;
+  readonly processorIds: () => readonly number[];
+}
+
+interface DirectPath {
+  readonly switches: Switches;
+  readonly others: OtherProcesses | undefined;
+}
+
+/** Undefined for a process without connections, and for one that is alone. */
+function sharedPath({
+  path,
+}: Pick<TransactionDependencies, 'path'>): (DirectPath & { others: OtherProcesses }) | undefined {
+  return path.kind === 'direct' && path.others ? { switches: path.switches, others: path.others } : undefined;
+}
+
+/**
+ * The first candidate to which another process is signed on, if this process is signed on to none: by the last reports.
+ * It costs nothing while every process is signed on everywhere.
+ */
+export function reachedElsewhere(
+  deps: Pick<TransactionDependencies, 'path'>,
+  { acquirerId, processorIds }: Candidates,
+): number | undefined {
+  const path = sharedPath(deps);
+  if (!path || path.others.leftToOthers().length === 0) return undefined;
+  const ids = processorIds();
+  return isSignedOn(path.switches, acquirerId, ids) ? undefined : path.others.reaching(acquirerId, ids);
+}
+
+/** The same, with the reports read again: before a request is given up. */
+export async function lookElsewhere(
+  deps: Pick<TransactionDependencies, 'path'>,
+  { acquirerId, processorIds }: Candidates,
+): Promise<number | undefined> {
+  const path = sharedPath(deps);
+  if (!path) return undefined;
+  const ids = processorIds();
+  return isSignedOn(path.switches, acquirerId, ids) ? undefined : path.others.lookFor(acquirerId, ids);
+}
+
+function isSignedOn(switches: Switches, acquirerId: number, processorIds: readonly number[]): boolean {
+  return processorIds.some((id) => switches.find(acquirerId, id)?.isSignedOn === true);
+}
