@@ -59,7 +59,7 @@ const NOT_FOUND: ProblemAnswer = { status: 404, errorCode: 122, detail: 'Resourc
 const DUPLICATE_REFERENCE: ProblemAnswer = {
   status: 409,
   errorCode: 124,
-  detail: 'The merchantReference belongs to another transaction.',
+  detail: 'The merchantReference belongs to another transaction. Use a new one.',
 };
 
 const PIN_NOT_AWAITED: ProblemAnswer = {

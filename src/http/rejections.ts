@@ -35,6 +35,13 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
 
   // Links, push and tokens.
   LINK_STATE_CONFLICT: { status: 409, errorCode: 134, detail: 'The link is not in a state that allows this.' },
+  LINK_HELD: {
+    status: 409,
+    errorCode: 124,
+    detail:
+      'Another tap for this payment is in progress or was approved. Continue on the phone that made it, or see its result on ' +
+      'the pay page. If it is declined, you can tap again.',
+  },
   LINK_EXPIRED: { status: 410, errorCode: 118, detail: 'The link or intent has expired.' },
   PAYMENT_REFERENCE_USED: {
     status: 409,

@@ -15,6 +15,7 @@ import {
   post,
   statusOf,
 } from '../support/links.ts';
+import { RIGHT_PIN } from '../support/pins.ts';
 import { refundSale, voidSale } from '../support/refunds.ts';
 import { request } from '../support/requests.ts';
 import { untilAnswered } from '../support/transactions.ts';
@@ -28,6 +29,10 @@ afterAll(() => installation.stop());
 
 const create = (changes?: Record<string, unknown>) => createLink(installation, changes);
 const offered = (link: HandedLink) => offeredReference(installation, link);
+
+const LINK_HELD =
+  'Another tap for this payment is in progress or was approved. Continue on the phone that made it, or see its result ' +
+  'on the pay page. If it is declined, you can tap again.';
 
 /** Pays as a phone does that has just fetched the details of the link. */
 async function pay(link: HandedLink, amount = '10.00') {
@@ -77,8 +82,24 @@ test('a till that taps a link with the reference of its customer is too late, li
   expect(outcomeOf(await new AppPhone(installation, link).pay()).type).toBe('Approved');
   for (const phone of [installation.phone(), new AppPhone(installation, link)]) {
     const tap = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
-    expect(problemOf(await phone.tap(tap))).toMatchObject({ status: 409, errorCode: 124 });
+    expect(problemOf(await phone.tap(tap))).toMatchObject({ status: 409, errorCode: 124, detail: LINK_HELD });
   }
+});
+
+test('a tap with a PIN is refused, with what to do, while another tap on the link awaits its PIN', async () => {
+  const link = await create({ amount: '50.05' });
+  const [first, second] = [new AppPhone(installation, link), new AppPhone(installation, link)];
+  expect(outcomeOf(await first.pay({ amount: '50.05' }))).toMatchObject({ pinToken: expect.any(String) });
+  const refused = problemOf(await second.pay({ amount: '50.05', card: 'amex', pin: RIGHT_PIN }));
+  expect(refused).toMatchObject({ status: 409, errorCode: 124, detail: LINK_HELD });
+});
+
+test('a tap that repeats the reference of a declined tap on the link needs a new reference', async () => {
+  const link = await create({ amount: '10.51' });
+  expect(outcomeOf(await pay(link, '10.51')).type).toBe('Declined');
+  const detail = 'The merchantReference belongs to another transaction. Use a new one.';
+  const again = await new AppPhone(installation, link).pay({ amount: '10.51' });
+  expect(problemOf(again)).toMatchObject({ status: 409, errorCode: 124, detail });
 });
 
 test.each([

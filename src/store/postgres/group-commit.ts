@@ -185,7 +185,7 @@ export async function inTransaction<T>(
   } catch (error) {
     const end = await transaction.end();
     // Without a response to the rollback, it is unknown what the server did. After a rollback nothing is stored.
-    if (end !== 'nothing is stored') throw new StoreUnavailable(end === 'may be stored', { cause: error });
+    if (end !== 'rolledBack') throw new StoreUnavailable(end === 'uncertain', { cause: error });
     throw isStoreCondition(error) ? new StoreUnavailable(false, { cause: error }) : error;
   } finally {
     client.release(transaction.lost);

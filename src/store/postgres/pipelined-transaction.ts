@@ -1,7 +1,10 @@
 import type pg from 'pg';
 
-/** What a transaction that did not succeed has left. */
-export type FailedEnd = 'nothing is stored' | 'may be stored' | 'lost before commit';
+/**
+ * How a transaction that did not succeed ended. `uncertain`: everything or nothing of it is stored. `connectionLost`:
+ * the connection was lost before COMMIT was sent, so nothing is stored.
+ */
+type FailedEnd = 'rolledBack' | 'uncertain' | 'connectionLost';
 
 /**
  * A transaction whose BEGIN and COMMIT are sent without waiting for the responses to the statements before them. The
@@ -39,13 +42,13 @@ export class PipelinedTransaction {
   async end(): Promise<FailedEnd> {
     const command = await this.#committed?.then((result) => result.command).catch(() => undefined);
     const isRolledBack = command === 'ROLLBACK' || (await this.#rollBack());
-    if (!isRolledBack) return this.#committed ? 'may be stored' : 'lost before commit';
+    if (!isRolledBack) return this.#committed ? 'uncertain' : 'connectionLost';
     // Without its BEGIN, each statement was a transaction of its own.
     const isBegun = await this.#begun.then(
       () => true,
       () => false,
     );
-    return isBegun && command !== 'COMMIT' ? 'nothing is stored' : 'may be stored';
+    return isBegun && command !== 'COMMIT' ? 'rolledBack' : 'uncertain';
   }
 
   async #rollBack(): Promise<boolean> {

@@ -69,9 +69,9 @@ export const commitDecisions = guardedWrite({
   }),
   jobsOf: ({ decision: { enqueue } }) => ({ enqueue }),
   isFollowed: ({ transaction }) => transaction.type === TransactionType.Refund,
-  afterwards: (client, settled) =>
+  afterwards: (client, decided) =>
     adjustReservations(
       client,
-      settled.flatMap(({ transaction, decision }) => reservationsOf(transaction, decision.result)),
+      decided.flatMap(({ transaction, decision }) => reservationsOf(transaction, decision.result)),
     ),
 });

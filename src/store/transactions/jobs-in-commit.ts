@@ -67,7 +67,10 @@ export class OfferedJobs {
   }
 }
 
-/** Changes the jobs of writes that took effect, with one statement for the new ones and one for each queue that loses some. */
+/**
+ * Changes the jobs of writes that took effect, with one statement for the new jobs and one for each queue from which
+ * jobs are removed.
+ */
 export async function changeJobs(
   client: pg.ClientBase,
   jobs: JobsInCommit,

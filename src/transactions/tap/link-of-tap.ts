@@ -1,4 +1,4 @@
-import { DuplicateReference, Forbidden, NotFound, RequestRejected, TapRefused } from '../../errors.ts';
+import { Forbidden, NotFound, RequestRejected, TapRefused } from '../../errors.ts';
 import { admitsReference } from '../decisions/offered-reference.ts';
 import { isExpired, type Link } from '../model/link.ts';
 import type { Principal } from '../model/principal.ts';
@@ -50,8 +50,12 @@ export function checkLinkedAmount(link: Link | undefined, { amountMinor, currenc
 }
 
 /** Why a tap could not claim its link and nothing was stored: the link has expired, or another tap holds it. */
-export function refusedLink(link: Link | undefined): RequestRejected | DuplicateReference {
-  return link && isExpired(link) ? linkExpired() : new DuplicateReference();
+export function refusedLink(link: Link): RequestRejected {
+  return isExpired(link) ? linkExpired() : linkHeld();
+}
+
+export function linkHeld(): RequestRejected {
+  return new RequestRejected('LINK_HELD');
 }
 
 export function linkExpired(): RequestRejected {

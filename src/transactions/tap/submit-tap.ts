@@ -2,6 +2,7 @@ import { DuplicateReference, Forbidden, NoConfiguration, StoreUnavailable, TapRe
 import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { pinEntries, submitPinStep } from '../decisions/pin-step.ts';
 import { Disposition } from '../model/disposition.ts';
+import { holdsLink } from '../model/link.ts';
 import { NO_PIN } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
@@ -14,7 +15,14 @@ import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './await-outcome.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
 import { findUnsupported } from './find-unsupported.ts';
-import { checkLinkedAmount, checkReferenceOfToken, isOpenTo, linkOfToken, refusedLink } from './link-of-tap.ts';
+import {
+  checkLinkedAmount,
+  checkReferenceOfToken,
+  isOpenTo,
+  linkHeld,
+  linkOfToken,
+  refusedLink,
+} from './link-of-tap.ts';
 import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from './read-tap.ts';
 
@@ -28,7 +36,7 @@ const MOST_LOOKS = 3;
  *
  * @returns the transaction as committed with its result: an outcome, or a request for a PIN
  * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; with the token
- * of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED)
+ * of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
  */
 export async function submitTap(
   deps: TapDependencies,
@@ -97,6 +105,7 @@ function isAnswered({ status }: Transaction): boolean {
  * or to another tap. A link may be paid by any device, so the device and user of its tap are no reason.
  */
 function usedReference(principal: Principal, submitter: Submitter, before: Transaction): Error {
+  if (before.consumerId !== null && isOpenTo(principal, before) && holdsLink(before)) return linkHeld();
   // For the app of one link, this also covers the tap of another link.
   if (before.consumerId !== null || !isOpenTo(principal, before)) return new DuplicateReference();
   return isSameSubmitter(submitter, before) ? new DuplicateReference() : new Forbidden('FORBIDDEN');
