@@ -34,7 +34,7 @@ const merchantId = z
   .meta({ examples: [1001] });
 
 const paymentReference = merchantReference
-  .describe('Reference of the payment; no other open or settled link or intent of the merchant may use it')
+  .describe('Reference of the payment; no other open or paid link or intent of the merchant may use it')
   .meta({ examples: ['order-4711'] });
 const currencyCode = z
   .string()

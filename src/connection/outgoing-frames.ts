@@ -144,7 +144,7 @@ export class OutgoingFrames<Message> {
     if (bytes) {
       this.#write(bytes, () => {
         this.#lastWrittenBatch = number;
-        this.#takeBack(chunk);
+        this.#reuse(chunk);
       });
     }
     if (refused) for (const frame of refused) this.#onRefused(frame);
@@ -154,7 +154,7 @@ export class OutgoingFrames<Message> {
    * When the socket has finished with all of a chunk, the chunk is wiped and reused. Card data does not outlive its
    * write.
    */
-  #takeBack(chunk: Chunk): void {
+  #reuse(chunk: Chunk): void {
     chunk.lent--;
     const isCurrent = chunk === this.#chunk;
     if (chunk.lent > 0 || (isCurrent && this.#start !== this.#end)) return;

@@ -49,9 +49,9 @@ export class SlotQueue<Message> {
   /** Waits for any connection, or for the named one; until `giveUpAtMs` at most. */
   wait(giveUpAtMs: number, connectionId?: string): Promise<Connection<Message> | undefined> {
     return new Promise((resolve) => {
-      const waiter = new Waiter<Message>(connectionId, (settled, connection) => {
-        this.#waiters.delete(settled);
-        this.#deadlines.cancel(settled);
+      const waiter = new Waiter<Message>(connectionId, (waiting, connection) => {
+        this.#waiters.delete(waiting);
+        this.#deadlines.cancel(waiting);
         resolve(connection);
       });
       this.#waiters.add(waiter);

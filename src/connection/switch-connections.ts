@@ -105,7 +105,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
 
   giveBack(connection: Connection<Message>): void {
     connection.load--;
-    this.#settle(connection);
+    this.#updateAfterEnd(connection);
   }
 
   /** Lets requests in flight finish, signs off, and ends every connection. Resolves when all have ended. */
@@ -177,7 +177,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
   }
 
   onRoomChange(connection: Connection<Message>): void {
-    this.#settle(connection);
+    this.#updateAfterEnd(connection);
   }
 
   onClosed(connection: Connection<Message>, reason: CloseReason): void {
@@ -250,7 +250,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     if (connection.state !== 'connecting') return;
     this.#upkeep.get(connection)!.readyAtMs ??= this.#parts.deadlines.monotonicMs();
     this.#move(connection, 'ready');
-    this.#settle(connection);
+    this.#updateAfterEnd(connection);
   }
 
   #suspend(connection: Connection<Message>): boolean {
@@ -261,11 +261,11 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
 
   #drainOne(connection: Connection<Message>): void {
     this.#move(connection, 'draining');
-    this.#settle(connection);
+    this.#updateAfterEnd(connection);
   }
 
   /** After something ended: moves the connection to the state of its load, and offers its room to waiting callers. */
-  #settle(connection: Connection<Message>): void {
+  #updateAfterEnd(connection: Connection<Message>): void {
     this.#place(connection);
     if (connection.state === 'ready') this.#parts.onRoom(connection);
     if (connection.state === 'draining' && connection.load === 0) void this.#upkeep.get(connection)?.session.close();

@@ -10,7 +10,7 @@ import type { JobTable } from './job-table.ts';
  */
 export type JobResult<Payload = unknown> =
   | 'done'
-  | 'settled'
+  | 'removed'
   | { readonly againAfterSeconds: number; readonly payload?: Payload; readonly group?: string };
 
 /** All requests in flight of a process may have to be reversed at once. Above this number, polls find the jobs. */
@@ -160,7 +160,7 @@ export class Pump<Queue extends QueueName> {
     const hand = this.#hand();
     try {
       const result = await handle(payload.data as JobPayloads[Queue], job.id, hand);
-      if (result === 'settled') return;
+      if (result === 'removed') return;
       const again = result === 'done' ? undefined : jobAgain(queue, payload.data as JobPayloads[Queue], result);
       await this.#table.finish({ queue, attempt, again });
     } catch (error) {

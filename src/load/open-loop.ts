@@ -154,7 +154,7 @@ export class OpenLoop {
 
   #countFailure(kind: 'lost' | 'unsent', reason: string): void {
     const { tally } = this.#options;
-    if (kind === 'unsent') tally.takeBack('sent');
+    if (kind === 'unsent') tally.uncount('sent');
     if (this.#hasStopped && reason === GIVEN_UP) tally.count(kind === 'lost' ? 'abandoned' : 'unsent');
     else tally.count(kind, reason);
   }

@@ -46,7 +46,7 @@ export async function proveLedger({ books, types, answersFolder, settleWithinMs,
   const database = await openDatabase(books.databaseUrl, { maxConnections: 1 });
   try {
     const giveUpAtMs = performance.now() + settleWithinMs;
-    let settledAtMs: number | undefined;
+    let resolvedAtMs: number | undefined;
     for (;;) {
       const startedAtMs = performance.now();
       const switches = { isPolite: true };
@@ -56,11 +56,11 @@ export async function proveLedger({ books, types, answersFolder, settleWithinMs,
         answers: answersFolder === undefined ? undefined : readAnswers(answersFolder),
       });
       const hasFault = findings.some(({ violationCount }) => violationCount > 0);
-      const isSettled = findings.every((finding) => openIn(finding) === 0);
-      settledAtMs = isSettled ? (settledAtMs ?? startedAtMs) : undefined;
-      const isCertain = settledAtMs !== undefined && startedAtMs - settledAtMs > CERTAIN_AFTER_MS;
+      const isResolved = findings.every((finding) => openIn(finding) === 0);
+      resolvedAtMs = isResolved ? (resolvedAtMs ?? startedAtMs) : undefined;
+      const isCertain = resolvedAtMs !== undefined && startedAtMs - resolvedAtMs > CERTAIN_AFTER_MS;
       const isOver = isAsked() || isCertain || performance.now() > giveUpAtMs;
-      if ((isSettled && !hasFault) || isOver) return verdictOf(findings, switches.isPolite);
+      if ((isResolved && !hasFault) || isOver) return verdictOf(findings, switches.isPolite);
       const tookMs = performance.now() - startedAtMs;
       await new Promise((resolve) => setTimeout(resolve, Math.max(LOOK_EVERY_MS, tookMs * REST_FACTOR)));
     }
@@ -91,7 +91,7 @@ function verdictOf(findings: readonly Finding[], isPolite: boolean): LoadResult[
     return { ...finding, violations: violationCount };
   });
   if (faults > 0) return { ok: false, description: `${compared}: ${faults} violations`, violations, checks };
-  if (open > 0) return { ok: false, description: `${compared}: ${open} are not settled yet`, violations, checks };
+  if (open > 0) return { ok: false, description: `${compared}: ${open} are unresolved`, violations, checks };
   const inReview = reviews > 0 ? `, ${reviews} in review` : '';
   const ok = isPolite ? reviews === 0 : true;
   return { ok, description: `${compared}: no money lost, none taken twice${inReview}`, violations, checks };

@@ -27,7 +27,7 @@ export class Tally {
   }
 
   /** Corrects the count of a call that was counted as sent but was not. */
-  takeBack(counter: 'sent'): void {
+  uncount(counter: 'sent'): void {
     this.#slice[counter]--;
   }
 

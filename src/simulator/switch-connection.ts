@@ -132,7 +132,7 @@ export class SwitchConnection {
   #takeRequest(request: IsoMessage, header: Uint8Array | undefined): void {
     const reaction = this.#options.bank.react(request, this.#session);
     if (reaction instanceof Promise)
-      reaction.then((settled) => this.#act(request, settled, header)).catch(this.#reportFault);
+      reaction.then((completed) => this.#act(request, completed, header)).catch(this.#reportFault);
     else this.#act(request, reaction, header);
   }
 

@@ -107,7 +107,7 @@ export class SwitchKeys implements MacKeySet {
     if (this.#unanswered.length > MOST_UNANSWERED) this.#drop(this.#unanswered[0]!);
     const announced = { use, number, wrapped, kcv: made.kcv };
     const isTaken = await send(keyChange.announcement(announced, stamp, this.#config));
-    if (isTaken === true) this.#settle(fresh, keyExchange.overlapSeconds);
+    if (isTaken === true) this.#activate(fresh, keyExchange.overlapSeconds);
     else if (isTaken === false) this.#drop(fresh);
     return isTaken === true;
   }
@@ -130,7 +130,7 @@ export class SwitchKeys implements MacKeySet {
   }
 
   /** Puts the new key first; the previous ones are removed when the overlap is over. */
-  #settle(fresh: Fresh, overlapSeconds: number): void {
+  #activate(fresh: Fresh, overlapSeconds: number): void {
     this.#remove(fresh);
     const before = new Set<NumberedMacKey | PinKeyInUse>(fresh.mac ? this.#macKeys : this.#pinKeys);
     this.#place(fresh, 'first');

@@ -38,7 +38,7 @@ const SUSPECT_MS = 2_000;
 /** Time for the `overdue` job to decide, after the deadline and the job's start. */
 const DECIDED_WITHIN_MS = 2_000;
 
-/** Numbers of one switch at one moment; those of `strays` and `badMacs` only increase. */
+/** Numbers of one switch at one moment; those of `unmatchedResponses` and `badMacs` only increase. */
 export interface SwitchStats extends PoolStats {
   readonly type: string;
   readonly availability: string;

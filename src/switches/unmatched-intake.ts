@@ -55,7 +55,7 @@ export class UnmatchedIntake {
 
   #lookUp(response: IsoMessage): void {
     const { unmatchedResponses, decidedAfterMs } = this.#parts;
-    const unmatched = this.#strayOf(response);
+    const unmatched = this.#unmatchedOf(response);
     if (unmatched) unmatchedResponses.take(unmatched, this.counters, decidedAfterMs);
     else this.counters.unknown++;
   }
@@ -63,7 +63,7 @@ export class UnmatchedIntake {
   /**
    * Undefined if the response names neither a request about money nor a reversal, or is not trusted for a reversal.
    */
-  #strayOf(response: IsoMessage): UnmatchedResponse | undefined {
+  #unmatchedOf(response: IsoMessage): UnmatchedResponse | undefined {
     const { acquirerId, processorId, processor, fieldsOf } = this.#parts;
     const { stan, tid, rrn, transmissionDateTime } = fieldsOf(response);
     if (stan === undefined || tid === undefined) return undefined;

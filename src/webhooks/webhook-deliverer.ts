@@ -33,7 +33,7 @@ export interface WebhookDelivererOptions {
 type WebhookJob = JobPayloads['webhook'];
 
 /** The result of a job: removed in the commit of its result, or to be taken again. */
-export type DeliveryResult = 'settled' | 'done' | { readonly againAfterSeconds: number; readonly payload: WebhookJob };
+export type DeliveryResult = 'removed' | 'done' | { readonly againAfterSeconds: number; readonly payload: WebhookJob };
 
 interface Made {
   readonly attempt: Attempt;
@@ -61,7 +61,7 @@ export class WebhookDeliverer {
     if (!event || !isDue(event, job)) return 'done';
     if (event.endpoint.isDisabled) {
       await store.finish({ event, jobId, attempt: null, state: 'stopped', next: null, disablesEndpoint: false });
-      return 'settled';
+      return 'removed';
     }
     const turn = await lanes.enter(event.endpoint.id);
     if (turn.kind === 'putOff') return { againAfterSeconds: turn.seconds, payload: later };
@@ -72,7 +72,7 @@ export class WebhookDeliverer {
     const made = await this.#take(turn, event, hand);
     if (made === undefined) return { againAfterSeconds: 0, payload: later };
     await store.finish({ event, jobId, attempt: made.attempt, ...this.#decide(event, made) });
-    return 'settled';
+    return 'removed';
   }
 
   /** Makes the attempt, and informs the lane and waiting deliveries how it ended. */

@@ -87,7 +87,7 @@ test('a job that its handler settled in its own commit is left to that commit', 
   const seen: string[] = [];
   start(async (_payload, jobId) => {
     seen.push(jobId);
-    return 'settled';
+    return 'removed';
   });
   await eventually(() => expect(seen).toHaveLength(1));
   await pump!.stop();

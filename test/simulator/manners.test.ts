@@ -62,7 +62,7 @@ describe('a switch without manners', () => {
     const expected = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].map(({ name }) => name);
     const rare = [...new Set(expected)].filter((name) => (counts.get(name) ?? 0) < 10);
     expect(rare).toEqual([]);
-    expect(counts.get('stray answer')).toBeGreaterThan(100);
+    expect(counts.get('unmatched response')).toBeGreaterThan(100);
     expect([counts.get('line: close'), counts.get('line: silence'), counts.get('line: signOff')]).not.toContain(
       undefined,
     );
@@ -101,7 +101,7 @@ test('a switch with poor manners reports nothing untrue', async () => {
   await run(rude('poor'));
   const lies = [...AUTHORIZATION_MISDEEDS, ...REVERSAL_MISDEEDS].filter(({ isLie }) => isLie);
   expect(lies.filter(({ name }) => counts.has(name))).toEqual([]);
-  expect(counts.get('stray answer')).toBeUndefined();
+  expect(counts.get('unmatched response')).toBeUndefined();
   for (const { state, said } of ledger.entries()) {
     if (state === 'unbooked') expect(said!.approvals).toBe(0);
     if (state === 'approved') expect(said!.acknowledgedAtMs).toBeUndefined();

@@ -17,10 +17,10 @@ export async function runHere(run: Command, words: string[], environment: NodeJS
   for (const [name, value] of Object.entries({ BASE_URL: undefined, ...environment })) vi.stubEnv(name, value);
   try {
     const exitCode = await run(words).catch((error) => {
-      const complaint = toCliError(error);
-      if (complaint === undefined) throw error;
-      into('stderr')(complaint.description);
-      return complaint.exitCode;
+      const cliError = toCliError(error);
+      if (cliError === undefined) throw error;
+      into('stderr')(cliError.description);
+      return cliError.exitCode;
     });
     return { exitCode, output: streams.stdout + streams.stderr, ...streams };
   } finally {

@@ -31,9 +31,9 @@ export async function run(args: string[]): Promise<number> {
     return args[0] === 'compare' ? await compare(args.slice(1)) : await test(args);
   } catch (error) {
     // Exit code 1 means that the gateway failed the test. A test that could not be run must have another code.
-    const complaint = toCliError(error);
-    if (complaint === undefined) throw error;
-    console.error(complaint.description);
+    const cliError = toCliError(error);
+    if (cliError === undefined) throw error;
+    console.error(cliError.description);
     return 2;
   }
 }

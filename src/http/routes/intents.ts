@@ -39,7 +39,7 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
         section: '4.13',
         description:
           'Creates a payment request that another app passes to the payment app. Refused with 409 while another open or ' +
-          'settled payment of the merchant uses the paymentReference.',
+          'paid link or intent of the merchant uses the paymentReference.',
       },
     },
     schema: { body: intentRequest, response: { 200: answerSchema(intentAnswer) } },
@@ -101,7 +101,7 @@ function registerSessionRoutes(
       const { expiryMinutes, merchantId } = request.body;
       const session = {
         acquirerId: request.owner!.acquirerId,
-        merchantId: await merchantOf(request.owner!, merchantId),
+        merchantId: await merchantOfSession(services, links, request.owner!, merchantId),
       };
       const token = await appTokens.issueSession(session, expiryMinutes);
       reply.header('cache-control', 'no-store');
@@ -134,16 +134,23 @@ function registerSessionRoutes(
       return intentAnswerOf(await createLink(services, { acquirerId, merchantId }, wanted), reply);
     },
   });
+}
 
-  const merchantOf = async (owner: Tenant, named: string | undefined): Promise<string> => {
-    const merchantId = named ?? (await links.onlyMerchant(owner));
-    if (merchantId === undefined)
-      throw invalidValue('merchantId', 'is required because the credential covers several merchants');
-    const merchant = await services.merchants.findOwned(owner, merchantId);
-    if (!merchant) throw new NotFound();
-    if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
-    return merchantId;
-  };
+/** The merchant of a session: the one that the body names, or the only one that the credential covers. */
+async function merchantOfSession(
+  { merchants }: IntentRoutesOptions['services'],
+  links: IntentRoutesOptions['links'],
+  owner: Tenant,
+  named: string | undefined,
+): Promise<string> {
+  const merchantId = named ?? (await links.onlyMerchant(owner));
+  if (merchantId === undefined) {
+    throw invalidValue('merchantId', 'is required because the credential covers several merchants');
+  }
+  const merchant = await merchants.findOwned(owner, merchantId);
+  if (!merchant) throw new NotFound();
+  if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
+  return merchantId;
 }
 
 function intentAnswerOf({ link, token }: CreatedLink, reply: FastifyReply) {

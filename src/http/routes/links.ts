@@ -29,7 +29,7 @@ const DEPRECATED = { since: '2026-01-01', successor: '/consumer/applink' };
 
 const CREATE =
   'Creates a link: a URL that opens the payment app, and on request a QR code of the URL. Refused with 409 while another open ' +
-  'or settled payment of the merchant uses the paymentReference. The reference of an expired link is available again.';
+  'or paid link or intent of the merchant uses the paymentReference. The reference of an expired link is available again.';
 
 /** 4.11 and 4.12: links, as a URL or a QR code; TT3 links (extension). */
 export function registerLinkRoutes(server: Server, { authenticator, idempotent, services }: LinkRoutesOptions): void {

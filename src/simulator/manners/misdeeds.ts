@@ -254,7 +254,7 @@ export const REVERSAL_MISDEEDS: readonly Misdeed[] = [
 ];
 
 /** An unsolicited response to an earlier request. */
-export function strayOf(random: Random, isReversal: boolean): Reaction {
+export function unmatchedReaction(random: Random, isReversal: boolean): Reaction {
   const changes = { delayMs: random.next() * LONG_MS, isElsewhere: random.next() < 0.5 };
   if (isReversal) return saying(pick(random, ['00', '00', '25', '21', '94', ...REFUSALS, ...TROUBLE]), changes);
   if (random.next() < 0.4) return approval(changes);

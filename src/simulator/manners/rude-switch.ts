@@ -18,8 +18,8 @@ import {
   type Misdeed,
   pick,
   REVERSAL_MISDEEDS,
-  strayOf,
   UNKNOWN,
+  unmatchedReaction,
 } from './misdeeds.ts';
 
 /** Earlier requests that can get another response: some minutes of a load test. */
@@ -30,7 +30,7 @@ const GONE = ['25', '21', '94'];
 const IN_DOUBT: readonly string[] = [...UNKNOWN, '10'];
 const FATES: readonly ConnectionFate[] = ['close', 'silence', 'signOff'];
 /** Share of unmatched responses that repeat the first response. After a false response, any later one is possible. */
-const HONEST_STRAYS = 0.5;
+const HONEST_UNMATCHED = 0.5;
 
 export interface RudeSwitchOptions {
   readonly processor: Processor;
@@ -121,11 +121,11 @@ export class RudeSwitch implements Bank {
   #unmatched(): Reaction {
     const { random, manners } = this.#options;
     const { message, request, honest } = pick(random, this.#remembered)!;
-    const isHonest = manners === 'poor' || random.next() < HONEST_STRAYS;
-    const unmatched = strayOf(random, request.kind === 'reversal');
+    const isHonest = manners === 'poor' || random.next() < HONEST_UNMATCHED;
+    const unmatched = unmatchedReaction(random, request.kind === 'reversal');
     const { delayMs, isElsewhere } = unmatched;
     const reaction = isHonest ? { ...honest, more: undefined, delayMs, isElsewhere } : unmatched;
-    this.#options.onMisdeed?.(isHonest ? 'stray answer, as before' : 'stray answer');
+    this.#options.onMisdeed?.(isHonest ? 'unmatched response, as before' : 'unmatched response');
     return { ...this.#telling(request, reaction), to: message };
   }
 

@@ -36,7 +36,7 @@ export class HeldClients {
   /** Watches a pool until it has ended. */
   watch(pool: pg.Pool): void {
     pool.on('acquire', (client) => this.taken(client));
-    pool.on('release', (_error, client) => this.givenBack(client));
+    pool.on('release', (_error, client) => this.noteReleased(client));
     pool.on('remove', (client) => this.#uses.delete(client));
     const timer = setInterval(() => {
       if (pool.ended) clearInterval(timer);
@@ -52,7 +52,7 @@ export class HeldClients {
     else this.#uses.set(client, { takenAtMs, heardAtMs: takenAtMs, heldMs, isLate: false });
   }
 
-  givenBack(client: pg.ClientBase): void {
+  noteReleased(client: pg.ClientBase): void {
     const use = this.#uses.get(client);
     if (!use) return;
     use.takenAtMs = undefined;

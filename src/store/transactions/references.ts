@@ -7,7 +7,7 @@ const IS_FREE = `select not exists (
   and not exists (
     select from links where acquirer_id = $1 and merchant_id = $2 and payment_reference = $3 and not is_expired) as free`;
 
-/** Whether no transaction and no live or settled link or intent of the merchant has the reference. */
+/** Whether no transaction and no live or paid link or intent of the merchant has the reference. */
 export async function isReferenceFree(
   database: Database,
   acquirerId: number,

@@ -57,9 +57,9 @@ test.each([
   ['no file', ['add'], '--file'],
   ['a file that is not there', ['add', '--file', '/nowhere.json'], 'ENOENT'],
   ['no profile', ['change', '--file', '-'], 'PROFILE'],
-])('%s is reported in one line', async (_what, [action, ...words], complaint) => {
+])('%s is reported in one line', async (_what, [action, ...words], message) => {
   const { exitCode, stderr } = await profile(action!, ...words);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(complaint) });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(message) });
 });
 
 test('an invalid body is reported with the position of the fault', async () => {

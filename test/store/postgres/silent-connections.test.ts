@@ -135,7 +135,7 @@ describe('a process that was frozen', () => {
     nowMs = 60_000;
     held.look();
     expect(destroyed).toBe(0);
-    held.givenBack(client); // the response had arrived
+    held.noteReleased(client); // the response had arrived
     held.look();
     expect(destroyed).toBe(0);
     held.taken(client);

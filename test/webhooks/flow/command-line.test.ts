@@ -175,9 +175,9 @@ describe('tapwire callback', () => {
     [['secret', '12'], 'This integrator has no callback'],
     [['show', 'ten'], '--integrator: expected a number'],
     [['show', '10', '--serves', 'taps'], '--serves: expected links'],
-  ])('refuses %j', async ([verb, integrator, ...words], complaint) => {
+  ])('refuses %j', async ([verb, integrator, ...words], message) => {
     await expect(callback(verb!, integrator!, ...words)).rejects.toMatchObject({
-      reason: expect.stringContaining(complaint),
+      reason: expect.stringContaining(message),
     });
   });
 
