@@ -14,9 +14,9 @@ import { openMetrics, openTraces } from './gateway/open-telemetry.ts';
 import { openWakeups } from './gateway/open-wakeups.ts';
 import { type Closers, closeAll, type Report } from './gateway/opening.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
+import { logMinutes, logStart } from './gateway/process-log.ts';
 import type { ExamplesOf } from './gateway/register-reference.ts';
 import { type JobParts, startJobs } from './gateway/start-jobs.ts';
-import { tellMinutes, tellStart } from './gateway/tell-log.ts';
 import type { RouteTable } from './http/route-table.ts';
 import { PipelineHandle } from './jobs/pipeline.ts';
 import { armFailpoints } from './ops/failpoints.ts';
@@ -91,14 +91,14 @@ async function compose(
   closers.push(() => health.stop());
   const counted = { metrics, databases, health, switches, messages };
   reportFigures(counted, config, closers);
-  tellMinutes(log, counted, config, closers);
+  logMinutes(log, counted, config, closers);
   const server = openFront({ ...common, pushes }, { log, health, metrics, tracing, examplesOf });
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());
   closers.push(() => health.drain());
   const known = { processors: stores.directory.processors().length, unusable: switches?.faults.size ?? 0 };
-  tellStart(log, { config, url: listening, databaseUrl: url, ...known });
+  logStart(log, { config, url: listening, databaseUrl: url, ...known });
   return { url: listening, routes: server.routeTable, stop: () => closeAll(closers) };
 }
 

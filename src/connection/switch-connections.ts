@@ -90,7 +90,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     if (this.#options.accept) {
       const add = (socket: SwitchSocket, address: string) => this.#add(socket, { address, rank: 0 }, undefined);
       this.#acceptor = new Acceptor(this.#options.accept, add, ({ code }) => {
-        this.#tell('warn', { code }, 'connection from the switch could not be accepted');
+        this.#log('warn', { code }, 'connection from the switch could not be accepted');
       });
     }
   }
@@ -236,7 +236,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
       onSilence: (isSilent) => {
         const { id: connectionId, address: where } = connection;
         const text = isSilent ? 'connection is silent, others are preferred' : 'silent connection has responded';
-        this.#tell('info', { connectionId, address: where }, text); // a single request without a response is enough for this
+        this.#log('info', { connectionId, address: where }, text); // a single request without a response is enough for this
       },
     });
     const connectAlarm = new Alarm(() => connection.destroy({ cause: 'connectTimeout' }));
@@ -284,11 +284,11 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     this.lists.move(connection, to);
     if ((from === 'ready' && to === 'full') || (from === 'full' && to === 'ready')) return;
     const change = { connectionId: connection.id, address: connection.address, from, to, reason };
-    this.#tell('info', change, 'connection state changed');
+    this.#log('info', change, 'connection state changed');
     this.#options.onStateChange?.(change);
   }
 
-  #tell(level: 'info' | 'warn', fields: object, text: string): void {
+  #log(level: 'info' | 'warn', fields: object, text: string): void {
     this.#budget.spend(this.#parts.deadlines.monotonicMs(), (suppressed) => {
       this.#options.log[level]({ ...fields, ...(suppressed > 0 && { suppressed }) }, text);
     });

@@ -45,7 +45,7 @@ export class WorkerProcess {
     this.#child.on('exit', (code, signal) => {
       this.#onFault(new LoadError('WORKER_BROKEN', `a worker of the load test ended early (${signal ?? code})`));
     });
-    this.#tell({ kind: 'prepare', plan });
+    this.#send({ kind: 'prepare', plan });
   }
 
   get pid(): number | undefined {
@@ -64,11 +64,11 @@ export class WorkerProcess {
 
   /** @param atMs the same time for all workers, in wall-clock time */
   start(atMs: number): void {
-    this.#tell({ kind: 'start', atMs });
+    this.#send({ kind: 'start', atMs });
   }
 
   stop(withinMs: number): void {
-    this.#tell({ kind: 'stop', withinMs });
+    this.#send({ kind: 'stop', withinMs });
   }
 
   close(): void {
@@ -76,7 +76,7 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL');
   }
 
-  #tell(message: ToWorker): void {
+  #send(message: ToWorker): void {
     if (this.#child.connected) this.#child.send(message);
   }
 }

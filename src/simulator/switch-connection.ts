@@ -210,7 +210,7 @@ export class SwitchConnection {
     const response = this.#options.processor.simulate(request, reaction.answer!);
     reaction.distort?.(response);
     this.#answers.writeSpoiled(response, reaction.spoil, header);
-    this.#tellSent(reaction.onSent);
+    this.#reportSent(reaction.onSent);
     if (reaction.announces) this.#options.onKeyWanted(this, reaction.announces);
     if (reaction.outageMs > 0) {
       this.#answers.flush();
@@ -218,7 +218,7 @@ export class SwitchConnection {
     }
   }
 
-  #tellSent(onSent: Reaction['onSent']): void {
+  #reportSent(onSent: Reaction['onSent']): void {
     if (onSent === undefined) return;
     onSent(false);
     setTimeout(() => {

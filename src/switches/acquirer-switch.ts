@@ -14,7 +14,7 @@ import type { Switch, SwitchAnswer, SwitchSlot } from '../transactions/ports/swi
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
-import { faultLog, type TellFault } from './fault-log.ts';
+import { faultLog, type ReportFault } from './fault-log.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { MaskedCopies } from './masked-copies.ts';
 import type { NetworkStans } from './network-stans.ts';
@@ -82,7 +82,7 @@ export class AcquirerSwitch implements Switch {
   readonly #stans: SwitchStans;
   readonly #pinTranslator: PinTranslator;
   readonly #copies: MaskedCopies;
-  readonly #tellFault: TellFault;
+  readonly #reportFault: ReportFault;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
   #lastEchoAtMs: number | null = null;
 
@@ -95,7 +95,7 @@ export class AcquirerSwitch implements Switch {
     this.profile = profileOf(processor, config);
     this.#requests = new RequestBuilder(processor, config, messageCodec(processor, config, macKeys, keys?.macKeys));
     this.#copies = new MaskedCopies(processor.codec(config).spec);
-    this.#tellFault = faultLog(options, log, clock.monotonicMs);
+    this.#reportFault = faultLog(options, log, clock.monotonicMs);
     this.#pinTranslator = new PinTranslator(options);
     this.#stans = new SwitchStans(options);
     this.#fieldsOf = standardFieldReader(processor);
@@ -105,7 +105,7 @@ export class AcquirerSwitch implements Switch {
       fieldsOf: this.#fieldsOf,
       decidedAfterMs: this.profile.deadlineMs + OVERDUE_AFTER_SECONDS * 1_000 + DECIDED_WITHIN_MS,
       signOnAgain: (connectionId) => this.#pool.signOnAgain(connectionId),
-      tellFault: this.#tellFault,
+      reportFault: this.#reportFault,
     });
     this.#pool = this.#openPool(transport);
   }
@@ -236,7 +236,7 @@ export class AcquirerSwitch implements Switch {
       fieldsOf: this.#fieldsOf,
       exchange: (taken, outgoing, read) => this.#exchange(taken, outgoing, read),
       pinGate: () => this.#keys?.pinGate,
-      tellFault: this.#tellFault,
+      reportFault: this.#reportFault,
     });
   }
 
@@ -247,7 +247,7 @@ export class AcquirerSwitch implements Switch {
   ): Promise<SwitchAnswer<Value>> {
     const note = (response: IsoMessage, connectionId: string) => this.#received.noteResponse(response, connectionId);
     const { processorId, messages, clock } = this.#options;
-    const parts = { processorId, messages, clock, copies: this.#copies, tellFault: this.#tellFault, note };
+    const parts = { processorId, messages, clock, copies: this.#copies, reportFault: this.#reportFault, note };
     return exchange(parts, slot, outgoing, read);
   }
 }

@@ -4,10 +4,10 @@ import { Iso8583Error } from '../errors.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { SwitchAnswer } from '../transactions/ports/switch-ports.ts';
 import { type Outgoing, type RecordParts, recordExchange } from './exchange-record.ts';
-import type { TellFault } from './fault-log.ts';
+import type { ReportFault } from './fault-log.ts';
 
 export interface ExchangeParts extends RecordParts {
-  readonly tellFault: TellFault;
+  readonly reportFault: ReportFault;
   /** Evaluates the rest of every response before its result is read. */
   readonly note: (response: IsoMessage, connectionId: string) => Promise<void>;
 }
@@ -61,7 +61,7 @@ async function readAnswer<Value>(
     await parts.note(response, connectionId);
     return { value: read() };
   } catch (error) {
-    parts.tellFault(error, connectionId);
+    parts.reportFault(error, connectionId);
     return undefined;
   }
 }

@@ -6,13 +6,13 @@ import type { ProcessorKey } from './ports.ts';
 const LINES_PER_SECOND = 10;
 
 /** Logs an error of a processor's own code. Only the current message is affected. */
-export type TellFault = (error: unknown, connectionId?: string) => void;
+export type ReportFault = (error: unknown, connectionId?: string) => void;
 
 export function faultLog(
   { acquirerId, processorId }: ProcessorKey,
   log: Pick<ConnectionLog, 'warn'>,
   monotonicMs: () => number,
-): TellFault {
+): ReportFault {
   const budget = new LogBudget(LINES_PER_SECOND);
   return (error, connectionId) => {
     const code = error instanceof Error ? error.name : 'unknown';

@@ -1,7 +1,7 @@
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import { isTrusted, macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
-import type { TellFault } from './fault-log.ts';
+import type { ReportFault } from './fault-log.ts';
 import type { KeyExchange } from './key-exchange.ts';
 import { MacWatch } from './mac-watch.ts';
 import { SettlementWatch } from './settlement-watch.ts';
@@ -15,7 +15,7 @@ export interface ReceivedMessagesParts extends AcquirerSwitchOptions {
   /** By then every request that is in flight now will have been decided. */
   readonly decidedAfterMs: number;
   readonly signOnAgain: (connectionId: string) => void;
-  readonly tellFault: TellFault;
+  readonly reportFault: ReportFault;
 }
 
 /**
@@ -63,7 +63,7 @@ export class ReceivedMessages {
 
   /** A request that the switch sent on its own initiative. */
   noteRequest(request: IsoMessage): void {
-    this.#settlement.noteRequest(request).catch(this.#parts.tellFault);
+    this.#settlement.noteRequest(request).catch(this.#parts.reportFault);
   }
 
   forget(connectionId: string): void {

@@ -4,7 +4,7 @@ import { isTrusted } from '../processor-kit/mac-verdict.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import type { SwitchAnswer, SwitchSlot } from '../transactions/ports/switch-ports.ts';
 import type { Outgoing } from './exchange-record.ts';
-import type { TellFault } from './fault-log.ts';
+import type { ReportFault } from './fault-log.ts';
 import { providerValues } from './provider-values.ts';
 import type { Prepared } from './request-builder.ts';
 import type { StandardFields } from './standard-fields.ts';
@@ -21,13 +21,13 @@ export interface SwitchSlotParts {
   ) => Promise<SwitchAnswer<Value>>;
   /** No PIN is sent until it resolves; undefined if no wait is needed. */
   readonly pinGate: () => Promise<void> | undefined;
-  readonly tellFault: TellFault;
+  readonly reportFault: ReportFault;
 }
 
 /** A slot of the pool as the domain sees it: in terms of requests and outcomes, not of messages. */
 export function switchSlot(
   slot: Slot<IsoMessage>,
-  { processor, config, fieldsOf, exchange, pinGate, tellFault }: SwitchSlotParts,
+  { processor, config, fieldsOf, exchange, pinGate, reportFault }: SwitchSlotParts,
 ): SwitchSlot {
   return {
     release: () => slot.release(),
@@ -57,7 +57,7 @@ export function switchSlot(
         message = buildFor(slot, () => processor.reversal(reversal, config));
       } catch (error) {
         // The attempt is committed by now, so the caller must learn that nothing was written.
-        tellFault(error, slot.connectionId);
+        reportFault(error, slot.connectionId);
         return { kind: 'failed', written: false, reason: 'MESSAGE_INVALID', connectionId: slot.connectionId };
       }
       const answer = await exchange(slot, { ...named, message }, (response) =>

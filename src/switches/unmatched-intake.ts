@@ -2,7 +2,7 @@ import { answers, type IsoMessage, messageClass } from '../processor-kit/iso-mes
 import { isTrusted } from '../processor-kit/mac-verdict.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import type { UnmatchedResponse } from '../transactions/reversal/late-response.ts';
-import type { TellFault } from './fault-log.ts';
+import type { ReportFault } from './fault-log.ts';
 import type { ProcessorKey } from './ports.ts';
 import type { StandardFields } from './standard-fields.ts';
 import { UnmatchedCounters, type UnmatchedResponses } from './unmatched-responses.ts';
@@ -25,7 +25,7 @@ export interface UnmatchedIntakeParts extends ProcessorKey {
   readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
   /** By then every request that is in flight now will have been decided. */
   readonly decidedAfterMs: number;
-  readonly tellFault: TellFault;
+  readonly reportFault: ReportFault;
 }
 
 /** The unmatched responses of one switch. Those about money or reversals are looked up in the database. */
@@ -47,7 +47,7 @@ export class UnmatchedIntake {
     this.#parts
       .judge(response, connectionId)
       .then(() => this.#lookUp(response))
-      .catch((error: unknown) => this.#parts.tellFault(error, connectionId))
+      .catch((error: unknown) => this.#parts.reportFault(error, connectionId))
       .finally(() => {
         this.#judged--;
       });

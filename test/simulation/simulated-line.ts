@@ -15,7 +15,7 @@ import {
   readOutcome,
   readReversalAnswer,
   reversalMessage,
-  strayOf,
+  unmatchedOf,
 } from './switch/dialect.ts';
 import type { SentRequest } from './switch/sent-request.ts';
 import { hear, type Statement } from './switch/statements.ts';
@@ -207,7 +207,7 @@ export class SimulatedLine {
   #lookUp(response: IsoMessage, statement: Statement, againMs: readonly number[]): void {
     const [nextMs, ...laterMs] = againMs;
     const { time, worldHearing, isAlive } = this.#parts;
-    const unmatched = strayOf(response);
+    const unmatched = unmatchedOf(response);
     if (!isAlive() || !unmatched) return;
     recordUnmatchedResponses(worldHearing(statement), [unmatched]).then(
       ([kind]) => {

@@ -34,7 +34,7 @@ async function exchangeOver(
       isKeeping: true,
       keep: ({ outcome, isRoutine, response }: Exchange) => void kept.push({ outcome, isRoutine, response }),
     },
-    tellFault: faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void told.push(fields) }, () => 0),
+    reportFault: faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void told.push(fields) }, () => 0),
     note: async () => note(),
   };
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
@@ -94,7 +94,7 @@ test('a reversal that its processor cannot build fails as not written, and the f
     fieldsOf: trips,
     exchange: trips,
     pinGate: () => undefined,
-    tellFault: (error) => void faults.push(error),
+    reportFault: (error) => void faults.push(error),
   });
   const answer = await slot.reverse({ attempt: 1 } as never, { deadlineAtMs: 1, sendByAtMs: 1 }, {} as never);
   expect(answer).toMatchObject({ kind: 'failed', written: false, connectionId: 'line' });

@@ -205,7 +205,7 @@ describe('responses of a switch without a waiting request', () => {
       unmatchedResponses: { take: (found) => void taken.push(found) },
       judge,
       decidedAfterMs: DECIDED_AFTER_MS,
-      tellFault: (error) => void faults.push(error),
+      reportFault: (error) => void faults.push(error),
     });
     return { unmatchedResponses, taken, faults };
   }

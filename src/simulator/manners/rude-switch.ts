@@ -77,7 +77,7 @@ export class RudeSwitch implements Bank {
     const request = processor.readRequest(message);
     if (!isMoney(request)) {
       if (request.kind === 'network' && random.next() < RATES[manners].network)
-        return this.#tell('network lost', SILENT);
+        return this.#record('network lost', SILENT);
       return bank.react(message, session);
     }
     return this.#misbehave(message, request, session);
@@ -105,7 +105,7 @@ export class RudeSwitch implements Bank {
     const isStrayDue = this.#remembered.length > 0 && random.next() < RATES[manners].unmatchedResponses;
     const unmatched = isStrayDue ? [this.#unmatched()] : [];
     const fate = random.next() < RATES[manners].lines ? [this.#fate()] : [];
-    const sent = [reaction, ...(reaction.more ?? [])].map((each) => this.#telling(request, each));
+    const sent = [reaction, ...(reaction.more ?? [])].map((each) => this.#recorded(request, each));
     return { ...sent[0]!, more: [...sent.slice(1), ...unmatched, ...fate] };
   }
 
@@ -126,15 +126,15 @@ export class RudeSwitch implements Bank {
     const { delayMs, isElsewhere } = unmatched;
     const reaction = isHonest ? { ...honest, more: undefined, delayMs, isElsewhere } : unmatched;
     this.#options.onMisdeed?.(isHonest ? 'unmatched response, as before' : 'unmatched response');
-    return { ...this.#telling(request, reaction), to: message };
+    return { ...this.#recorded(request, reaction), to: message };
   }
 
   #fate(): Reaction {
     const lineFate = pick(this.#options.random, FATES);
-    return this.#tell(`line: ${lineFate}`, { ...SILENT, lineFate });
+    return this.#record(`line: ${lineFate}`, { ...SILENT, lineFate });
   }
 
-  #tell(name: string, reaction: Reaction): Reaction {
+  #record(name: string, reaction: Reaction): Reaction {
     this.#options.onMisdeed?.(name);
     return reaction;
   }
@@ -145,7 +145,7 @@ export class RudeSwitch implements Bank {
   }
 
   /** Stores the content of a response in the ledger when it is sent, if the acquirer can read it. */
-  #telling(request: SimulatedRequest, reaction: Reaction): Reaction {
+  #recorded(request: SimulatedRequest, reaction: Reaction): Reaction {
     const { answer, spoil, distort } = reaction;
     if (answer === undefined || distort !== undefined || (spoil !== 'no' && spoil !== 'duplicate')) return reaction;
     if (request.kind === 'completion') return reaction;

@@ -47,13 +47,13 @@ interface StanScope {
  * identifier, timeline and oid), every scope jumps ahead.
  */
 export class StanBlocks {
-  readonly #tell: StanTelling;
+  readonly #onFew: OnFewStans;
   readonly #reported = new Set<string>();
   readonly #reserve: GroupCommit<Wanted, Block | undefined>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
 
-  private constructor(database: Database, tell: StanTelling) {
-    this.#tell = tell;
+  private constructor(database: Database, onFew: OnFewStans) {
+    this.#onFew = onFew;
     this.#reserve = new GroupCommit<Wanted, Block | undefined>(database, {
       keyOf: ({ scope }) => scope,
       write: async (client, wanted) => {
@@ -74,7 +74,7 @@ export class StanBlocks {
   static async open(
     database: Database,
     onJump: (scopes: number) => void = () => {},
-    onFew: StanTelling = () => {},
+    onFew: OnFewStans = () => {},
   ): Promise<StanBlocks> {
     const { rowCount } = await database.query(JUMP);
     if (rowCount) onJump(rowCount);
@@ -124,12 +124,12 @@ export class StanBlocks {
     if (this.#reported.has(about)) return;
     if (this.#reported.size >= MAX_REPORTED) this.#reported.clear();
     this.#reported.add(about);
-    this.#tell({ acquirerId, tid }, left);
+    this.#onFew({ acquirerId, tid }, left);
   }
 }
 
 /** Called with the scope and how many numbers of its business date are left. */
-export type StanTelling = (scope: StanScope, left: number) => void;
+export type OnFewStans = (scope: StanScope, left: number) => void;
 
 interface Wanted extends StanScope {
   readonly scope: string;

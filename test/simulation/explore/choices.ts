@@ -5,7 +5,7 @@ import type { Case } from './cases.ts';
 import { isDeviation } from './deviations.ts';
 import type { Execution } from './execution.ts';
 import { cutLine } from './explored-switch.ts';
-import { takeStray } from './unmatched.ts';
+import { takeUnmatched } from './unmatched.ts';
 
 /** An event that may happen next, in words that name it in a history. */
 export interface Choice {
@@ -86,7 +86,7 @@ export function say(execution: Execution, request: SentRequest, code: string): v
     // Whether a purchase was answered does not matter while its outcome is not stored: then it is reversed.
     if (request.kind === 'reversal') waiting.task.hears(said);
     waiting.end({ response });
-  } else takeStray(execution, execution.processNamed(request.processName), { response, said, name });
+  } else takeUnmatched(execution, execution.processNamed(request.processName), { response, said, name });
 }
 
 function timeChoices(execution: Execution): Choice[] {

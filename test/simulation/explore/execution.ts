@@ -16,7 +16,7 @@ import { ExploredProcess } from './explored-process.ts';
 import { dueMs, firstOf, workOn } from './jobs.ts';
 import { compare } from './order.ts';
 import { Task, type Use } from './task.ts';
-import { lookUp, type Stray } from './unmatched.ts';
+import { lookUp, type UnmatchedInTransit } from './unmatched.ts';
 
 /** The client action that voids the sale. */
 export const VOID = 'the merchant voids the sale';
@@ -52,7 +52,7 @@ export class Execution {
   readonly tasks = new Set<Task>();
   readonly parked: { readonly task: Task; readonly what: string; sinceMs: number; readonly go: () => void }[] = [];
   readonly moved: { readonly task: Task; readonly untilMs: number; readonly go: () => void }[] = [];
-  unmatchedResponses: Stray[] = [];
+  unmatchedResponses: UnmatchedInTransit[] = [];
   readonly told: Told[] = [];
   readonly events: NonNullable<JobPayloads['webhook']['outcome']>[] = [];
   readonly alarms = new Set<string>();

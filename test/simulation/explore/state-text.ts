@@ -10,7 +10,7 @@ import { EXPLORED_PROFILE } from './explored-profile.ts';
 import { Labels } from './labels.ts';
 import { seenStatements } from './statements-seen.ts';
 import { transactionText } from './transaction-text.ts';
-import type { Stray } from './unmatched.ts';
+import type { UnmatchedInTransit } from './unmatched.ts';
 import { wholeText } from './whole-text.ts';
 
 /** That a fault has happened: then there may be no more of them. */
@@ -63,7 +63,7 @@ export function describeState(execution: Execution, isCalm = false): DescribedSt
     `a PIN is wanted: ${told.some(({ disposition }) => disposition === null)}`,
     ...events.map((event) => `${event.transactionId} ${event.type} ${event.disposition} ${event.sequence}`).sort(),
     ...(isCalm ? [] : [...execution.clientsDone].sort()),
-    ...execution.unmatchedResponses.map((unmatched) => strayText(unmatched, labels)).sort(),
+    ...execution.unmatchedResponses.map((unmatched) => unmatchedText(unmatched, labels)).sort(),
     ...(labels.isAtRest ? [] : processes.flatMap(originalsOf)),
     String(execution.isKeyLost),
   ];
@@ -158,6 +158,6 @@ function requestTexts(execution: Execution, labels: Labels, isCalm: boolean): st
   return [...underWay, '', ...others.sort()];
 }
 
-function strayText({ process, name, atMs, looks }: Stray, labels: Labels): string {
+function unmatchedText({ process, name, atMs, looks }: UnmatchedInTransit, labels: Labels): string {
   return [process, labels.answer(name), labels.left(atMs), looks].join(' ');
 }

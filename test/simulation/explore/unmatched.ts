@@ -3,7 +3,7 @@ import { Disposition } from '../../../src/transactions/model/disposition.ts';
 import { ReversalState, TransactionType } from '../../../src/transactions/model/transaction.ts';
 import { recordUnmatchedResponses } from '../../../src/transactions/reversal/late-response.ts';
 import { DECLINES } from '../rules/lies.ts';
-import { strayOf } from '../switch/dialect.ts';
+import { unmatchedOf } from '../switch/dialect.ts';
 import { hear, type Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
@@ -12,7 +12,7 @@ import type { ExploredProcess } from './explored-process.ts';
 const AGAIN_AFTER_MS = [1_000, 5_000 + 2_100 + 2_000];
 
 /** A response that matched nothing, and is looked up again; lost when its process dies. */
-export interface Stray {
+export interface UnmatchedInTransit {
   readonly atMs: number;
   readonly process: string;
   readonly generation: number;
@@ -25,18 +25,18 @@ export interface Stray {
 }
 
 /** A response that nothing in this process waits for. */
-export function takeStray(
+export function takeUnmatched(
   execution: Execution,
   { name: process, generation }: ExploredProcess,
-  { response, said, name }: Pick<Stray, 'response' | 'said' | 'name'>,
+  { response, said, name }: Pick<UnmatchedInTransit, 'response' | 'said' | 'name'>,
 ): void {
   lookUp(execution, { atMs: execution.time.nowMs, process, generation, name, response, said, looks: 0 });
 }
 
 /** Looks up whether a response answers a request that it may still change; otherwise it is looked up again. */
-export function lookUp(execution: Execution, unmatched: Stray): void {
+export function lookUp(execution: Execution, unmatched: UnmatchedInTransit): void {
   const process = execution.processNamed(unmatched.process);
-  const found = strayOf(unmatched.response);
+  const found = unmatchedOf(unmatched.response);
   if (process.generation !== unmatched.generation || !found) return;
   execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task, within) => {
     task.recall('hears', () => task.hears(unmatched.said));

@@ -68,7 +68,7 @@ export function readReversalAnswer(response: IsoMessage): ReversalAnswer | undef
 const REVERSAL_CLASS = '4';
 
 /** A response without a waiting request, as src/switches/unmatched-intake.ts passes it on; undefined if it does not. */
-export function strayOf(response: IsoMessage): UnmatchedResponse | undefined {
+export function unmatchedOf(response: IsoMessage): UnmatchedResponse | undefined {
   const identity = {
     acquirerId: 1,
     processorId: 1,

@@ -17,14 +17,14 @@ export interface StartedAs {
 }
 
 /** Logs the start with version, role, environment and database. */
-export function tellStart(log: Log, { config, url, databaseUrl, processors, unusable }: StartedAs): void {
+export function logStart(log: Log, { config, url, databaseUrl, processors, unusable }: StartedAs): void {
   const { TAPWIRE_ENV: env, TAPWIRE_ROLE: role } = config;
   const database = placeOf(databaseUrl);
   log.info({ version: ownVersion(), role, env, url, database, processors, unusable }, 'Tapwire is up');
 }
 
 /** Logs the figures of each minute. */
-export function tellMinutes(
+export function logMinutes(
   log: Log,
   parts: Omit<FiguresParts, 'role'>,
   { TAPWIRE_ROLE: role }: Config,
