@@ -1,6 +1,12 @@
 /** Longer than anything here takes on a very busy machine; only a failing test waits this long. */
 const WITHIN_MS = 60_000;
-const LOOK_EVERY_MS = 15;
+/**
+ * The first pause between two looks. The pauses grow with the time that has passed, because each look takes processor
+ * time from what it waits for.
+ */
+const LEAST_PAUSE_MS = 10;
+const MOST_PAUSE_MS = 150;
+const PAUSE_PER_MS_PASSED = 0.15;
 
 /**
  * Repeats `look` until it does not throw, and returns its value. For changes that occur soon and have no event to wait
@@ -9,13 +15,17 @@ const LOOK_EVERY_MS = 15;
  * @throws the last error of `look`, when the time is over
  */
 export async function eventually<T>(look: () => T | Promise<T>, withinMs = WITHIN_MS): Promise<T> {
-  const giveUpAtMs = performance.now() + withinMs;
+  const startedAtMs = performance.now();
   for (;;) {
     try {
       return await look();
     } catch (error) {
-      if (performance.now() > giveUpAtMs) throw error;
+      if (performance.now() > startedAtMs + withinMs) throw error;
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs(performance.now() - startedAtMs)));
   }
+}
+
+function pauseMs(passedMs: number): number {
+  return Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, passedMs * PAUSE_PER_MS_PASSED));
 }
