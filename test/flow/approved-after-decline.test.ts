@@ -60,7 +60,7 @@ describe('a sale that is approved after its decline', () => {
   });
 
   test('after a restart, on the connection of another gateway', async () => {
-    await scene.install({ role: 'none' });
+    await scene.installOwn({ role: 'none' });
     const before = await scene.installation.startGateway();
     const { id, sale } = await declinedTap();
     await untilAnswered(scene.installation.database, id);
@@ -84,8 +84,7 @@ describe('a sale that is approved after its decline', () => {
     const { id, sale } = await declinedTap();
     for (const again of ['91', '91', '51']) sale.answer(withCode(again));
     await eventually(async () => {
-      const { unmatchedResponses } = await scene.installation.switchStats();
-      expect(unmatchedResponses).toMatchObject({ late: 1, duplicates: 2 });
+      expect(await scene.counters()).toMatchObject({ late: 1, duplicates: 2 });
     });
     expect(await scene.stored(id)).toMatchObject({ reversalState: ReversalState.none, needsReview: false });
     expect(scene.scripted.of('0420')).toEqual([]);
@@ -152,7 +151,7 @@ describe('a tap that is approved after its response required a PIN', () => {
   }
 
   test('while the PIN is awaited is Declined, reported and reversed, and no longer accepts a PIN', async () => {
-    await scene.install();
+    await scene.installOwn();
     const receiver = await startReceiver();
     const secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
     const { phone, asked, id, sale } = await tapForPin();
@@ -169,7 +168,7 @@ describe('a tap that is approved after its response required a PIN', () => {
     ['is under way', false],
     ['was approved', true],
   ])('after the PIN %s has exactly that attempt reversed', async (_what, isDone) => {
-    await scene.install({ profile: { deadlineMs: 10_000 } });
+    await scene.installOwn({ profile: { deadlineMs: 10_000 } });
     const { phone, asked, id, sale } = await tapForPin();
     await untilAnswered(scene.installation.database, id);
     scene.scripted.hold('0200');

@@ -26,7 +26,7 @@ describe('code 94, duplicate transmission,', () => {
   test('does not acknowledge the first attempt', async () => {
     const { id } = await scene.tapInVain();
     await scene.answer('0420', '94');
-    await eventually(async () => expect((await scene.installation.switchStats()).answered).toBeGreaterThan(1));
+    await eventually(async () => expect((await scene.counters()).answered).toBeGreaterThan(0));
     await scene.letTimePass(id, 10);
     const repeat = await scene.scripted.next('0421');
     expect(await scene.stored(id)).toMatchObject({
@@ -40,7 +40,7 @@ describe('code 94, duplicate transmission,', () => {
   test('acknowledges a repeat of an attempt without a response', async () => {
     const { id } = await scene.tapInVain();
     await scene.scripted.next('0420');
-    await eventually(async () => expect((await scene.installation.switchStats()).timedOut).toBe(2));
+    await scene.untilTimedOut(2);
     await scene.letTimePass(id, 10);
     await scene.answer('0421', '94');
     expect(await scene.untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });

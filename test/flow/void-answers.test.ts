@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { VoidAnswer } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { ReversalState, VoidState } from '../../src/transactions/model/transaction.ts';
@@ -14,15 +14,16 @@ import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 let receiver: Receiver;
 let secret: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   receiver = await startReceiver();
 });
-afterEach(() => receiver.close());
+afterAll(() => receiver.close());
 /** After the receiver, so that its gateways stop before that closes. */
 const scene = scriptedInstallation();
 
-async function installWithReceiver(options?: ScriptedOptions): Promise<void> {
-  await scene.install(options);
+/** With an installation of its own if it differs from the usual one. */
+async function installWithReceiver(differences?: ScriptedOptions): Promise<void> {
+  await (differences ? scene.installOwn(differences) : scene.install());
   secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
 }
 
@@ -79,7 +80,7 @@ describe('a void that took effect remains one', () => {
     await expectVoided(under);
     expect(scene.scripted.of('0421')).toEqual([]);
     await scene.untilAtRest(under.sale);
-    expect((await scene.installation.switchStats()).unmatchedResponses).toMatchObject({ late: 1 });
+    expect(await scene.counters()).toMatchObject({ late: 1 });
   });
 
   test('if two refusals of repeats overtake its acknowledgement', async () => {
@@ -94,7 +95,7 @@ describe('a void that took effect remains one', () => {
   });
 
   test('if its acknowledgement arrives at another worker, after a restart', async () => {
-    await scene.install({ role: 'none' });
+    await scene.installOwn({ role: 'none' });
     const before = await scene.installation.startGateway();
     const under = await startVoid();
     await scene.untilTimedOut(1);

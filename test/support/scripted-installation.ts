@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
+import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
 import { ReversalState } from '../../src/transactions/model/transaction.ts';
 import { eventually } from './eventually.ts';
-import { type Installation, type InstallationOptions, startInstallation } from './installation.ts';
+import { type Installation, type InstallationOptions, startInstallation, untilSignedOn } from './installation.ts';
 import { expectSoundStates } from './invariants.ts';
 import { type ReceivedRequest, ScriptedSwitch, type ScriptedSwitchOptions } from './scripted-switch.ts';
 import { type TapInVain, tapInVain } from './tap-in-vain.ts';
@@ -19,59 +20,100 @@ export const withCode = (responseCode: string) => ({ responseCode, authorization
 const A_WHILE_SECONDS = 60;
 
 /**
- * An installation connected to a scripted switch. Both are new for each test of the file that calls this. After each
- * test no transaction may be in a state that must not rest without a job. A test starts it with `install`.
+ * Installations connected to a scripted switch. The tests of the file that calls this share one, unless a test needs
+ * its own; `install` or `installOwn` begins each test. A test finds a switch that approves everything and has received
+ * nothing, and no transaction of another test. After each test no transaction may be in a state that must not rest
+ * without a job.
  */
 export function scriptedInstallation(
-  defaultValue: ScriptedOptions = {},
+  usual: ScriptedOptions = {},
   ofSwitch?: () => Promise<ScriptedSwitchOptions>,
-) {
-  const opened = new ScriptedInstallation(defaultValue);
-  beforeEach(async () => opened.openSwitch(await ofSwitch?.()));
-  afterEach(() => opened.close());
-  return opened;
+): ScriptedInstallation {
+  const scene = new ScriptedInstallation(usual, ofSwitch);
+  afterEach(() => scene.endTest());
+  afterAll(() => scene.close());
+  return scene;
 }
+
+interface Opened {
+  readonly scripted: ScriptedSwitch;
+  readonly installation: Installation;
+}
+
+/** What a transaction leaves in the database besides its audit trail, which cannot be removed. */
+const LEFT_BY_TRANSACTIONS = [
+  'reversal_attempts',
+  'superseded_attempts',
+  'late_responses',
+  'attempt_messages',
+  'webhook_attempts',
+  'webhook_events',
+  'transactions',
+];
 
 export class ScriptedInstallation {
   readonly #usual: ScriptedOptions;
-  #scripted: ScriptedSwitch | undefined;
-  #installation: Installation | undefined;
+  readonly #ofSwitch: () => Promise<ScriptedSwitchOptions>;
+  #shared: Opened | undefined;
+  #current: Opened | undefined;
+  /** The counters of the shared installation when the test began. */
+  #before: SwitchCounters | undefined;
 
-  constructor(defaultValue: ScriptedOptions) {
-    this.#usual = { profile: { deadlineMs: 1_000 }, ...defaultValue };
+  constructor(usual: ScriptedOptions, ofSwitch: () => Promise<ScriptedSwitchOptions> = async () => ({})) {
+    this.#usual = { profile: { deadlineMs: 1_000 }, ...usual };
+    this.#ofSwitch = ofSwitch;
   }
 
   get scripted(): ScriptedSwitch {
-    return this.#scripted!;
+    return this.#current!.scripted;
   }
 
   get installation(): Installation {
-    return this.#installation!;
+    return this.#current!.installation;
   }
 
-  async openSwitch(options: ScriptedSwitchOptions = {}): Promise<void> {
-    this.#scripted = await ScriptedSwitch.open(options);
+  /** The installation that the tests of this file share. A test that stops or adds a gateway needs its own. */
+  async install(): Promise<void> {
+    this.#shared ??= await this.#open(this.#usual);
+    this.#current = this.#shared;
+    await eventually(() => untilSignedOn(this.installation.url));
+    this.#before = countersOf(await this.installation.switchStats());
+  }
+
+  /** An installation for this test alone. Role `none` starts no gateway. */
+  async installOwn(options: ScriptedOptions = {}): Promise<void> {
+    this.#current = await this.#open({ ...this.#usual, ...options });
+    this.#before = undefined;
+  }
+
+  async endTest(): Promise<void> {
+    const ended = this.#current;
+    this.#current = undefined;
+    if (!ended) return;
+    await expectSoundStates(ended.installation.database);
+    if (ended === this.#shared) await forget(ended);
+    else await closeOpened(ended);
   }
 
   async close(): Promise<void> {
-    const installation = this.#installation;
-    this.#installation = undefined;
-    if (installation) {
-      await expectSoundStates(installation.database);
-      await installation.stop();
-    }
-    await this.scripted.close();
+    if (this.#shared) await closeOpened(this.#shared);
   }
 
-  /** Role `none` starts no gateway. */
-  async install(options: ScriptedOptions = {}): Promise<void> {
-    const { role = 'all', hasBothAcquirers = false, ...rest } = { ...this.#usual, ...options };
-    const connectTo = async () => this.scripted.port;
+  async #open({ role = 'all', hasBothAcquirers = false, ...rest }: ScriptedOptions): Promise<Opened> {
+    const scripted = await ScriptedSwitch.open(await this.#ofSwitch());
+    const connectTo = async () => scripted.port;
     const installation = await startInstallation({ connectTo, ...rest, role: 'none' });
-    this.#installation = installation;
     for (const table of hasBothAcquirers ? [] : ['routes', 'processors'])
       await installation.database.query(`delete from ${table} where acquirer_id = 2`);
     if (role !== 'none') await installation.startGateway({ TAPWIRE_ROLE: role });
+    return { scripted, installation };
+  }
+
+  /** What the gateway's connections have counted since the test began. */
+  async counters(): Promise<SwitchCounters> {
+    const now = countersOf(await this.installation.switchStats());
+    const before = this.#before;
+    return before ? eachCounter((name) => now[name] - before[name]) : now;
   }
 
   tapInVain(): Promise<TapInVain> {
@@ -107,7 +149,7 @@ export class ScriptedInstallation {
 
   /** Waits until `count` requests have had no response in time: the sale and its reversals. */
   untilTimedOut(count: number): Promise<void> {
-    return eventually(async () => expect((await this.installation.switchStats()).timedOut).toBe(count));
+    return eventually(async () => expect((await this.counters()).timedOut).toBe(count));
   }
 
   /** The next repeat of a reversal, after the previous attempt was answered or has timed out. */
@@ -134,4 +176,38 @@ export class ScriptedInstallation {
     );
     return (job!.startsAtMs - rows[0]!.fromMs) / 1_000;
   }
+}
+
+const COUNTERS = ['answered', 'timedOut', 'late', 'duplicates', 'unknown', 'dropped'] as const;
+
+/** Requests with and without a response, and the responses for which no request waited. */
+export type SwitchCounters = Readonly<Record<(typeof COUNTERS)[number], number>>;
+
+function countersOf({ answered, timedOut, unmatchedResponses }: SwitchStats): SwitchCounters {
+  return { answered, timedOut, ...unmatchedResponses };
+}
+
+function eachCounter(count: (name: keyof SwitchCounters) => number): SwitchCounters {
+  return Object.fromEntries(COUNTERS.map((name) => [name, count(name)])) as SwitchCounters;
+}
+
+/** Waits until nothing of the test is in progress, and removes what it has left. */
+async function forget({ scripted, installation }: Opened): Promise<void> {
+  const { database, logLines } = installation;
+  scripted.hold();
+  await eventually(async () => {
+    await database.query(`delete from pgboss.job where name <> 'purge' and state <> 'active'`);
+    const { rowCount } = await database.query(`select from pgboss.job where state = 'active'`);
+    const { inFlight } = await installation.switchStats();
+    expect({ active: rowCount, inFlight }).toEqual({ active: 0, inFlight: 0 });
+  });
+  for (const table of LEFT_BY_TRANSACTIONS) await database.query(`delete from ${table}`);
+  await database.query(`delete from pgboss.job where name <> 'purge'`);
+  scripted.forget();
+  logLines.length = 0;
+}
+
+async function closeOpened({ installation, scripted }: Opened): Promise<void> {
+  await installation.stop();
+  await scripted.close();
 }

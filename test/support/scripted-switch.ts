@@ -102,6 +102,13 @@ export class ScriptedSwitch {
     };
   }
 
+  /** From now on it has received no request, and approves or acknowledges everything. Connections remain. */
+  forget(): void {
+    this.requests.length = 0;
+    this.#taken.clear();
+    this.hold();
+  }
+
   /** Sends a request of the switch on a connection. */
   send(line: ScriptedLine, message: IsoMessage, isMacSpoilt = false): void {
     this.#write(line, message, isMacSpoilt);
