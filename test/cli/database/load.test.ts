@@ -21,7 +21,8 @@ let folder: string;
 let stopLedger: () => Promise<void>;
 beforeAll(async () => {
   const since = new Date().toISOString();
-  installation = await startInstallation();
+  // No call waits for a silent switch, and a busy machine may take seconds for a tap.
+  installation = await startInstallation({ profile: { deadlineMs: 20_000 } });
   folder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
   const server = ledgerServer(installation.simulator.ledger);
   const ledgerUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}/ledger`;
