@@ -110,8 +110,8 @@ export class Customer {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-      const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-      expect(told, colorScheme).toEqual([]);
+      const reported = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+      expect(reported, colorScheme).toEqual([]);
     }
     const before = page.viewportSize();
     await page.setViewportSize({ width: NARROW_PIXELS, height: 640 });

@@ -97,8 +97,8 @@ describe('tapwire load', () => {
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain(`${url} ${why}. To load it nevertheless, add --against-prod --yes-really`);
     expect(asked).toEqual(['/openapi.json']);
-    const told = await load('--against', url, '--against-prod', '--yes-really');
-    expect(told.stderr).toContain('publishes no card data key'); // it continued, and found that this is not a gateway
+    const reported = await load('--against', url, '--against-prod', '--yes-really');
+    expect(reported.stderr).toContain('publishes no card data key'); // it continued, and found that this is not a gateway
     server.close();
   });
 
@@ -113,7 +113,7 @@ describe('tapwire load', () => {
     const other = optionsOf('--against', 'https://other.example/');
     expect(other.plan.url).toBe('https://other.example');
     expect(other.profile).toMatchObject({ books: undefined, processes: undefined });
-    const told = optionsOf(
+    const reported = optionsOf(
       '--against',
       'https://other.example',
       '--ledger',
@@ -121,7 +121,7 @@ describe('tapwire load', () => {
       '--database',
       'postgres://y',
     );
-    expect(told.profile.books).toMatchObject({ ledgerUrl: 'http://l/ledger', databaseUrl: 'postgres://y' });
+    expect(reported.profile.books).toMatchObject({ ledgerUrl: 'http://l/ledger', databaseUrl: 'postgres://y' });
   });
 
   test('loads a production gateway only if confirmed twice', () => {

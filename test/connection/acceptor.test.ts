@@ -74,9 +74,9 @@ describe('a switch that connects to the gateway', () => {
     const toy = new ToySwitch();
     toy.adopt(net.connect(port, '127.0.0.1'));
     await watched.untilReady();
-    const told = eventThat<{ code?: string }>(watched, 'log', ({ code }) => code === 'EMFILE');
+    const logged = eventThat<{ code?: string }>(watched, 'log', ({ code }) => code === 'EMFILE');
     server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }));
-    expect(await told).toMatchObject({ code: 'EMFILE' });
+    expect(await logged).toMatchObject({ code: 'EMFILE' });
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
   });
 

@@ -138,8 +138,8 @@ describe('section 7', () => {
   });
 
   test.each(ERROR_ROWS)('7.4: %i to %i is %s', (from, to, name) => {
-    const told = ENUMS.errorCodes.find(({ code }) => code === from);
-    if (from === to) expect(told?.name).toBe(name);
+    const reported = ENUMS.errorCodes.find(({ code }) => code === from);
+    if (from === to) expect(reported?.name).toBe(name);
     else expect([from, to].every((code) => errorCodeText(code) !== undefined)).toBe(true);
   });
 
@@ -181,13 +181,13 @@ describe('a live response has the fields of its section, with name and type', ()
   afterAll(() => installation.stop());
 
   const expectFields = (section: string, answer: unknown) => {
-    const told = answer as Record<string, unknown>;
+    const reported = answer as Record<string, unknown>;
     for (const [field, type] of Object.entries(RESOURCES[section]!.fields)) {
-      const isAbsent = told[field] === undefined || told[field] === null;
+      const isAbsent = reported[field] === undefined || reported[field] === null;
       if (isAbsent && (/[?]|null/.test(type) || typesOf(resource(section).properties![field]!).includes('null')))
         continue;
       if (isAbsent && IN_SOME_ANSWERS.has(`${RESOURCES[section]!.schema}.${field}`)) continue;
-      const json = Array.isArray(told[field]) ? 'array' : typeof told[field];
+      const json = Array.isArray(reported[field]) ? 'array' : typeof reported[field];
       expect(json, `${section} ${field}`).toBe(type.replace(/[|?].*/, ''));
     }
   };

@@ -37,8 +37,8 @@ function header(rest: string, payloadBytes: number, version: 'B' | 'D' = 'B'): s
 }
 
 test('the header is returned unchanged, optional blocks in their order', () => {
-  const { key, ...told } = unwrapTr31(published.B.block, published.B.protectionKey);
-  expect(told).toEqual({
+  const { key, ...stated } = unwrapTr31(published.B.block, published.B.protectionKey);
+  expect(stated).toEqual({
     version: 'B',
     keyUsage: 'B0',
     algorithm: 'T',
@@ -114,7 +114,7 @@ describe.each(versions)('version %s', (version) => {
           algorithm,
           Uint8Array.from({ length }, (_, position) => position + 1),
         );
-        const told = {
+        const stated = {
           version,
           keyUsage: 'P0',
           algorithm: letter,
@@ -122,9 +122,9 @@ describe.each(versions)('version %s', (version) => {
           keyVersion: '00',
           exportability: 'N',
         };
-        const text = wrapTr31(wrapped, told, protectionKey);
+        const text = wrapTr31(wrapped, stated, protectionKey);
         const { key: opened, ...header } = unwrapTr31(text, protectionKey);
-        expect(header).toEqual({ ...told, optionalBlocks: [] });
+        expect(header).toEqual({ ...stated, optionalBlocks: [] });
         expect(bytesOf(opened)).toBe(bytesOf(wrapped));
         lengths.add(text.length);
       }

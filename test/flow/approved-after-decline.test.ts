@@ -11,7 +11,7 @@ import { refundSale, sellApproved, storedSale } from '../support/refunds.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import type { ReceivedRequest } from '../support/scripted-switch.ts';
 import { untilAnswered } from '../support/transactions.ts';
-import { Backend, untilTold } from '../webhooks/backend.ts';
+import { Backend, untilReported } from '../webhooks/backend.ts';
 import { startReceiver } from '../webhooks/receiver.ts';
 
 const scene = scriptedInstallation({ profile: { deadlineMs: 2_500 } });
@@ -158,7 +158,7 @@ describe('a tap that is approved after its response required a PIN', () => {
     sale.answer();
     await expectReversed(id, sale);
     await untilDeclinedAndReversed(id);
-    expect(await untilTold(receiver, secret, id)).toMatchObject([{ disposition: 'Declined' }]);
+    expect(await untilReported(receiver, secret, id)).toMatchObject([{ disposition: 'Declined' }]);
     expect(await enterPin(phone, asked)).toMatchObject({ status: 409 });
     await scene.untilAtRest(id);
     await receiver.close();

@@ -95,9 +95,9 @@ test('the response to the COMMIT of an outcome is lost: the phone is asked to re
   const sealed = await phone.seal(TAP);
   await untilQuiet();
   switchLine.onRequest = () => line.loseNextCommit('commit-decisions');
-  const told = problemOf(await phone.submit(sealed));
+  const problem = problemOf(await phone.submit(sealed));
   switchLine.onRequest = () => {};
-  expect(told).toMatchObject({ status: 500, errorCode: 201 });
+  expect(problem).toMatchObject({ status: 500, errorCode: 201 });
   const answer = outcomeOf(await phone.submit(sealed));
   expect(answer.type).toBe('Approved');
   await untilStatus(database, answer.serviceReference, 'RespondedToPhone');
@@ -110,9 +110,9 @@ test('the database becomes unavailable while the switch processes a tap: its app
   const sealed = await phone.seal(TAP);
   await untilQuiet();
   switchLine.onRequest = () => line.goAway();
-  const told = problemOf(await phone.submit(sealed));
+  const problem = problemOf(await phone.submit(sealed));
   switchLine.onRequest = () => {};
-  expect(told).toMatchObject({ status: 500, errorCode: 201 });
+  expect(problem).toMatchObject({ status: 500, errorCode: 201 });
   const { id } = await newest();
   await line.comeBack();
   await eventually(async () =>
@@ -131,11 +131,11 @@ test('the text of a refusal is true of a tap that an earlier request has stored'
   expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
   await untilQuiet();
   await line.goAway();
-  const told = problemOf(await phone.submit(sealed));
+  const problem = problemOf(await phone.submit(sealed));
   await line.comeBack();
-  expect(told).toMatchObject({ status: 503, errorCode: 201 });
-  expect(told.detail).toContain('an earlier one may be stored');
-  expect(told.detail).not.toMatch(/(^|[^a-z])nothing was stored/);
+  expect(problem).toMatchObject({ status: 503, errorCode: 201 });
+  expect(problem.detail).toContain('an earlier one may be stored');
+  expect(problem.detail).not.toMatch(/(^|[^a-z])nothing was stored/);
   await eventually(async () => expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved'));
 });
 

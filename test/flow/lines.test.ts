@@ -201,11 +201,11 @@ describe('a gateway runs without a switch that it cannot serve, and reports why'
     await storeProcessor(installation, 90, 'no-such-type', {});
     await installation.startGateway({}, { isSwitchDown: true });
 
-    const told = () => installation.logLines.filter(({ msg }) => msg === 'processor cannot be opened');
+    const reported = () => installation.logLines.filter(({ msg }) => msg === 'processor cannot be opened');
     for (const [index, [, reason]] of broken.entries()) {
-      expect(told().find(({ processorId }) => processorId === index + 2)?.reason, `${index}`).toMatch(reason);
+      expect(reported().find(({ processorId }) => processorId === index + 2)?.reason, `${index}`).toMatch(reason);
     }
-    expect(told().at(-1)).toMatchObject({
+    expect(reported().at(-1)).toMatchObject({
       level: 50,
       reason: expect.stringContaining('no processor type no-such-type'),
     });
@@ -220,7 +220,7 @@ describe('a gateway runs without a switch that it cannot serve, and reports why'
       expect(type).toBe('UnableToGoOnline');
     });
     expect(await findProcessorFaults(installation.database, 1)).toHaveLength(broken.length + 1);
-    expect(told()).toHaveLength(broken.length + 1);
+    expect(reported()).toHaveLength(broken.length + 1);
   });
 
   test('also while it runs: existing connections remain, and a corrected processor is opened', async () => {

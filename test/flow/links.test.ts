@@ -16,7 +16,7 @@ import {
   minutesToExpiry,
   offeredReference,
   statusOf,
-  untilTold,
+  untilReported,
 } from '../support/links.ts';
 import { RIGHT_PIN } from '../support/pins.ts';
 import { refundSale } from '../support/refunds.ts';
@@ -121,7 +121,7 @@ describe('a link', () => {
       transactionId: serviceReference,
     });
 
-    const [event] = await untilTold(links, link);
+    const [event] = await untilReported(links, link);
     expect(event).toMatchObject({
       type: 'transaction.completed',
       merchantReference: link.paymentReference,
@@ -159,7 +159,7 @@ describe('a link', () => {
       disposition: 'Approved',
       merchantTransactionReference: referenceOf(link),
     });
-    expect(await untilTold(links, link)).toMatchObject([{ merchantReference: link.paymentReference }]);
+    expect(await untilReported(links, link)).toMatchObject([{ merchantReference: link.paymentReference }]);
   });
 
   test('is not paid again if a tap of the SDK used its reference at the same moment, and neither saw the other', async () => {
@@ -234,7 +234,7 @@ describe('a link', () => {
     const answer = outcomeOf(await app(link).pay({ amount: '50.05', card: 'amex', pin: RIGHT_PIN }));
     expect(answer).toMatchObject({ type: 'Approved', isSingleTapAndPin: false });
     expect(await status(link)).toMatchObject({ disposition: 'Approved', transactionId: answer.serviceReference });
-    expect(await untilTold(links, link)).toHaveLength(1);
+    expect(await untilReported(links, link)).toHaveLength(1);
   });
 
   test("'s refund is reported to the link's endpoint, under the refund's own reference", async () => {
@@ -243,8 +243,8 @@ describe('a link', () => {
     await untilAnswered(installation.database, serviceReference);
     const refundReference = randomUUID();
     await refundSale(installation, serviceReference, { amount: '4.00', refundReference });
-    const told = await untilTold(links, link, 2);
-    expect(told.find(({ type }) => type === 'refund.completed')).toMatchObject({ merchantReference: refundReference });
+    const refunded = (await untilReported(links, link, 2)).find(({ type }) => type === 'refund.completed');
+    expect(refunded).toMatchObject({ merchantReference: refundReference });
     expect(await status(link)).toMatchObject({ transactionId: serviceReference, amount: '10.00' });
   });
 });
@@ -266,8 +266,8 @@ describe('a tapped link is free again', () => {
       merchantTransactionReference: merchantReference,
       paymentReference: link.paymentReference,
     });
-    const told = await untilTold(links, link, 2);
-    for (const event of told) expect(event.merchantReference).toBe(link.paymentReference);
+    const events = await untilReported(links, link, 2);
+    for (const event of events) expect(event.merchantReference).toBe(link.paymentReference);
   });
 
   test('if no switch could be reached: for the next attempt of the same tap, or another tap', async () => {
@@ -319,8 +319,8 @@ describe('a tapped link is free again', () => {
     await letDoubtPass(database, serviceReference);
     await eventually(async () => expect(await status(link)).toMatchObject({ disposition: 'Voided', expired: true }));
     expect(await creation(link.paymentReference)).toBe(200);
-    const told = await untilTold(links, link, 2);
-    expect(told.map(({ disposition }) => disposition).sort()).toEqual(['Indeterminate', 'Voided']);
+    const events = await untilReported(links, link, 2);
+    expect(events.map(({ disposition }) => disposition).sort()).toEqual(['Indeterminate', 'Voided']);
   });
 
   test('not while a tap on it is in progress', async () => {

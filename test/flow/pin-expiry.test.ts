@@ -38,8 +38,8 @@ describe('with a second to enter the PIN', () => {
     expect((await trailOf(database, asked.id)).slice(-2)).toEqual(['RespondedToPhone', 'PIN expired']);
     await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
 
-    const { pinToken: _spent, ...told } = asked.answer;
-    expect(outcomeOf(await phone.submit(request))).toEqual({ ...told, isSingleTapAndPin: false });
+    const { pinToken: _spent, ...reported } = asked.answer;
+    expect(outcomeOf(await phone.submit(request))).toEqual({ ...reported, isSingleTapAndPin: false });
   });
 
   test('a PIN that comes too late is 409, also after a wrong one', async () => {
@@ -62,11 +62,11 @@ describe('with a second to enter the PIN', () => {
       const approved = await tapForPin(phone);
       expect(outcomeOf(await enterPin(phone, approved)).type).toBe('Approved');
       await untilDeclined(installation, expired.id);
-      const told = await eventually(() => {
+      const reported = await eventually(() => {
         expect(receiver.received).toHaveLength(2);
         return receiver.received.map((received) => verifiedEvent(received, secret));
       });
-      expect(told).toEqual(
+      expect(reported).toEqual(
         expect.arrayContaining([
           expect.objectContaining({
             serviceReference: approved.id,

@@ -301,7 +301,7 @@ describe('the record that the phone has its response', () => {
       const asked = await tapForPin(phone);
       answers.push(outcomeOf(await enterPin(phone, asked)).type);
       await untilAnswered(database, asked.id);
-      const statuses = (await trailOf(database, asked.id)).filter((told) => !told.startsWith('PIN'));
+      const statuses = (await trailOf(database, asked.id)).filter((entry) => !entry.startsWith('PIN'));
       expect(statuses.slice(3, 6)).toEqual([
         'ResponseReceivedFromPaymentProcessor',
         'RespondedToPhone',

@@ -11,7 +11,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { expectInvariants, expectSoundStates } from '../support/invariants.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 import { letTimePass, storedTransaction, trailOf, untilAnswered } from '../support/transactions.ts';
-import { Backend, untilTold } from '../webhooks/backend.ts';
+import { Backend, untilReported } from '../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 const refundOf = (amount: string) => ({ amount, refundReference: randomUUID() });
@@ -37,7 +37,7 @@ describe('an integrator is notified', () => {
     const sale = await sellApproved(installation, '100.00');
     const { body } = await refundSale(installation, sale, refundOf(amount));
     const { serviceReference, merchantReference } = body as RefundAnswer;
-    expect(await untilTold(receiver, secret, serviceReference)).toMatchObject([
+    expect(await untilReported(receiver, secret, serviceReference)).toMatchObject([
       { type: 'refund.completed', disposition, merchantReference, amount: Number(amount), sequence: 1 },
     ]);
     await untilAnswered(installation.database, serviceReference);
@@ -47,7 +47,7 @@ describe('an integrator is notified', () => {
   test('of a sale when it is Voided, and not of the void', async () => {
     const sale = await sellApproved(installation, '100.00');
     const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
-    expect(await untilTold(receiver, secret, sale, 2)).toMatchObject([
+    expect(await untilReported(receiver, secret, sale, 2)).toMatchObject([
       { type: 'transaction.completed', disposition: 'Approved', sequence: 1 },
       { type: 'transaction.voided', disposition: 'Voided', amount: 100, sequence: 2 },
     ]);

@@ -8,7 +8,7 @@ import { refundSale, sellApproved, storedSale, voidSale } from '../support/refun
 import { type ScriptedOptions, scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import type { ReceivedRequest } from '../support/scripted-switch.ts';
 import { jobsOf, trailOf } from '../support/transactions.ts';
-import { Backend, untilTold } from '../webhooks/backend.ts';
+import { Backend, untilReported } from '../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
 let receiver: Receiver;
@@ -66,7 +66,7 @@ async function expectInDoubt({ sale, voided }: VoidUnderWay): Promise<void> {
   const refunded = await refundSale(scene.installation, sale, { amount: '100.00', refundReference: randomUUID() });
   expect(refunded).toMatchObject({ status: 409, body: { errorCode: 213 } });
   expect(await voidSale(scene.installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
-  expect(await untilTold(receiver, secret, voided)).toMatchObject([
+  expect(await untilReported(receiver, secret, voided)).toMatchObject([
     { type: 'void.needsReview', disposition: 'Indeterminate', serviceReference: voided, amount: 100 },
   ]);
 }
@@ -176,7 +176,7 @@ describe('a void that is permanently refused', () => {
       expect(await storedSaleOf(under.voided)).toMatchObject({ disposition: Disposition.Declined, needsReview: true }),
     );
     expect(await storedSaleOf(under.sale)).toMatchObject({ disposition: Disposition.Approved, voidState: null });
-    expect(await untilTold(receiver, secret, under.voided)).toMatchObject([
+    expect(await untilReported(receiver, secret, under.voided)).toMatchObject([
       { type: 'void.failed', disposition: 'Declined', serviceReference: under.voided, amount: 100, currency: 'ZAR' },
     ]);
   });
@@ -203,7 +203,7 @@ describe('a void that is permanently refused', () => {
       refundReference: randomUUID(),
     });
     expect(refunded).toMatchObject({ status: 409, body: { errorCode: 213 } });
-    const events = await untilTold(receiver, secret, under.voided, 2);
+    const events = await untilReported(receiver, secret, under.voided, 2);
     expect(events.sort((one, other) => one.sequence - other.sequence)).toMatchObject([
       { type: 'void.failed', sequence: 2 },
       { type: 'void.needsReview', sequence: 3 },

@@ -130,10 +130,10 @@ describe('a transaction', () => {
   test('shows its trail, the messages of each attempt field by field, and the chip, without anything secret', async () => {
     const session = await logIn({ acquirerId: 1 }, 'viewer');
     const story = await eventually(async () => {
-      const told = (await (await look(session, approved)).json()) as TransactionStory;
-      expect(told.messages).toHaveLength(1);
-      expect(told.trail.at(-1)).toMatchObject({ to: 'RespondedToPhone' });
-      return told;
+      const story = (await (await look(session, approved)).json()) as TransactionStory;
+      expect(story.messages).toHaveLength(1);
+      expect(story.trail.at(-1)).toMatchObject({ to: 'RespondedToPhone' });
+      return story;
     });
     expect(story.summary).toMatchObject({
       id: approved,
@@ -157,8 +157,8 @@ describe('a transaction', () => {
   test('shows every reversal attempt, too', async () => {
     const session = await logIn({ acquirerId: 1 }, 'viewer');
     await eventually(async () => {
-      const told = (await (await look(session, garbled)).json()) as TransactionStory;
-      const kinds = told.messages.map(({ kind, outcome, response }) => [kind, outcome, response !== null]);
+      const story = (await (await look(session, garbled)).json()) as TransactionStory;
+      const kinds = story.messages.map(({ kind, outcome, response }) => [kind, outcome, response !== null]);
       expect(kinds).toEqual([
         ['authorization', 'deadline', false],
         ['reversal', 'answered', true],

@@ -219,13 +219,13 @@ describe('permission', () => {
   });
 
   test.each(CREATING)("%s: another owner's merchant is 404, exactly like one that does not exist", async (path) => {
-    const told = [];
+    const reported = [];
     for (const merchantId of ['1101', '9999']) {
       const problem = problemOf(await send(path, linkBody('coffee', { ...MANDATE, merchantId })));
       expect(problem).toMatchObject({ status: 404, errorCode: 122 });
-      told.push({ ...problem, requestId: '' });
+      reported.push({ ...problem, requestId: '' });
     }
-    expect(told[0]).toEqual(told[1]);
+    expect(reported[0]).toEqual(reported[1]);
   });
 
   const OWNERS: readonly (readonly [string, Tenant, number])[] = [
@@ -389,7 +389,7 @@ describe('an intent', () => {
       request(installation.url, `/consumer/taponown/${paymentReference}`, { headers: { authorization } });
     expect(problemOf(await ownStatus())).toMatchObject({ status: 404, errorCode: 122 });
     const { serviceReference: id } = outcomeOf(await app(intent).pay());
-    const told = { id, merchantReference: paymentReference, disposition: 'Approved', amount: '10.00', currency: 'ZAR' };
-    expect(await ownStatus()).toMatchObject({ status: 200, body: told });
+    const paid = { id, merchantReference: paymentReference, disposition: 'Approved', amount: '10.00', currency: 'ZAR' };
+    expect(await ownStatus()).toMatchObject({ status: 200, body: paid });
   });
 });

@@ -26,11 +26,11 @@ function seriesOf(metrics: string, name: string): string[] {
 
 describe('/metrics', () => {
   test('counts each outcome once, with its disposition, scheme and processor', () => {
-    const told = seriesOf(text, 'tapwire_outcomes_total').map((line) =>
+    const reported = seriesOf(text, 'tapwire_outcomes_total').map((line) =>
       /disposition="(\w+)",scheme="(\w+)",processor="(\d+ \d+)"} (\d+)/.exec(line)?.slice(1).join(' '),
     );
     // The reversal of the garbled one is acknowledged: it is Voided after it was Indeterminate.
-    expect(told.sort()).toEqual([
+    expect(reported.sort()).toEqual([
       'Approved Visa 1 1 1',
       'Declined Visa 1 1 1',
       'Indeterminate Visa 1 1 1',

@@ -26,14 +26,14 @@ async function toldTo(text: string, andThen?: (socket: Socket) => void): Promise
   const socket = connect(port, '127.0.0.1');
   socket.write(text);
   const timer = andThen && setInterval(() => andThen(socket), 50);
-  let told = '';
+  let reported = '';
   socket
     .setEncoding('utf8')
-    .on('data', (chunk: string) => (told += chunk))
+    .on('data', (chunk: string) => (reported += chunk))
     .on('error', () => {});
   await new Promise((resolve) => socket.once('close', resolve)); // `once` would reject for a write that came too late
   clearInterval(timer);
-  return told;
+  return reported;
 }
 
 const POST = 'POST /things HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';

@@ -352,12 +352,12 @@ describe("another owner's", () => {
         await send(`/transactions/${id}${suffix}`, as),
         await send(`/transactions/${unknown}${suffix}`, as),
       ];
-      const told = ({ status, body }: RawAnswer, asked: string) => {
+      const reported = ({ status, body }: RawAnswer, asked: string) => {
         const { requestId: _, ...problem } = problemOf({ status, body, ms: 0 });
         return JSON.stringify(problem).replaceAll(asked, 'id');
       };
       expect(others.status).toBe(404);
-      expect(told(others, id)).toBe(told(nobodys, unknown));
+      expect(reported(others, id)).toBe(reported(nobodys, unknown));
       expect(others.headers.get('content-type')).toBe(nobodys.headers.get('content-type'));
     }
   });

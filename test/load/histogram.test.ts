@@ -18,8 +18,8 @@ describe('a histogram of latencies', () => {
           for (const ms of latencies) histogram.record(ms);
           const sorted = latencies.toSorted((a, b) => a - b);
           const exact = sorted[Math.ceil(share * sorted.length) - 1]!;
-          const told = histogram.percentileMs(share)!;
-          expect(Math.abs(told - exact)).toBeLessThanOrEqual(exact * LARGEST_ERROR + ROUNDING_MS);
+          const reported = histogram.percentileMs(share)!;
+          expect(Math.abs(reported - exact)).toBeLessThanOrEqual(exact * LARGEST_ERROR + ROUNDING_MS);
         },
       ),
     );

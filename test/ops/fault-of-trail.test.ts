@@ -4,7 +4,7 @@ import type { AuditEntry } from '../../src/transactions/model/audit-entry.ts';
 import { moves, Status, type StatusId } from '../../src/transactions/model/status.ts';
 
 const AT = '2026-03-01T10:00:00.000Z';
-const told = (path: StatusId[], from: StatusId | null = null) => moves(from, path, Date.parse(AT));
+const auditEntries = (path: StatusId[], from: StatusId | null = null) => moves(from, path, Date.parse(AT));
 
 /** `sent 1`, `acknowledged 1`: a trail that came to Indeterminate, and the steps of its reversal. */
 function reversal(...steps: string[]): AuditEntry[] {
@@ -14,7 +14,7 @@ function reversal(...steps: string[]): AuditEntry[] {
   });
 }
 
-const INDETERMINATE: AuditEntry[] = told([1, 3, 4, 5, 8]);
+const INDETERMINATE: AuditEntry[] = auditEntries([1, 3, 4, 5, 8]);
 const faultOf = (...steps: string[]) =>
   faultOfTrail([{ attempt: 1, moves: [...INDETERMINATE, ...reversal(...steps)] }], Status.RespondedToPhone);
 
@@ -52,43 +52,43 @@ describe('reversals', () => {
 });
 
 describe('attempts', () => {
-  const first = { attempt: 1, moves: told([1, 3, 8]) };
+  const first = { attempt: 1, moves: auditEntries([1, 3, 8]) };
 
   test('the next one begins in a status in which a transaction may rest', () => {
-    const second = { attempt: 2, moves: told([1, 3, 4, 7, 8]) };
+    const second = { attempt: 2, moves: auditEntries([1, 3, 4, 7, 8]) };
     expect(faultOfTrail([first, second], Status.RespondedToPhone)).toBeUndefined();
   });
 
   test('a PIN leads from 8 to the next attempt', () => {
-    const second = { attempt: 2, moves: told([1, 3, 4, 7, 8], Status.RespondedToPhone) };
+    const second = { attempt: 2, moves: auditEntries([1, 3, 4, 7, 8], Status.RespondedToPhone) };
     expect(faultOfTrail([first, second], Status.RespondedToPhone)).toBeUndefined();
   });
 
   test('a PIN may arrive before the phone’s request for it was recorded: its row then records that, too', () => {
-    const asked = { attempt: 1, moves: told([1, 3, 4, 7]) };
-    const pin = { attempt: 2, moves: [...told([8], 7), ...told([1, 3, 4, 7, 8], 8)] };
+    const asked = { attempt: 1, moves: auditEntries([1, 3, 4, 7]) };
+    const pin = { attempt: 2, moves: [...auditEntries([8], 7), ...auditEntries([1, 3, 4, 7, 8], 8)] };
     expect(faultOfTrail([asked, pin], Status.RespondedToPhone)).toBeUndefined();
-    const early = { attempt: 2, moves: told([8], 4) };
+    const early = { attempt: 2, moves: auditEntries([8], 4) };
     expect(faultOfTrail([asked, early], Status.RespondedToPhone)).toContain('does not follow');
   });
 
   test('none begins while the previous one is in progress, and none is skipped', () => {
-    const underWay = { attempt: 1, moves: told([1, 3, 4]) };
-    const next = { attempt: 2, moves: told([1]) };
+    const underWay = { attempt: 1, moves: auditEntries([1, 3, 4]) };
+    const next = { attempt: 2, moves: auditEntries([1]) };
     expect(faultOfTrail([underWay, next], Status.RequestReceived)).toContain('begins again from Submitted');
     expect(faultOfTrail([first, { ...next, attempt: 3 }], Status.RequestReceived)).toContain('follows attempt 1');
   });
 
   test('a transaction is created once', () => {
-    const again = { attempt: 1, moves: told([1]) };
-    expect(faultOfTrail([{ attempt: 1, moves: told([1]) }, again], Status.RequestReceived)).toContain(
+    const again = { attempt: 1, moves: auditEntries([1]) };
+    expect(faultOfTrail([{ attempt: 1, moves: auditEntries([1]) }, again], Status.RequestReceived)).toContain(
       'does not follow',
     );
   });
 
   test('a refused void may be followed by another, whose attempts count from one', () => {
     const asked: AuditEntry = { void: 'id', at: AT };
-    const approved = told([1, 3, 4, 7, 8]);
+    const approved = auditEntries([1, 3, 4, 7, 8]);
     const refused = [...approved, asked, ...reversal('sent 1', 'sent 2', 'refused 2')];
     const again = [...refused, asked, ...reversal('sent 1', 'acknowledged 1')];
     expect(faultOfTrail([{ attempt: 1, moves: again }], Status.RespondedToPhone)).toBeUndefined();
@@ -108,8 +108,8 @@ describe('attempts', () => {
   });
 
   test('an attempt that required a PIN has a reversal of its own', () => {
-    const asked = { attempt: 1, moves: told([1, 3, 4, 7, 8]) };
-    const pin = { attempt: 2, moves: told([1, 3, 4, 5, 8], 8) };
+    const asked = { attempt: 1, moves: auditEntries([1, 3, 4, 7, 8]) };
+    const pin = { attempt: 2, moves: auditEntries([1, 3, 4, 5, 8], 8) };
     const reversed = [
       { attempt: 2, moves: reversal('sent 1') },
       { attempt: 1, moves: reversal('sent 1', 'acknowledged 1') },

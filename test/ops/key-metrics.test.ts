@@ -17,7 +17,7 @@ const KEYS: KeyExchangeStats = {
   maxAgeMs: 86_400_000,
 };
 
-async function told(keyExchange: KeyExchangeStats | undefined): Promise<string[]> {
+async function reported(keyExchange: KeyExchangeStats | undefined): Promise<string[]> {
   const { registry } = new Metrics();
   const stats = { type: 'type-1', keyExchange } as SwitchStats;
   registerKeyMetrics(registry, [['1 7', { stats }]]);
@@ -27,7 +27,7 @@ async function told(keyExchange: KeyExchangeStats | undefined): Promise<string[]
 
 test('key exchanges are counted by processor and result, with the age of each key in use', async () => {
   const where = 'acquirer="1",processor="7",type="type-1"';
-  expect(await told(KEYS)).toEqual([
+  expect(await reported(KEYS)).toEqual([
     `tapwire_key_exchanges_total{${where},result="exchanged"} 5`,
     `tapwire_key_exchanges_total{${where},result="failed"} 2`,
     `tapwire_working_key_age_seconds{${where},use="mac"} 61`,
@@ -37,8 +37,8 @@ test('key exchanges are counted by processor and result, with the age of each ke
 });
 
 test('if the switch decides when to change keys, no age is due; without key changes, nothing is reported', async () => {
-  expect((await told({ ...KEYS, maxAgeMs: null })).join()).not.toContain('max_age');
-  expect(await told(undefined)).toEqual([]);
+  expect((await reported({ ...KEYS, maxAgeMs: null })).join()).not.toContain('max_age');
+  expect(await reported(undefined)).toEqual([]);
 });
 
 test('stored, dropped and waiting messages are reported', async () => {

@@ -101,9 +101,9 @@ test('a request is a span of the caller’s trace, and the response names it', (
 });
 
 test('the round trip to the switch has the type of the processor and whether there was a response', () => {
-  const told = named('switch authorization').map(({ attributes }) => attributes);
-  expect(told).toHaveLength(2); // the third tap belongs to a trace that its caller does not record
-  expect(told[0]).toMatchObject({ 'tapwire.processor.type': 'type-1', 'tapwire.switch.answer': 'answered' });
+  const reported = named('switch authorization').map(({ attributes }) => attributes);
+  expect(reported).toHaveLength(2); // the third tap belongs to a trace that its caller does not record
+  expect(reported[0]).toMatchObject({ 'tapwire.processor.type': 'type-1', 'tapwire.switch.answer': 'answered' });
 });
 
 test('a reversal that is sent before its job runs belongs to the trace of its tap', () => {

@@ -60,8 +60,8 @@ describe('a switch that reports something untrue', () => {
   /** The result of each check of money. */
   async function verdicts() {
     const findings = await books.verify();
-    const told = findings.filter(({ misstated, violationCount }) => misstated + violationCount > 0);
-    return told.map(({ check, misstated, violationCount }) => [check, misstated, violationCount]);
+    const reported = findings.filter(({ misstated, violationCount }) => misstated + violationCount > 0);
+    return reported.map(({ check, misstated, violationCount }) => [check, misstated, violationCount]);
   }
 
   test.each([

@@ -110,11 +110,11 @@ test('of a message that cannot be read completely, the readable part is used', (
 });
 
 test('a request of the switch is answered first and reported afterwards', () => {
-  const told: string[] = [];
-  const protocol = protocolWith({}, (message) => told.push(`reported ${String(message.networkCode)}`));
+  const reported: string[] = [];
+  const protocol = protocolWith({}, (message) => reported.push(`reported ${String(message.networkCode)}`));
   const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
-  protocol.onRequest(cutOver, (answer) => told.push(`answered ${String(answer.responseCode)}`), LINE);
-  expect(told).toEqual(['answered 00', 'reported 201']);
+  protocol.onRequest(cutOver, (answer) => reported.push(`answered ${String(answer.responseCode)}`), LINE);
+  expect(reported).toEqual(['answered 00', 'reported 201']);
 });
 
 test('a connection that the switch signs off is signed on again before it carries anything, and no other is', () => {
@@ -129,8 +129,8 @@ test('a connection that the switch signs off is signed on again before it carrie
 });
 
 test('a sale from the switch is reported and not answered', () => {
-  const told: string[] = [];
-  const protocol = protocolWith({}, (message) => told.push(message.mti));
-  protocol.onRequest(request, () => told.push('answered'), LINE);
-  expect(told).toEqual(['0200']);
+  const reported: string[] = [];
+  const protocol = protocolWith({}, (message) => reported.push(message.mti));
+  protocol.onRequest(request, () => reported.push('answered'), LINE);
+  expect(reported).toEqual(['0200']);
 });

@@ -161,10 +161,10 @@ const MESSAGE: PushMessage = {
 };
 
 test('the sender for development logs the link’s reference and nothing else', async () => {
-  const told: object[] = [];
-  const sender = createLogSender((message) => told.push(message));
+  const reported: object[] = [];
+  const sender = createLogSender((message) => reported.push(message));
   expect(await sender.send(MESSAGE, 1_000)).toEqual({ kind: 'sent' });
-  expect(told).toEqual([{ reference: LINK_ID }]);
+  expect(reported).toEqual([{ reference: LINK_ID }]);
 });
 
 test('without a push service every push reports that', async () => {

@@ -62,7 +62,7 @@ const answering = () =>
     const rows = route.url === '/ops/acts' ? [ROWS[nameOf(route)]!, ...ACTS] : [ROWS[nameOf(route)]];
     return route.url === '/ops/stream' ? [] : rows.flatMap((each) => (each ? [{ route, row: each }] : []));
   });
-const told = (route: KnownRoute, how: string, { status, text }: Answer) =>
+const described = (route: KnownRoute, how: string, { status, text }: Answer) =>
   `${nameOf(route)}, ${how}: ${status} ${text.slice(0, 300)}`;
 
 test('every route of the console has a row, or begins or ends a session', () => {
@@ -78,7 +78,7 @@ test('without a session each is 401, with any other credential', async () => {
   const tries = routes().flatMap((route) => (ROWS[nameOf(route)] ? others.map((shown) => ({ route, shown })) : []));
   const faults = await gather(tries, async ({ route, shown }) => {
     const answer = await ask(installation.url, route, await ROWS[nameOf(route)]!.send(own), shown.headers);
-    return answer.status === 401 && errorCodeOf(answer) === 100 ? undefined : told(route, shown.name, answer);
+    return answer.status === 401 && errorCodeOf(answer) === 100 ? undefined : described(route, shown.name, answer);
   });
   expect(faults).toEqual([]);
 });
@@ -139,7 +139,7 @@ test('a request with one strange element never causes more than a refusal', asyn
   ).flat();
   const faults = await gather(tries, async ({ route, sent }) => {
     const answer = await ask(installation.url, route, sent, session);
-    return answer.status < 500 ? undefined : `${told(route, JSON.stringify(sent).slice(0, 300), answer)}`;
+    return answer.status < 500 ? undefined : `${described(route, JSON.stringify(sent).slice(0, 300), answer)}`;
   });
   expect(faults).toEqual([]);
 });

@@ -35,7 +35,7 @@ const guarded = () => routes.filter(({ facts }) => facts.takes.length > 0);
 const withBody = () =>
   routes.filter(({ method, facts }) => ['POST', 'PUT', 'PATCH'].includes(method) && !facts.isAsset);
 
-function told(route: KnownRoute, how: string, { status, text }: Answer): string {
+function described(route: KnownRoute, how: string, { status, text }: Answer): string {
   return `${nameOf(route)}, ${how}: ${status} ${text.slice(0, 300)}`;
 }
 
@@ -68,7 +68,7 @@ describe('a forged credential is 401 at every route', () => {
       const key = route.facts.takesBoth ? credentialFor(route) : {};
       const answer = await send(route, { ...key, ...bearer(token) });
       const isRefused = answer.status === 401 && [117, 118].includes(errorCodeOf(answer) ?? 0);
-      return isRefused ? undefined : told(route, `${kind} with ${how}`, answer);
+      return isRefused ? undefined : described(route, `${kind} with ${how}`, answer);
     });
     expect(faults).toEqual([]);
     expect(tries.length).toBeGreaterThan(500);
@@ -82,7 +82,7 @@ describe('a forged credential is 401 at every route', () => {
     const faults = await gather(tries, async ({ route, how, key }) => {
       const token = route.facts.takesBoth ? credentialFor(route) : {};
       const answer = await send(route, { ...token, 'x-api-key': key });
-      return answer.status === 401 && errorCodeOf(answer) === 102 ? undefined : told(route, how, answer);
+      return answer.status === 401 && errorCodeOf(answer) === 102 ? undefined : described(route, how, answer);
     });
     expect(faults).toEqual([]);
     expect(tries.length).toBeGreaterThan(500);
@@ -106,7 +106,7 @@ describe('an invalid body is refused at every route with a body', () => {
     const faults = await gather(reading, async (route) => {
       const answer = await make(route);
       const isRight = answer.status === status && errorCodeOf(answer) === errorCode && isProblem(answer);
-      return isRight ? undefined : told(route, how, answer);
+      return isRight ? undefined : described(route, how, answer);
     });
     expect(faults).toEqual([]);
   };
@@ -212,7 +212,7 @@ test('a repeated query parameter is refused', async () => {
         headers: credentialFor(route),
       });
       const answer = { status: response.status, text: await response.text(), headers: response.headers };
-      return answer.status === 400 && isProblem(answer) ? undefined : told(route, 'limit twice', answer);
+      return answer.status === 400 && isProblem(answer) ? undefined : described(route, 'limit twice', answer);
     },
   );
   expect(faults).toEqual([]);

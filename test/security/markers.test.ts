@@ -178,11 +178,11 @@ test('after every route no secret is in a log line, column, job, metric or respo
   expect(secretsIn(logged, all), 'log').toEqual([]);
   expect(secretsIn(stored, all), 'database').toEqual([]);
   expect(secretsIn(figures, all), 'metrics').toEqual([]);
-  const told = secretsIn(answers.join('\n'), sent);
+  const reported = secretsIn(answers.join('\n'), sent);
   const telling = sent
-    .filter(({ name }) => told.includes(name))
+    .filter(({ name }) => reported.includes(name))
     .map((mark) => answers.find((answer) => secretsIn(answer, [mark]).length > 0)?.slice(0, 500));
-  expect({ told, telling }, 'answers').toEqual({ told: [], telling: [] });
+  expect({ reported, telling }, 'answers').toEqual({ reported: [], telling: [] });
 
   // The requests did arrive.
   expect(logged).toContain('"msg":"answered"');

@@ -4,8 +4,7 @@ import { faultsOfHistory } from './history.ts';
 
 /**
  * Seeds of a run: as many as fit into a test of every commit; `.ci/run` has ten times as many.
- * `SIMULATION_HISTORIES=100000` runs more,
- * `SIMULATION_SEED=4711` the one that failed.
+ * `SIMULATION_HISTORIES=100000` runs more, `SIMULATION_SEED=4711` the one that failed.
  */
 const HISTORIES = Number(process.env.SIMULATION_HISTORIES ?? 1_000);
 const SEED = process.env.SIMULATION_SEED;

@@ -132,7 +132,7 @@ class History {
         bookings: [...ledger.bookings.values()],
         requests,
         statements,
-        told: this.#clients.told,
+        reported: this.#clients.reported,
         events: [...this.#events.values()],
         alarms: this.#alarms,
         hadFaults: true,

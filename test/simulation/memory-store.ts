@@ -193,8 +193,8 @@ export class MemoryStore {
     const isSameVoid = before.voidState === transaction.voidState;
     if (!(isCurrent && isSameVoid) && this.sabotage !== 'no reversal guard') return false;
     this.#change(row, transaction.attempt, to);
-    const told = voidRow && this.rows.get(voidRow.id);
-    if (voidRow && told) this.#change(told, told.transaction.attempt, voidRow);
+    const storedVoid = voidRow && this.rows.get(voidRow.id);
+    if (voidRow && storedVoid) this.#change(storedVoid, storedVoid.transaction.attempt, voidRow);
     this.#record(row, before, record);
     this.#reserve(before, to);
     this.addEntries(transaction, entriesAt(step));

@@ -13,7 +13,7 @@ import type { TransactionDependencies } from '../../src/transactions/ports/trans
 import { recordAnswer } from '../../src/transactions/reversal/overdue.ts';
 import { submitTap } from '../../src/transactions/tap/submit-tap.ts';
 import type { MemoryStore } from './memory-store.ts';
-import type { ToldClient } from './rules/books.ts';
+import type { ReportedToClient } from './rules/books.ts';
 import { PIN_SECONDS } from './simulated-process.ts';
 import { PRINCIPAL } from './simulated-tenant.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -35,7 +35,7 @@ export interface ClientParts {
 
 /** Phones and tills: they send requests, may have disconnected when the response arrives, and repeat their requests. */
 export class SimulatedClients {
-  readonly told: ToldClient[] = [];
+  readonly reported: ReportedToClient[] = [];
   readonly #parts: ClientParts;
   #refunds = 0;
 
@@ -150,7 +150,7 @@ export class SimulatedClients {
     if (!isFlushed) return undefined;
     const { id: transactionId, attempt } = answer;
     const disposition = answer.disposition === null ? null : dispositionName(answer.disposition);
-    this.told.push({ transactionId, attempt, disposition });
+    this.reported.push({ transactionId, attempt, disposition });
     tell(`the client of ${transactionId} gets ${disposition ?? 'a request for the PIN'}`);
     return answer;
   }

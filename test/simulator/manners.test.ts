@@ -79,7 +79,7 @@ describe('a switch without manners', () => {
       acknowledgedWhatItDidNot: entries.filter(({ state, said }) => state === 'approved' && said!.acknowledgedAtMs),
       refusedWhatItDid: entries.filter(({ state, said }) => state === 'reversed' && said!.refusedReversals > 0),
     };
-    for (const [lie, told] of Object.entries(lies)) expect(told.length, lie).toBeGreaterThan(10);
+    for (const [lie, reported] of Object.entries(lies)) expect(reported.length, lie).toBeGreaterThan(10);
     expect(entries.every(({ said }) => said!.received === 1)).toBe(true);
   });
 

@@ -48,7 +48,7 @@ export async function expectInvariants(
   if (!areFaultsExpected) expect(faultsIn(logLines)).toEqual([]);
 }
 
-interface Told {
+interface ReportedRow {
   readonly rrn: string;
   readonly tid: string;
   readonly disposition: number | null;
@@ -60,15 +60,16 @@ interface Told {
  * uncertain.
  */
 async function expectLedgerToAgree(database: Database, ledger: readonly LedgerEntry[]): Promise<void> {
-  const { rows } = await database.query<Told>(
+  const { rows } = await database.query<ReportedRow>(
     'select rrn, tid, disposition, approved_minor as "approvedMinor" from transactions where rrn is not null',
   );
-  const isOf = (entry: LedgerEntry) => (told: Told) => told.rrn === entry.rrn && told.tid === entry.tid;
-  for (const told of rows) {
-    const booked = ledger.filter((entry) => isOf(entry)(told));
+  const isOf = (entry: LedgerEntry) => (reported: ReportedRow) =>
+    reported.rrn === entry.rrn && reported.tid === entry.tid;
+  for (const reported of rows) {
+    const booked = ledger.filter((entry) => isOf(entry)(reported));
     expect(booked.length, 'authorizations of one transaction').toBeLessThanOrEqual(1);
-    if (told.disposition === null || told.disposition === Disposition.Indeterminate) continue; // no outcome was reported yet
-    const { disposition, approvedMinor } = told;
+    if (reported.disposition === null || reported.disposition === Disposition.Indeterminate) continue; // no outcome was reported yet
+    const { disposition, approvedMinor } = reported;
     if (disposition === Disposition.Approved) expect(booked[0]).toMatchObject({ state: 'approved', approvedMinor });
     else expect(booked[0]?.state ?? 'reversed').toBe('reversed');
   }

@@ -128,12 +128,12 @@ export function acknowledgeTap(
 }
 
 /** The webhooks that a receiver got for a link, once there are `count`. */
-export function untilTold(receiver: Receiver, link: HandedLink, count = 1): Promise<Webhook[]> {
+export function untilReported(receiver: Receiver, link: HandedLink, count = 1): Promise<Webhook[]> {
   return eventually(() => {
     const bodies = receiver.received.map(({ body }) => JSON.parse(body.toString()) as Webhook);
-    const told = bodies.filter(({ id }) => id === link.id);
-    expect(told).toHaveLength(count);
-    return told;
+    const events = bodies.filter(({ id }) => id === link.id);
+    expect(events).toHaveLength(count);
+    return events;
   });
 }
 

@@ -68,12 +68,12 @@ export class Relay {
     }
     target.pipe(gateway);
     const frames = new FrameReader(this.#processor.framing, (bytes, start, end) => {
-      told = this.#tell(this.#codec.decode(bytes, start, end), told);
+      reported = this.#tell(this.#codec.decode(bytes, start, end), reported);
     });
-    let told = Promise.resolve();
+    let reported = Promise.resolve();
     gateway.on('data', (chunk: Buffer) => {
       frames.push(chunk);
-      told = told.then(() => void target.write(chunk));
+      reported = reported.then(() => void target.write(chunk));
     });
   }
 

@@ -51,7 +51,7 @@ export function untilStatus(
 
 /** The audit trail in words: `RequestReceived`, ..., `PIN awaiting`, `reversal sent 1`. */
 export async function trailOf(database: Database, id: string): Promise<string[]> {
-  const { rows } = await database.query<{ move: Told }>(
+  const { rows } = await database.query<{ move: StoredMove }>(
     `select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`,
     [id],
   );
@@ -62,7 +62,7 @@ export async function trailOf(database: Database, id: string): Promise<string[]>
   });
 }
 
-interface Told {
+interface StoredMove {
   readonly to?: string;
   readonly pin?: string;
   readonly late?: string;

@@ -17,12 +17,12 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number } 
   onTestFinished(() => simulator.close());
   const config = { ...type1.exampleConfig, addresses: [{ host: '127.0.0.1', port: simulator.ports[0]! }] };
   const stored: StoredProcessor[] = [];
-  const told: ProcessorFault[] = [];
+  const reported: ProcessorFault[] = [];
   let stan = 0;
   const opening = AcquirerSwitches.open({
     types: new Map([['type-1', type1 as Processor]]),
     stored: () => stored,
-    faults: { tell: async (faults) => void told.push(...faults) },
+    faults: { tell: async (faults) => void reported.push(...faults) },
     stans: { next: async () => String(++stan).padStart(6, '0') },
     dates: { current: () => '2026-11-20', announce: () => {} },
     unmatchedResponses: { take: () => {} } as never,
@@ -38,7 +38,7 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number } 
   const store = (id: number, more: object = {}) =>
     stored.push({ acquirerId: 1, id, type: 'type-1', config: { ...config, ...more } });
   const reserved = () => stan;
-  return { simulator, reserved, opening, stored, told, store };
+  return { simulator, reserved, opening, stored, reported, store };
 }
 
 test('responses of a removed switch are waited for when everything stops', async () => {
@@ -70,14 +70,14 @@ test('an HSM that does not respond delays no other switch, and is tried again', 
     hsm: { kcv, translatePin: async () => ({ block: new Uint8Array(8) }) },
     reader: { keyId: 'reader', format: 0 },
   } as const;
-  const { opening, told, store } = await open({ pins, openWithinMs: 50 });
+  const { opening, reported, store } = await open({ pins, openWithinMs: 50 });
   store(1, { pinKey: { keyId: 'pin', format: 0, derivation: 'zone' } });
   store(2);
   const switches = await opening;
   onTestFinished(() => switches.close(clock.monotonicMs()));
   await eventually(() => expect(switches.find(1, 2)?.isSignedOn).toBe(true));
   expect(switches.find(1, 1)).toBeUndefined();
-  expect(told).toContainEqual(
+  expect(reported).toContainEqual(
     expect.objectContaining({ processorId: 1, reason: expect.stringContaining('does not answer') }),
   );
   expect(asked).toBe(1);
@@ -98,11 +98,11 @@ test.each([
     'keyExchange',
   ],
 ])('a switch with %s is reported, and trying to open it again uses no numbers', async (_, mistake, reason) => {
-  const { opening, told, store, reserved } = await open();
+  const { opening, reported, store, reserved } = await open();
   store(1, mistake);
   const switches = await opening;
   onTestFinished(() => switches.close(clock.monotonicMs()));
-  await eventually(() => expect(told.length).toBeGreaterThan(2));
-  expect(told[0]!.reason).toContain(reason);
+  await eventually(() => expect(reported.length).toBeGreaterThan(2));
+  expect(reported[0]!.reason).toContain(reason);
   expect(reserved()).toBe(0);
 });

@@ -22,7 +22,7 @@ async function exchangeOver(
   { read = (): unknown => 'read', note = (): void => {} } = {},
 ) {
   const kept: object[] = [];
-  const told: object[] = [];
+  const reported: object[] = [];
   const slot = { connectionId: 'line', request: async () => result(), release: () => {}, [Symbol.dispose]: () => {} };
   const parts = {
     processorId: 2,
@@ -34,13 +34,13 @@ async function exchangeOver(
       isKeeping: true,
       keep: ({ outcome, isRoutine, response }: Exchange) => void kept.push({ outcome, isRoutine, response }),
     },
-    reportFault: faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void told.push(fields) }, () => 0),
+    reportFault: faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void reported.push(fields) }, () => 0),
     note: async () => note(),
   };
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
   const timing = { deadlineAtMs: 1, sendByAtMs: 1 };
   const outgoing = { about, kind: 'authorization', number: 1, message: { mti: '0200' }, timing } as const;
-  return { answer: await exchange(parts, slot, outgoing, read), kept, told };
+  return { answer: await exchange(parts, slot, outgoing, read), kept, reported };
 }
 
 test('a response has the outcome that was read from it', async () => {
@@ -66,10 +66,10 @@ test.each([
   ['its reader', { read: trips }],
   ['other observers of it', { note: trips }],
 ])('a response on which %s fails is garbled: its request was written, and may have been approved', async (_, how) => {
-  const { answer, kept, told } = await exchangeOver(() => ANSWERED, how);
+  const { answer, kept, reported } = await exchangeOver(() => ANSWERED, how);
   expect(answer).toEqual({ kind: 'garbled', connectionId: 'line' });
   expect(kept).toEqual([{ outcome: 'garbled', isRoutine: false, response: RESPONSE_COPY }]);
-  expect(told).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError', suppressed: 0 }]);
+  expect(reported).toEqual([{ acquirerId: 1, processorId: 2, connectionId: 'line', code: 'TypeError', suppressed: 0 }]);
 });
 
 test('a request that the slot rejects was never written', async () => {
@@ -103,13 +103,17 @@ test('a reversal that its processor cannot build fails as not written, and the f
 });
 
 test('a processor that always fails does not flood the log, which states how much it left out', () => {
-  const told: object[] = [];
+  const reported: object[] = [];
   let nowMs = 0;
-  const tell = faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void told.push(fields) }, () => nowMs);
+  const tell = faultLog(
+    { acquirerId: 1, processorId: 2 },
+    { warn: (fields) => void reported.push(fields) },
+    () => nowMs,
+  );
   for (let n = 0; n < 1_000; n++) tell(new TypeError('4111111111111111'));
   nowMs = 1_000;
   tell(new TypeError('4111111111111111'));
-  expect(told.length).toBeLessThan(20);
-  expect(told.at(-1)).toMatchObject({ code: 'TypeError', suppressed: 1_000 - (told.length - 1) });
-  expect(JSON.stringify(told)).not.toContain('4111');
+  expect(reported.length).toBeLessThan(20);
+  expect(reported.at(-1)).toMatchObject({ code: 'TypeError', suppressed: 1_000 - (reported.length - 1) });
+  expect(JSON.stringify(reported)).not.toContain('4111');
 });

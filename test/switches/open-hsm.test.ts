@@ -52,9 +52,9 @@ describe('a software HSM', () => {
     ['has a key of a wrong length', JSON.stringify({ keys: [{ ...MAC_KEY, key: KEY.slice(0, 20) }] }), /KEY_LENGTH/],
   ])('does not open if its file %s, and never quotes it', async (_what, text, reason) => {
     const keysFile = text === undefined ? join(folder, 'nowhere.json') : fileOf('wrong.json', text);
-    const told = await reasonOf(open({ keysFile }));
-    expect(told).toMatch(reason);
-    expect(told).not.toMatch(/0123456789/);
+    const reported = await reasonOf(open({ keysFile }));
+    expect(reported).toMatch(reason);
+    expect(reported).not.toMatch(/0123456789/);
   });
 
   test('is not allowed in prod, neither as a file nor as a setting', async () => {

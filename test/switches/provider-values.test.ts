@@ -34,8 +34,8 @@ test('a plug-in that throws, or returns nothing, stores nothing: the outcome doe
 
 test('for any values of a plug-in, what is stored survives JSON and has no control character', () => {
   fc.assert(
-    fc.property(fc.anything({ withNullPrototype: true }), (told) => {
-      const kept = providerValues(() => told);
+    fc.property(fc.anything({ withNullPrototype: true }), (provided) => {
+      const kept = providerValues(() => provided);
       expect(JSON.parse(JSON.stringify(kept))).toEqual(kept);
       expect(Object.values(kept).join('')).not.toMatch(/\p{Cc}/u);
     }),

@@ -39,9 +39,10 @@ export function specOf(neutral: NeutralSpec): Spec {
   });
 }
 
-function rowOf(name: string, { enc, len: told, prefix, unit }: NeutralField): Field {
+function rowOf(name: string, { enc, len: statedLength, prefix, unit }: NeutralField): Field {
   // Some vectors allow more than their prefix can express, which a spec of this project may not.
-  const len = prefix === undefined || prefix.enc === 'binary' ? told : Math.min(told, 10 ** prefix.digits - 1);
+  const len =
+    prefix === undefined || prefix.enc === 'binary' ? statedLength : Math.min(statedLength, 10 ** prefix.digits - 1);
   const length = prefix === undefined ? {} : { prefix: prefixOf(prefix) };
   if (enc === 'binary' || enc === 'hex') {
     return fields.binary({ name, bytes: len, encoding: enc, ...length, ...(unit === undefined ? {} : { unit }) });

@@ -91,7 +91,12 @@ export function verifiedEvent(received: Received, secret: string): Webhook {
 }
 
 /** Waits until a receiver has got `count` webhooks of a transaction. */
-export function untilTold(receiver: Receiver, secret: string, serviceReference: string, count = 1): Promise<Webhook[]> {
+export function untilReported(
+  receiver: Receiver,
+  secret: string,
+  serviceReference: string,
+  count = 1,
+): Promise<Webhook[]> {
   return eventually(() => {
     const events = genuine(receiver, secret, serviceReference);
     expect(events).toHaveLength(count);

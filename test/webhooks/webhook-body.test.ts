@@ -16,7 +16,7 @@ const APPROVED: Partial<Transaction> = {
 };
 
 /** The webhook of a transaction; the row may be ahead of the outcome. */
-function told(
+function reported(
   row: Partial<Transaction>,
   outcome: Partial<WebhookOutcome>,
   providerId: typeof PROVIDER_ID | null = PROVIDER_ID,
@@ -38,7 +38,7 @@ function told(
 }
 
 test('an approval has every member of 2.6 except an errorCode', () => {
-  expect(told(APPROVED, {})).toEqual({
+  expect(reported(APPROVED, {})).toEqual({
     type: 'transaction.completed',
     timestamp: '2026-03-01T10:00:01.234Z',
     sequence: 1,
@@ -58,7 +58,7 @@ test('an approval has every member of 2.6 except an errorCode', () => {
 
 test('id is the consumer transaction if there is one', () => {
   const consumerId = '44444444-4444-4444-8444-444444444444';
-  expect(told({ ...APPROVED, consumerId }, {})).toMatchObject({
+  expect(reported({ ...APPROVED, consumerId }, {})).toMatchObject({
     id: consumerId,
     serviceReference: sampleTransaction().id,
   });
@@ -71,7 +71,7 @@ test.each([
   [1, 'ZAR', 0.01],
   [999_999_999_999, 'ZAR', 9_999_999_999.99],
 ])('%i minor units of %s are reported as %f', (amountMinor, currency, amount) => {
-  expect(told(APPROVED, { amountMinor, currency })).toMatchObject({ amount, currency });
+  expect(reported(APPROVED, { amountMinor, currency })).toMatchObject({ amount, currency });
 });
 
 describe('a later state of the row does not change the event', () => {
@@ -82,7 +82,7 @@ describe('a later state of the row does not change the event', () => {
       providerReference: '606010000017',
       authorizationCode: '777777',
     };
-    expect(told(row, { disposition: 'Indeterminate' })).toMatchObject({
+    expect(reported(row, { disposition: 'Indeterminate' })).toMatchObject({
       disposition: 'Indeterminate',
       errorCode: 203,
       authorisationCode: '',
@@ -91,7 +91,7 @@ describe('a later state of the row does not change the event', () => {
   });
 
   test('UnableToGoOnline has nothing of the attempt that followed it', () => {
-    const event = told(APPROVED, { disposition: 'UnableToGoOnline', amountMinor: 500 });
+    const event = reported(APPROVED, { disposition: 'UnableToGoOnline', amountMinor: 500 });
     expect(event).toMatchObject({ disposition: 'UnableToGoOnline', errorCode: 210, authorisationCode: '', amount: 5 });
     for (const member of ['paymentProviderReference', 'paymentProviderId', 'paymentProviderFields']) {
       expect(event).not.toHaveProperty(member);
@@ -100,13 +100,13 @@ describe('a later state of the row does not change the event', () => {
 });
 
 test('what the card declined is Declined with errorCode 2', () => {
-  expect(told({}, { disposition: 'DeclinedOffline' })).toMatchObject({ disposition: 'Declined', errorCode: 2 });
+  expect(reported({}, { disposition: 'DeclinedOffline' })).toMatchObject({ disposition: 'Declined', errorCode: 2 });
 });
 
 test('a decline has its errorCode, and a void of an approval has none', () => {
   const declined = { disposition: Disposition.Declined, errorCode: 209, providerFields: { responseCode: '51' } };
-  expect(told(declined, { disposition: 'Declined' })).toMatchObject({ errorCode: 209, authorisationCode: '' });
-  const voided = told(
+  expect(reported(declined, { disposition: 'Declined' })).toMatchObject({ errorCode: 209, authorisationCode: '' });
+  const voided = reported(
     { ...APPROVED, disposition: Disposition.Voided },
     { disposition: 'Voided', type: 'transaction.voided' },
   );
@@ -115,7 +115,7 @@ test('a decline has its errorCode, and a void of an approval has none', () => {
 });
 
 test('unknown values are left out', () => {
-  const { authorisationCode, ...event } = told(
+  const { authorisationCode, ...event } = reported(
     { disposition: Disposition.Declined, errorCode: 209 },
     { disposition: 'Declined' },
     null,

@@ -27,16 +27,16 @@ afterAll(async () => {
 const look = (settings: NodeJS.ProcessEnv = {}, nowMs = NOW_MS) =>
   examine(readConfig({ ...installation.environment(), TAPWIRE_KEYS_FILE: keysFile, ...settings }), nowMs);
 const faultsOf = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict === 'fault');
-const told = (findings: readonly Finding[]) =>
+const reported = (findings: readonly Finding[]) =>
   findings.map(({ part, description }) => `${part}: ${description}`).join('\n');
 
 describe('tapwire doctor', () => {
   test('finds no fault in an installation whose switches respond', async () => {
     const findings = await look();
     expect(faultsOf(findings)).toEqual([]);
-    expect(told(findings)).toContain('schema up to date');
-    expect(told(findings)).toMatch(/clock: \d+ ms from the database's/);
-    expect(told(findings)).toMatch(/processor 1 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
+    expect(reported(findings)).toContain('schema up to date');
+    expect(reported(findings)).toMatch(/clock: \d+ ms from the database's/);
+    expect(reported(findings)).toMatch(/processor 1 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
   });
 
   test('names a switch that accepts no connection, and a processor whose settings are invalid', async () => {
@@ -46,15 +46,15 @@ describe('tapwire doctor', () => {
       (1, 91, 'type-1', '{"adresses":[]}'), (1, 92, 'no-such-type', '{}')`);
     const findings = faultsOf(await look());
     await database.query('delete from processors where acquirer_id = 1 and id >= 90');
-    expect(told(findings)).toMatch(/processor 90 of acquirer 1: 127\.0\.0\.1:1 accepts no connection/);
-    expect(told(findings)).toMatch(/processor 91 of acquirer 1: .*adresses/s);
-    expect(told(findings)).toMatch(/processor 92 of acquirer 1: unknown processor type no-such-type/);
+    expect(reported(findings)).toMatch(/processor 90 of acquirer 1: 127\.0\.0\.1:1 accepts no connection/);
+    expect(reported(findings)).toMatch(/processor 91 of acquirer 1: .*adresses/s);
+    expect(reported(findings)).toMatch(/processor 92 of acquirer 1: unknown processor type no-such-type/);
     expect(findings).toHaveLength(3);
   });
 
   test('names what a processor reaches that is not its acquirer’s, and does not connect to it', async () => {
     const findings = faultsOf(await look({ SWITCH_NETWORKS: '2=127.0.0.1' }));
-    expect(told(findings)).toMatch(
+    expect(reported(findings)).toMatch(
       /^processor 1 of acquirer 1: addresses\.0\.host: an address that the operator has not/,
     );
     expect(findings).toHaveLength(1);
@@ -62,33 +62,33 @@ describe('tapwire doctor', () => {
 
   test('names an issuer that several acquirers have registered', async () => {
     const { database } = installation;
-    expect(told(await look())).toContain('issuers: each is registered by one acquirer');
+    expect(reported(await look())).toContain('issuers: each is registered by one acquirer');
     await database.query(`insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key)
       select issuer, 'copied', 2, 20, algorithms, public_key from issuer_keys where acquirer_id = 1 limit 1`);
     const findings = await look();
     await database.query(`delete from issuer_keys where kid = 'copied'`);
-    expect(told(findings)).toMatch(/issuer \S+: acquirers 1, 2 have registered it/);
+    expect(reported(findings)).toMatch(/issuer \S+: acquirers 1, 2 have registered it/);
   });
 
   test('describes how clients reach the installation, and what is publicly accessible', async () => {
-    expect(told(await look())).toContain('https: is not required in dev');
+    expect(reported(await look())).toContain('https: is not required in dev');
     const qa = { TAPWIRE_ENV: 'qa', BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
-    const narrow = told(await look({ ...qa, TRUSTED_PROXIES: '10.0.0.7', METRICS_TOKEN: 'a scraper shows this' }));
+    const narrow = reported(await look({ ...qa, TRUSTED_PROXIES: '10.0.0.7', METRICS_TOKEN: 'a scraper shows this' }));
     expect(narrow).toContain('https: 10.0.0.7 must send X-Forwarded-Proto: https; other clients are refused');
     expect(narrow).toContain('addresses: links begin with https://pay.example');
     const wide = await look({ ...qa, TRUSTED_PROXIES: '10.0.0.0/7' });
-    const warnings = told(wide.filter(({ verdict }) => verdict === 'warning'));
+    const warnings = reported(wide.filter(({ verdict }) => verdict === 'warning'));
     expect(warnings).toContain('proxies: TRUSTED_PROXIES has 10.0.0.0/7');
     expect(warnings).toContain('figures: /metrics and the switches');
   });
 
   test('names what waits for a person', async () => {
     const { database } = installation;
-    expect(told(await look())).toContain('callbacks: none is disabled');
+    expect(reported(await look())).toContain('callbacks: none is disabled');
     await database.query(`insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret, disabled_at)
       values (1, gen_random_uuid(), 10, 'links', 'https://example.com', '', now())`);
     const findings = await look();
-    expect(told(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('callbacks: 1 are disabled');
+    expect(reported(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('callbacks: 1 are disabled');
   });
 
   test('names a key file that others may read, and old keys', async () => {
@@ -96,8 +96,10 @@ describe('tapwire doctor', () => {
     utimesSync(keysFile, new Date(), new Date(NOW_MS - 400 * 86_400_000));
     const findings = await look();
     chmodSync(keysFile, 0o600);
-    expect(told(faultsOf(findings))).toMatch(/can be accessed by other users \(mode 644\)/);
-    expect(told(findings.filter(({ verdict }) => verdict === 'warning'))).toContain('no key was changed for 400 days');
+    expect(reported(faultsOf(findings))).toMatch(/can be accessed by other users \(mode 644\)/);
+    expect(reported(findings.filter(({ verdict }) => verdict === 'warning'))).toContain(
+      'no key was changed for 400 days',
+    );
   });
 
   test('names a certificate that cannot be read, and a missing key file', async () => {

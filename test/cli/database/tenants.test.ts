@@ -129,8 +129,10 @@ describe('from an empty database', () => {
 
   test('every change is recorded with its author, without any secret', async () => {
     const { stdout } = await tapwire('audit --acquirer 1');
-    const told = stdout.split('\n').map((line) => line.replace(/^\S+ +\S+ +(cli) \S+ +/, '$1 ').replace(/\s+/g, ' '));
-    expect(told).toEqual(
+    const reported = stdout
+      .split('\n')
+      .map((line) => line.replace(/^\S+ +\S+ +(cli) \S+ +/, '$1 ').replace(/\s+/g, ' '));
+    expect(reported).toEqual(
       expect.arrayContaining([
         'cli add acquirer 1',
         'cli add merchant 1001',

@@ -40,7 +40,7 @@ interface Submitted {
   readonly sealed: TapRequest;
   readonly phone: Phone;
   /** The type in the response; undefined without a response, or after a problem. */
-  told: string | undefined;
+  reported: string | undefined;
 }
 
 /**
@@ -82,14 +82,19 @@ export class CrashSite {
         const phone = new Phone(profile);
         const sealed = await phone.seal({ amount, currency: 'ZAR' }).catch(() => undefined);
         if (!sealed) return undefined; // it ended before it returned its keys
-        const submitted: Submitted = { merchantReference: sealed.merchantReference, sealed, phone, told: undefined };
+        const submitted: Submitted = {
+          merchantReference: sealed.merchantReference,
+          sealed,
+          phone,
+          reported: undefined,
+        };
         this.#submitted.push(submitted);
         const startedAtMs = performance.now();
         const answer = await phone.submit(sealed).catch(() => undefined);
         this.#slowestMs = Math.max(this.#slowestMs, performance.now() - startedAtMs);
         if (answer !== undefined && answer.status !== 200) this.#problems.push(answer);
-        if (answer?.status === 200) submitted.told = outcomeOf(answer).type;
-        return submitted.told;
+        if (answer?.status === 200) submitted.reported = outcomeOf(answer).type;
+        return submitted.reported;
       }),
     );
   }
@@ -114,9 +119,9 @@ export class CrashSite {
    */
   expectTimelyAnswers(): void {
     expect(this.#slowestMs).toBeLessThan(ANSWERED_WITHIN_MS);
-    const told = this.#problems.map(({ status, body }) => ({ status, errorCode: (body as Problem).errorCode }));
-    const isSound = ({ status, errorCode }: (typeof told)[number]) => status === 503 || errorCode === 201;
-    expect(told.filter((problem) => !isSound(problem))).toEqual([]);
+    const reported = this.#problems.map(({ status, body }) => ({ status, errorCode: (body as Problem).errorCode }));
+    const isSound = ({ status, errorCode }: (typeof reported)[number]) => status === 503 || errorCode === 201;
+    expect(reported.filter((problem) => !isSound(problem))).toEqual([]);
   }
 
   /** A tap is approved: the processes have found each other. */
@@ -166,13 +171,13 @@ export class CrashSite {
   /** The outcome reported to a phone is still valid. A phone without an outcome repeats its request and gets it. */
   async #expectPhonesToAgree(url: string): Promise<void> {
     const { database, tenants } = this.installation;
-    for (const { merchantReference, sealed, phone, told } of this.#submitted) {
+    for (const { merchantReference, sealed, phone, reported } of this.#submitted) {
       const { rows } = await database.query<{ disposition: DispositionId; isVoided: boolean }>(
         'select disposition, void_state is not null as "isVoided" from transactions where merchant_reference = $1',
         [merchantReference],
       );
       if (rows.length === 0) {
-        expect(told, `${merchantReference} has no row`).toBeUndefined();
+        expect(reported, `${merchantReference} has no row`).toBeUndefined();
         continue;
       }
       const stored = dispositionName(rows[0]!.disposition);
@@ -180,8 +185,8 @@ export class CrashSite {
       // was Approved, and is Voided for later requests.
       const isOnRequest = rows[0]!.isVoided;
       const due =
-        stored !== 'Voided' ? stored : !isOnRequest ? 'Indeterminate' : told === undefined ? 'Voided' : 'Approved';
-      if (told !== undefined) expect(told).toBe(due);
+        stored !== 'Voided' ? stored : !isOnRequest ? 'Indeterminate' : reported === undefined ? 'Voided' : 'Approved';
+      if (reported !== undefined) expect(reported).toBe(due);
       else {
         const again = new Phone(tenants.profile('coffee', url), phone.deviceInstallationId);
         expect(outcomeOf(await again.submit(sealed)).type).toBe(due);
@@ -201,8 +206,8 @@ export class CrashSite {
       'select id, disposition from transactions where disposition <> $1 and type <> $2',
       [Disposition.DeclinedOffline, TransactionType.Void],
     );
-    const told = rows.map(({ id }) => [id, latest.get(id)?.disposition]);
-    expect(told).toEqual(rows.map(({ id, disposition }) => [id, dispositionName(disposition)]));
+    const reported = rows.map(({ id }) => [id, latest.get(id)?.disposition]);
+    expect(reported).toEqual(rows.map(({ id, disposition }) => [id, dispositionName(disposition)]));
   }
 
   async close(): Promise<void> {

@@ -33,14 +33,14 @@ test(
       expect(outcomeOf(answer).type).toBe('Approved');
     });
     const before = installation.asked.authorizations;
-    const told = Array.from({ length: TAPS }, () => installation.phone().tap({ amount: '10.69', currency: 'ZAR' }));
+    const answers = Array.from({ length: TAPS }, () => installation.phone().tap({ amount: '10.69', currency: 'ZAR' }));
     await eventually(() => expect(installation.asked.authorizations).toBe(before + TAPS));
     await killed.kill('SIGKILL');
     await expectSoundStates(database);
 
     const { process: other } = await startDoomed(installation, undefined, 'worker');
     const upAtMs = Date.now();
-    for (const answer of await Promise.all(told)) expect(outcomeOf(answer).type).toBe('Indeterminate');
+    for (const answer of await Promise.all(answers)) expect(outcomeOf(answer).type).toBe('Indeterminate');
     await eventually(
       () => expect(installation.ledger.filter(({ state }) => state === 'reversed')).toHaveLength(TAPS),
       PATIENT_MS / 2,

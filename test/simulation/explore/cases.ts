@@ -48,7 +48,7 @@ const submitAgain: ClientAction = {
 
 const enterPin: ClientAction = {
   name: 'the phone submits the PIN',
-  isPossible: (execution) => execution.told.some(({ disposition }) => disposition === null),
+  isPossible: (execution) => execution.reported.some(({ disposition }) => disposition === null),
   ask: (execution, process) => {
     const { id } = saleOf(execution)!;
     const pin = { ...TAP, pinToken: 'token', pinBlock: '1234567890ABCDEF', ksn: '00000000000000000000' };

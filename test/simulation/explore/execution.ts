@@ -25,7 +25,7 @@ const BEGINS_AT_MS = Date.parse('2026-03-01T10:00:00Z');
 const MOST_JOBS_AT_ONCE = 40;
 
 /** The response to a client. */
-export interface Told {
+export interface ReportedOutcome {
   readonly transactionId: string;
   readonly attempt: number;
   /** Null: a PIN is required. */
@@ -53,7 +53,7 @@ export class Execution {
   readonly parked: { readonly task: Task; readonly what: string; sinceMs: number; readonly go: () => void }[] = [];
   readonly moved: { readonly task: Task; readonly untilMs: number; readonly go: () => void }[] = [];
   unmatchedResponses: UnmatchedInTransit[] = [];
-  readonly told: Told[] = [];
+  readonly reported: ReportedOutcome[] = [];
   readonly events: NonNullable<JobPayloads['webhook']['outcome']>[] = [];
   readonly alarms = new Set<string>();
   readonly clientsDone = new Set<string>();
@@ -120,7 +120,7 @@ export class Execution {
     for (const request of this.requests) copy.requests.push({ ...request });
     for (const statement of this.statements) copy.statements.push({ ...statement });
     copy.unmatchedResponses = [...this.unmatchedResponses];
-    copy.told.push(...this.told);
+    copy.reported.push(...this.reported);
     copy.events.push(...this.events);
     for (const id of this.alarms) copy.alarms.add(id);
     for (const name of this.clientsDone) copy.clientsDone.add(name);
@@ -234,7 +234,7 @@ export class Execution {
 
   noteTold({ id: transactionId, attempt, disposition }: Transaction): void {
     const name = disposition === null ? null : dispositionName(disposition);
-    this.told.push({ transactionId, attempt, disposition: name });
+    this.reported.push({ transactionId, attempt, disposition: name });
     this.tell(`    the client gets a response about ${transactionId}: ${name ?? 'a PIN is required'}`);
   }
 

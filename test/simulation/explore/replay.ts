@@ -85,7 +85,17 @@ function faultsNow(execution: Execution): string[] {
   return [...new Set([...execution.faults, ...faultsOf(booksOf(execution))])];
 }
 
-function booksOf({ store, ledger, requests, statements, told, events, alarms, hadFaults }: Execution): Books {
+function booksOf({ store, ledger, requests, statements, reported, events, alarms, hadFaults }: Execution): Books {
   const bookings = [...ledger.bookings.values()];
-  return { rows: store.rows, bookings, requests, statements, told, events, alarms, hadFaults, wantsCompletion: false };
+  return {
+    rows: store.rows,
+    bookings,
+    requests,
+    statements,
+    reported,
+    events,
+    alarms,
+    hadFaults,
+    wantsCompletion: false,
+  };
 }

@@ -47,7 +47,7 @@ export interface DescribedState {
 }
 
 export function describeState(execution: Execution, isCalm = false): DescribedState {
-  const { store, ledger, told, events, alarms, tasks, parked, processes } = execution;
+  const { store, ledger, reported, events, alarms, tasks, parked, processes } = execution;
   const labels = new Labels(execution, isCalm && execution.isStill && execution.nextMs() === undefined);
   const rows = [...store.rows.values()].map((row) => rowText(row, labels));
   const requests = requestTexts(execution, labels, isCalm);
@@ -60,7 +60,7 @@ export function describeState(execution: Execution, isCalm = false): DescribedSt
     ...seen.texts,
     ...[...tasks].map((task) => `${task.process.name} ${task.text(labels)}`).sort(),
     ...parked.map(({ task, what, sinceMs }) => `${task.name} ${what} ${labels.age(sinceMs)}`),
-    `a PIN is wanted: ${told.some(({ disposition }) => disposition === null)}`,
+    `a PIN is wanted: ${reported.some(({ disposition }) => disposition === null)}`,
     ...events.map((event) => `${event.transactionId} ${event.type} ${event.disposition} ${event.sequence}`).sort(),
     ...(isCalm ? [] : [...execution.clientsDone].sort()),
     ...execution.unmatchedResponses.map((unmatched) => unmatchedText(unmatched, labels)).sort(),
@@ -69,7 +69,7 @@ export function describeState(execution: Execution, isCalm = false): DescribedSt
   ];
   // A fault excuses an alarm that is missing, because the process that raises it may be the one that failed.
   const alarmed = execution.hadFaults ? [...store.rows.keys(), A_FAULT] : [...alarms];
-  return { text: parts.join('\n'), excuses: [...seen.excuses, ...alarmed, ...untold(execution)] };
+  return { text: parts.join('\n'), excuses: [...seen.excuses, ...alarmed, ...unreported(execution)] };
 }
 
 function originalsOf({ name, connectionId, originals }: ExploredProcess): string[] {
@@ -77,10 +77,10 @@ function originalsOf({ name, connectionId, originals }: ExploredProcess): string
 }
 
 /** A response that a client did not get cannot be wrong. */
-function untold({ store, told }: Execution): string[] {
+function unreported({ store, reported }: Execution): string[] {
   return [...store.rows.values()].flatMap(({ transaction: { id, attempt, type } }) => {
     if (type === TransactionType.Void) return [];
-    const answers = told.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
+    const answers = reported.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
     const isApproved = answers.some(({ disposition }) => disposition === 'Approved');
     const isOther = answers.some(({ disposition }) => disposition !== 'Approved' && disposition !== null);
     return [

@@ -2,7 +2,7 @@ import type { Execution } from './execution.ts';
 
 /** Everything that an execution consists of, with every identifier, time and statement: only what is equal has the same text. */
 export function wholeText(execution: Execution): string {
-  const { store, ledger, requests, waiting, statements, tasks, parked, told, events, alarms } = execution;
+  const { store, ledger, requests, waiting, statements, tasks, parked, reported, events, alarms } = execution;
   const parts = [
     execution.time.nowMs,
     ...[...store.rows.values()].map(({ trail: _, ...row }) => textOf(row)).sort(),
@@ -12,7 +12,7 @@ export function wholeText(execution: Execution): string {
     ...statements.map(textOf),
     ...[...tasks].map((task) => `${task.name} ${task.process.generation} ${task.wholeText}`).sort(),
     ...parked.map(({ task, what, sinceMs }) => `${task.name} ${what} ${sinceMs}`),
-    ...told.map(textOf),
+    ...reported.map(textOf),
     ...events.map(textOf).sort(),
     ...[...alarms].sort(),
     ...[...execution.clientsDone].sort(),

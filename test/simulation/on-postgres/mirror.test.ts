@@ -171,7 +171,7 @@ test(
       voidOf: (sale) => refunds.findVoid(sale),
     });
     const verdicts = new Map<string, Set<string>>();
-    const told = (name: string, verdict: unknown) =>
+    const reported = (name: string, verdict: unknown) =>
       verdicts.set(name, (verdicts.get(name) ?? new Set()).add(String(verdict)));
     let seen: Transaction[] = [];
 
@@ -179,7 +179,7 @@ test(
       if (n % (ROWS * WRITES_PER_ROW) === 0) {
         const births = Array.from({ length: ROWS }, (_, index) => writes.birth(`order-${n}-${index}`));
         for (const birth of births) expect(memory.insert(birth)).toBe(await onPostgres.insert(birth));
-        told('insert', 'inserted');
+        reported('insert', 'inserted');
         seen = births.map(({ transaction }) => memory.find(transaction)!);
       }
       if (random.next() < 0.15) {
@@ -205,7 +205,7 @@ test(
       expect(meant, `${where}: ${JSON.stringify(responses)}`).toEqual(found);
       seen.push(...touched);
       seen = seen.slice(-ROWS * REMEMBERED);
-      told(name, expected);
+      reported(name, expected);
     }
     for (const [name, said] of verdicts) {
       if (name !== 'recordAnswer') expect([...said], `${name} said but one thing`).not.toHaveLength(1);

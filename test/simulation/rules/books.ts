@@ -12,7 +12,7 @@ export interface ToldEvent {
 }
 
 /** A response to a phone or a till. */
-export interface ToldClient {
+export interface ReportedToClient {
   readonly transactionId: string;
   readonly attempt: number;
   /** Null: a PIN is required. */
@@ -27,7 +27,7 @@ export interface Books {
   /** The requests to the switch, and its responses. */
   readonly requests: readonly SentRequest[];
   readonly statements: readonly Statement[];
-  readonly told: readonly ToldClient[];
+  readonly reported: readonly ReportedToClient[];
   readonly events: readonly ToldEvent[];
   /** Transactions for which the log called a person. */
   readonly alarms: ReadonlySet<string>;

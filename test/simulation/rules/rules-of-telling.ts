@@ -11,23 +11,23 @@ export function faultsOfTelling(books: Books, transaction: Transaction): string[
   const final = dispositionName(disposition);
   const events = books.events.filter(({ transactionId }) => transactionId === id);
   const last = events.toSorted((one, other) => other.sequence - one.sequence)[0];
-  const told = books.told.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
-  const faults = told.flatMap((answer) => faultsOfAnswer(books, transaction, answer.disposition));
+  const reported = books.reported.filter((answer) => answer.transactionId === id && answer.attempt === attempt);
+  const faults = reported.flatMap((answer) => faultsOfAnswer(books, transaction, answer.disposition));
   if (last?.disposition !== final) faults.push(`is ${final}, and the last event says ${last?.disposition}`);
   const isRepeated = new Set(events.map(({ sequence }) => sequence)).size < events.length;
   if (isRepeated) faults.push('has two events with one sequence');
   return faults;
 }
 
-function faultsOfAnswer(books: Books, transaction: Transaction, told: string | null): string[] {
+function faultsOfAnswer(books: Books, transaction: Transaction, reported: string | null): string[] {
   const { disposition } = transaction;
   const wasVoided = [...books.rows.values()].some(
     ({ transaction: each }) => each.originalId === transaction.id && each.type === TransactionType.Void,
   );
   const stands = disposition === Disposition.Approved || wasVoided || isInReview(books, transaction);
-  if (told === 'Approved' && !stands) return [`is ${dispositionName(disposition!)}, and the client got Approved`];
-  if (told !== 'Approved' && told !== null && disposition === Disposition.Approved)
-    return [`is Approved, and the client got ${told}`];
+  if (reported === 'Approved' && !stands) return [`is ${dispositionName(disposition!)}, and the client got Approved`];
+  if (reported !== 'Approved' && reported !== null && disposition === Disposition.Approved)
+    return [`is Approved, and the client got ${reported}`];
   return [];
 }
 

@@ -105,17 +105,17 @@ describe('a business day', () => {
 
   test('with few numbers left is reported once, and once more if there are none', async () => {
     await setCounter(LAST - FEW_STANS);
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const blocks = await StanBlocks.open(
       testDatabase.database,
       () => {},
-      (scope, left) => told.push([scope, left]),
+      (scope, left) => reported.push([scope, left]),
     );
     await take(blocks, 3 * BLOCK);
-    expect(told).toEqual([[TERMINAL, FEW_STANS - BLOCK]]);
+    expect(reported).toEqual([[TERMINAL, FEW_STANS - BLOCK]]);
     await setCounter(LAST);
     await take(blocks, 2);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [TERMINAL, FEW_STANS - BLOCK],
       [TERMINAL, 0],
     ]);

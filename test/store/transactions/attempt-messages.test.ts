@@ -66,10 +66,10 @@ describe('the messages of attempts', () => {
     for (const each of kept) messages.keep(each);
     await messages.close();
     for (const each of kept) {
-      const [told] = showMessages(tables, 1, await find(each));
-      expect(told!.request.length).toBeGreaterThan(3);
-      expect(told!.request[0]).toMatchObject({ path: 'mti', withheld: false });
-      expect(JSON.stringify(told)).not.toMatch(/411111111111|541333008901|3742450017510/);
+      const [reported] = showMessages(tables, 1, await find(each));
+      expect(reported!.request.length).toBeGreaterThan(3);
+      expect(reported!.request[0]).toMatchObject({ path: 'mti', withheld: false });
+      expect(JSON.stringify(reported)).not.toMatch(/411111111111|541333008901|3742450017510/);
     }
     const [gone] = showMessages({ ...tables, processors: () => [] }, 1, await find(kept[0]!));
     expect(gone!.request).toMatchObject([{ withheld: true, details: [expect.stringContaining('was removed')] }]);

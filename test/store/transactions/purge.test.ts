@@ -40,7 +40,7 @@ async function agesWithCard(): Promise<number[]> {
   return rows.map(({ age }) => age);
 }
 
-const told = (days: number) =>
+const reported = (days: number) =>
   query(
     `insert into transaction_events (acquirer_id, transaction_id, attempt, moves, at)
      values (1, $1, 1, '[]', now() - $2 * interval '1 day')`,
@@ -126,14 +126,14 @@ describe('sealed cards of open transactions', () => {
 
 describe('the audit trail', () => {
   test('is deleted after seven years', async () => {
-    await told(2_600);
-    await told(2_500);
+    await reported(2_600);
+    await reported(2_500);
     await purge(testDatabase.database, RETENTION);
     expect(await count('transaction_events')).toBe(1);
   });
 
   test('cannot be deleted earlier, nor changed or emptied at any time', async () => {
-    await told(2_500);
+    await reported(2_500);
     await expect(purge(testDatabase.database, { ...RETENTION, auditDays: 30 })).rejects.toThrow(/append-only/);
     await expect(query('delete from transaction_events')).rejects.toThrow(/append-only/);
     await expect(query(`update transaction_events set moves = '[]'`)).rejects.toThrow(/append-only/);

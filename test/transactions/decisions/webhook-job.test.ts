@@ -85,9 +85,9 @@ describe('type of event', () => {
     ['TT3', Disposition.Approved, 'transaction.completed'],
     ['Refund', Disposition.Approved, 'refund.completed'],
     ['Refund', Disposition.Voided, 'transaction.voided'],
-  ] as const)('%s with disposition %s is %s', (type, disposition, told) => {
+  ] as const)('%s with disposition %s is %s', (type, disposition, reported) => {
     const [job] = jobOf({ type: TransactionType[type] }, disposition);
-    expect(job!.data).toMatchObject({ outcome: { type: told } });
+    expect(job!.data).toMatchObject({ outcome: { type: reported } });
   });
 
   test('none while the outcome is open: a PIN step holds it', () => {

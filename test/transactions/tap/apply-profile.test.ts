@@ -83,11 +83,11 @@ describe('a tap', () => {
   });
 
   test('keeps every value of the reader', () => {
-    const told = tapOf([...VISA_PURCHASE, [0x9f1a, '0276']]);
-    const { opened, fault } = applyProfile(directory, by('za'), told);
+    const tapOfReader = tapOf([...VISA_PURCHASE, [0x9f1a, '0276']]);
+    const { opened, fault } = applyProfile(directory, by('za'), tapOfReader);
     expect(fault).toBeInstanceOf(NoConfiguration);
     expect(fault!.message).toContain('country');
-    expect(opened).toBe(told);
+    expect(opened).toBe(tapOfReader);
   });
 
   test('whose blob has no room for more is refused as card data', () => {

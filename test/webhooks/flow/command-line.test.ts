@@ -68,12 +68,12 @@ describe('tapwire webhooks listen', () => {
     expect(verifyWebhook(secret, received[0]!)).toMatchObject({ isGenuine: true, event: { serviceReference: id } });
     expect(local.received.some(({ body }) => body.includes(before))).toBe(false);
     const [event] = await backend.eventsOf(id);
-    const told = lines.join('\n');
-    expect(told).toContain(
+    const reported = lines.join('\n');
+    expect(reported).toContain(
       `transaction.completed 1  Approved  ZAR 10  ${event!.payload.merchantReference}  (${event!.id})`,
     );
-    expect(told).toContain('forwarded   204');
-    expect(told).toContain(`204  attempt 1 at ${registered.url}, delivered`);
+    expect(reported).toContain('forwarded   204');
+    expect(reported).toContain(`204  attempt 1 at ${registered.url}, delivered`);
   });
 
   test('begins with existing events on request', async () => {

@@ -4,7 +4,7 @@ import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
-import { Backend, genuine, untilTold, verifiedEvent } from '../backend.ts';
+import { Backend, genuine, untilReported, verifiedEvent } from '../backend.ts';
 import { hang, ok, type Receiver, startReceiver, status } from '../receiver.ts';
 
 let installation: Installation;
@@ -225,7 +225,7 @@ describe('a secret', () => {
   test('is replaced by another while both sign, and ends immediately on request', async () => {
     const next = await backend.issueSecret();
     const during = await tap();
-    await untilTold(receiver, next, during);
+    await untilReported(receiver, next, during);
     expect(genuine(receiver, secret, during)).toHaveLength(1);
     const webhookDuring = receiver.received.find(({ body }) => body.includes(during))!;
     expect(webhookDuring.headers).toMatchObject({ 'webhook-signature': expect.stringMatching(/^v1,\S+ v1,\S+$/) });
@@ -257,8 +257,8 @@ describe('a receiver that hangs', () => {
     await eventually(() => expect(received().length).toBeGreaterThan(0));
 
     const phone = installation.phone('flowers');
-    const told = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
-    await untilTold(prompt, promptSecret, told);
+    const reported = outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
+    await untilReported(prompt, promptSecret, reported);
     // None of the hanging deliveries has timed out by then.
     for (const id of hanging) await untilEvent(id, { state: 'pending', attempts: 0 });
 

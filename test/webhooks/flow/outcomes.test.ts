@@ -6,7 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
 import { postTap } from '../../support/requests.ts';
-import { Backend, genuine, untilTold } from '../backend.ts';
+import { Backend, genuine, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
 let installation: Installation;
@@ -32,7 +32,7 @@ test('an approval is reported once, signed, with everything of 2.6', async () =>
   const { serviceReference, authorizationCode, paymentProviderReference, merchantReference } = outcomeOf(
     await phone.tap({ amount: '10.00', currency: 'ZAR' }),
   );
-  const [event] = await untilTold(receiver, secret, serviceReference);
+  const [event] = await untilReported(receiver, secret, serviceReference);
   expect(event).toEqual({
     type: 'transaction.completed',
     timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -64,14 +64,14 @@ test('the correlation id of the tap is included', async () => {
   const headers = { 'x-correlation-id': correlationId };
   const sealed = await phone.seal({ amount: '12.00', currency: 'ZAR' });
   const { serviceReference } = outcomeOf(await postTap(installation.url, phone, sealed, { headers }));
-  await untilTold(receiver, secret, serviceReference);
+  await untilReported(receiver, secret, serviceReference);
   const sent = receiver.received.find(({ body }) => body.includes(serviceReference))!;
   expect(sent.headers['x-correlation-id']).toBe(correlationId);
 });
 
 test('webhooks are accepted by the library of Standard Webhooks unchanged', async () => {
   const { serviceReference } = await tap('11.00');
-  await untilTold(receiver, secret, serviceReference);
+  await untilReported(receiver, secret, serviceReference);
   const { headers, body } = receiver.received.find(({ body }) => body.includes(serviceReference))!;
   expect(headers['content-type']).toBe('application/json');
   expect(new Library(secret).verify(body.toString(), headers)).toMatchObject({ serviceReference });
@@ -79,7 +79,7 @@ test('webhooks are accepted by the library of Standard Webhooks unchanged', asyn
 
 test('a decline carries its errorCode and the requested amount', async () => {
   const { serviceReference } = await tap('10.51');
-  expect(await untilTold(receiver, secret, serviceReference)).toMatchObject([
+  expect(await untilReported(receiver, secret, serviceReference)).toMatchObject([
     {
       type: 'transaction.completed',
       disposition: 'Declined',
@@ -99,15 +99,15 @@ test('a tap that the card itself declined is Declined with errorCode 2', async (
       tamper: (values) => values.set(0x9f27, Uint8Array.of(0x00)),
     }),
   );
-  const [event] = await untilTold(receiver, secret, serviceReference);
+  const [event] = await untilReported(receiver, secret, serviceReference);
   expect(event).toMatchObject({ disposition: 'Declined', errorCode: 2, amount: 10, authorisationCode: '' });
   expect(event).not.toHaveProperty('paymentProviderReference');
 });
 
 test('silence of the switch is reported as Indeterminate and then, after its reversal, as Voided', async () => {
   const { serviceReference } = await tap('10.69');
-  const told = await untilTold(receiver, secret, serviceReference, 2);
-  expect(told.sort((one, other) => one.sequence - other.sequence)).toMatchObject([
+  const reported = await untilReported(receiver, secret, serviceReference, 2);
+  expect(reported.sort((one, other) => one.sequence - other.sequence)).toMatchObject([
     { type: 'transaction.completed', disposition: 'Indeterminate', sequence: 1, errorCode: 203, amount: 10.69 },
     { type: 'transaction.voided', disposition: 'Voided', sequence: 2, amount: 10.69 },
   ]);
@@ -127,7 +127,7 @@ test('no other integrator is notified, and one without a registration gets nothi
   const other = await Backend.open(installation, 'flowers');
   const { serviceReference } = outcomeOf(await installation.phone('flowers').tap({ amount: '10.00', currency: 'ZAR' }));
   const { serviceReference: own } = await tap('12.00');
-  await untilTold(receiver, secret, own);
+  await untilReported(receiver, secret, own);
   expect(await other.events()).toEqual([]);
   expect(genuine(receiver, secret, serviceReference)).toEqual([]);
   await eventually(async () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
-import { Backend, untilTold } from '../backend.ts';
+import { Backend, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
 let installation: Installation;
@@ -26,7 +26,7 @@ afterAll(async () => {
 /** An event of the first integrator, delivered. */
 async function event(): Promise<string> {
   const id = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })).serviceReference;
-  await untilTold(receiver, secret, id);
+  await untilReported(receiver, secret, id);
   return eventually(async () => {
     const [found] = await backend.eventsOf(id);
     expect(found?.state).toBe('delivered');

@@ -7,7 +7,7 @@ import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { Relay } from '../../support/relay.ts';
 import { untilAnswered } from '../../support/transactions.ts';
-import { Backend, untilTold } from '../backend.ts';
+import { Backend, untilReported } from '../backend.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
 let installation: Installation;
@@ -57,8 +57,8 @@ test('a tap that reached no switch is reported, and its next attempt, of another
   const second = outcomeOf(await phone.tap({ amount: '12.00', currency: 'ZAR', merchantReference }));
   expect(second).toMatchObject({ type: 'Approved', serviceReference: first.serviceReference });
 
-  const told = await untilTold(receiver, secret, first.serviceReference, 2);
-  const [before, after] = told.sort((one, another) => one.sequence - another.sequence);
+  const events = await untilReported(receiver, secret, first.serviceReference, 2);
+  const [before, after] = events.sort((one, another) => one.sequence - another.sequence);
   expect(before).toMatchObject({ disposition: 'UnableToGoOnline', errorCode: 210, amount: 10, authorisationCode: '' });
   expect(before).not.toHaveProperty('paymentProviderReference');
   expect(before).not.toHaveProperty('paymentProviderFields');
