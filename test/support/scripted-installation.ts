@@ -90,9 +90,12 @@ export class ScriptedInstallation {
     const ended = this.#current;
     this.#current = undefined;
     if (!ended) return;
-    await expectSoundStates(ended.installation.database);
-    if (ended === this.#shared) await forget(ended);
-    else await closeOpened(ended);
+    try {
+      await expectSoundStates(ended.installation.database);
+    } finally {
+      // A test that failed must not fail the next ones.
+      await (ended === this.#shared ? forget(ended) : closeOpened(ended));
+    }
   }
 
   async close(): Promise<void> {
