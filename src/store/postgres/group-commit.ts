@@ -13,11 +13,19 @@ const MAX_BATCH = 256;
 const MOST_TOLD = 512;
 
 /**
- * A batch finds its rows by key. A connection plans it once, possibly while the table had a page or two and a full
- * scan was cheapest. An hour later that plan costs more than everything else (measured: after 10,000 taps the update
- * of an outcome took 98 us instead of 38).
+ * A batch finds each of its rows by key, so one plan fits all batches. If Postgres chose, it would plan small batches
+ * again each time, which takes longer than to run them (interleaved: 590 µs of its time for the insert of one tap, 225
+ * with a plan that is kept). A plan is made once for each connection, perhaps while the table has a page or two and a
+ * scan of all rows is cheapest, so scans and the joins that need them are off. Which index is best is known when the
+ * table has statistics (first-statistics.ts).
  */
-const BEGIN = 'begin; set local enable_seqscan = off';
+const BATCH_SETTINGS = [
+  'plan_cache_mode = force_generic_plan',
+  'enable_seqscan = off',
+  'enable_hashjoin = off',
+  'enable_mergejoin = off',
+];
+const BEGIN = ['begin', ...BATCH_SETTINGS.map((setting) => `set local ${setting}`)].join('; ');
 
 /** Channel of a {@link CommitReport} for each commit; it has subscribers only if there are metrics. */
 export const COMMITS = 'tapwire:commits';

@@ -33,6 +33,7 @@ import { commitSubmissions } from './commit-submissions.ts';
 import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
 import { findOriginalFacts, findRequests } from './find-requests.ts';
 import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
+import { FirstStatistics } from './first-statistics.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import { commitLateResponses, findAnswered, findReversals } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
@@ -62,6 +63,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
   readonly #answers: GroupCommit<PhoneResponseRecord, true>;
   readonly #list: ListTransactions;
+  readonly #statistics: FirstStatistics;
 
   /**
    * @param onLostAnswer called if the record of a response could not be written; its `overdue` job makes it a 9
@@ -70,6 +72,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void, lists = database) {
     this.#database = database;
     this.#list = createTransactionList(lists);
+    this.#statistics = new FirstStatistics(lists);
     const group = <Item, Outcome>(
       keyOf: (item: Item) => string,
       write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit, seal: Seal) => Promise<Outcome[]>,
@@ -100,6 +103,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #onLostAnswer: (error: unknown) => void;
 
   insert(attempt: NewAttempt): Promise<InsertOutcome> {
+    this.#statistics.count();
     return this.#inserts.submit(attempt);
   }
 
@@ -195,5 +199,6 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     ];
     await Promise.all(groups.map((group) => group.idle()));
     await this.#answers.idle();
+    await this.#statistics.close();
   }
 }

@@ -1,0 +1,47 @@
+import type { Database } from '../postgres/open-database.ts';
+
+/**
+ * Numbers of new transactions after which the table may have changed its size so much that plans must be made again.
+ * After the last, autovacuum has analyzed the table.
+ */
+const MILESTONES = [1_000, 10_000, 100_000];
+
+/**
+ * Has Postgres analyze a new table of transactions as it grows. Batches run by plans that are made once for each
+ * connection (group-commit.ts). For a table with a page or two, the scan of any index looks as cheap as a search by
+ * key, and such a plan remains until the first ANALYZE, which autovacuum begins up to a minute later. ANALYZE makes
+ * all connections plan again.
+ */
+export class FirstStatistics {
+  readonly #database: Database;
+  #inserted = 0;
+  #reached = 0;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Counts one new transaction. */
+  count(): void {
+    this.#inserted++;
+    const milestone = MILESTONES[this.#reached];
+    if (milestone === undefined || this.#inserted < milestone) return;
+    this.#reached++;
+    // Without it, batches are slow until autovacuum does the same.
+    this.#running = this.#running.then(() => this.#analyze(milestone)).catch(() => {});
+  }
+
+  async #analyze(milestone: number): Promise<void> {
+    const { rows } = await this.#database.query<{ isKnown: boolean }>(
+      `select reltuples >= $1 as "isKnown" from pg_class where oid = 'transactions'::regclass`,
+      [milestone],
+    );
+    if (!rows[0]!.isKnown) await this.#database.query('analyze transactions');
+  }
+
+  /** Resolves when no analysis is running. */
+  async close(): Promise<void> {
+    await this.#running;
+  }
+}
