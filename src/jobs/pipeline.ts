@@ -86,10 +86,14 @@ function handlersOf(
   return {
     ...(openHandover && { authorize: (asked) => submitHandover(deps, openHandover, asked) }),
     overdue: async (asked) => {
-      const transaction = await deps.store.find(asked);
-      if (!transaction || transaction.attempt !== asked.attempt) return 'done';
-      const decided = await decideOverdue(deps, transaction);
+      const decided = await decideOverdueAttempt(deps, asked);
       return decided === 'decided' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
+    },
+    'overdue-taps': async ({ acquirerId, taps }) => {
+      const decided = await Promise.all(taps.map((tap) => decideOverdueAttempt(deps, { acquirerId, ...tap })));
+      const undecided = taps.filter((_, n) => decided[n] === 'notYet');
+      if (undecided.length === 0) return 'done';
+      return { againAfterSeconds: NOT_YET_SECONDS, payload: { acquirerId, taps: undecided } };
     },
     'expire-pin': (asked) => expirePin(deps, asked),
     'expire-link': (asked) => expireLink(deps, asked),
@@ -100,6 +104,16 @@ function handlersOf(
     push: retryPush,
     purge: async () => ({ againAfterSeconds: (await purge()) === 'more' ? 0 : PURGE_AGAIN_SECONDS }),
   };
+}
+
+/** Decides the named attempt, if it is still the transaction's last. */
+async function decideOverdueAttempt(
+  deps: TransactionDependencies,
+  asked: JobPayloads['overdue'],
+): Promise<'decided' | 'notYet'> {
+  const transaction = await deps.store.find(asked);
+  if (!transaction || transaction.attempt !== asked.attempt) return 'decided';
+  return await decideOverdue(deps, transaction);
 }
 
 /**

@@ -21,6 +21,7 @@ export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
   authorize: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   refund: { expireInSeconds: 50, retryLimit: 3, retryDelay: 1, retryBackoff: false },
   overdue: { expireInSeconds: 15, ...UNTIL_DONE },
+  'overdue-taps': { expireInSeconds: 15, ...UNTIL_DONE },
   'expire-pin': { expireInSeconds: 15, ...UNTIL_DONE },
   'expire-link': { expireInSeconds: 15, ...UNTIL_DONE },
   // Longer than any switch's deadline, so that a repeat is not sent while the first one waits for its response.
@@ -39,7 +40,7 @@ export const QUEUES: Readonly<Record<QueueName, QueuePolicy>> = {
  * Queues that may hold a hundred thousand jobs have their own table, so that scanning them does not affect the
  * others.
  */
-export const STANDS_APART: ReadonlySet<QueueName> = new Set<QueueName>(['overdue', 'webhook']);
+export const STANDS_APART: ReadonlySet<QueueName> = new Set<QueueName>(['overdue', 'overdue-taps', 'webhook']);
 
 export const QUEUE_NAMES = Object.keys(jobPayloads) as QueueName[];
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
@@ -62,4 +63,29 @@ test('the job that lets a transaction rest exists until its record is committed'
     holder.release();
   }
   await untilStatus(database, id, 'FailedToRespondToPhone');
+});
+
+test('taps that share a job come to rest as well, whatever state each is in', async () => {
+  const { database } = installation;
+  const ids: string[] = [];
+  for (let tap = 0; tap < 3; tap++) {
+    const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    ids.push((await untilAnswered(database, answer.serviceReference)).id);
+  }
+  const [unrecorded, unanswered, answered] = ids as [string, string, string];
+  const absent = randomUUID();
+  await inTransaction(database, async (client) => {
+    await client.query('update transactions set status = 7 where id = $1', [unrecorded]);
+    const submitted = `status = 4, disposition = null, response_code = null, deadline_at = clock_timestamp() - interval '1 minute'`;
+    await client.query(`update transactions set ${submitted} where id = $1`, [unanswered]);
+    const taps = [absent, unrecorded, unanswered, answered].map((id) => ({ id, attempt: 1 }));
+    await jobs.enqueue(client, [{ queue: 'overdue-taps', data: { acquirerId: 1, taps }, startAfterSeconds: 1 }]);
+  });
+  await untilStatus(database, unrecorded, 'FailedToRespondToPhone');
+  await untilStatus(database, unanswered, 'NoResponseFromPaymentProcessor');
+  expect(await storedTransaction(database, answered)).toMatchObject({ status: 'RespondedToPhone' });
+  await eventually(async () => {
+    const { rows } = await database.query(`select from pgboss.job where name = 'overdue-taps' and state < 'completed'`);
+    expect(rows).toEqual([]);
+  });
 });

@@ -16,7 +16,9 @@ import type { Installation } from './installation.ts';
 import { faultsIn } from './log-lines.ts';
 
 /** Jobs that pg-boss will still run: neither completed, cancelled nor permanently failed. */
-const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'`;
+const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'
+  union all
+  select 'overdue', tap from pgboss.job, jsonb_array_elements(data -> 'taps') tap where state < 'completed' and name = 'overdue-taps'`;
 
 /**
  * Invariants that hold at any time, also while transactions are in progress: the promises of states.md that can be

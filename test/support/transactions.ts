@@ -79,11 +79,14 @@ export interface LiveJob {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** Whether a job is about the transaction $1, alone or with others. */
+const NAMES_IT = `(data ->> 'id' = $1::text or data -> 'taps' @> jsonb_build_array(jsonb_build_object('id', $1::text)))`;
+
 /** The live jobs of one transaction, ordered by queue and start. */
 export async function jobsOf(database: Database, id: string): Promise<LiveJob[]> {
   const { rows } = await database.query<LiveJob>(
     `select name as queue, (extract(epoch from start_after) * 1000)::float8 as "startsAtMs", data
-     from pgboss.job where state < 'completed' and data ->> 'id' = $1 order by name, start_after`,
+     from pgboss.job where state < 'completed' and ${NAMES_IT} order by name, start_after`,
     [id],
   );
   return rows;
@@ -111,7 +114,7 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
     `update reversal_attempts set ${earlier(['deadline_at', 'answered_at'])} where transaction_id = $1`,
     [id, seconds],
   );
-  await database.query(`update pgboss.job set ${earlier(['start_after'])} where data ->> 'id' = $1::text`, [
+  await database.query(`update pgboss.job set ${earlier(['start_after'])} where ${NAMES_IT}`, [
     id,
     seconds,
   ]);

@@ -18,11 +18,14 @@ const AWAITING_PIN = `t.pin_state = ${PinState.awaiting}`;
 const REVERSING = `t.reversal_state in (${RUNNING_REVERSAL_STATES.join()})`;
 const OPEN_VOID = `t.type = ${TransactionType.Void} and t.disposition is null`;
 /**
- * Other jobs can also advance a tap (`authorize`, `refund`), but its `overdue` job always exists and gives it a
- * final status.
+ * Other jobs can also advance a tap (`authorize`, `refund`), but its `overdue` job, or one that it shares with the other
+ * taps of its commit, always exists and gives it a final status.
  */
 const LIVE = `select name, data ->> 'id' as id, (data ->> 'attempt')::integer as attempt from pgboss.job
-  where state < 'completed' and name in ('overdue', 'reverse', 'expire-pin')`;
+  where state < 'completed' and name in ('overdue', 'reverse', 'expire-pin')
+  union all
+  select 'overdue', tap ->> 'id', (tap ->> 'attempt')::integer from pgboss.job, jsonb_array_elements(data -> 'taps') tap
+  where state < 'completed' and name = 'overdue-taps'`;
 
 /** J: each transaction in a status that requires a job has a live one. */
 export function checkJobs(books: Books): Promise<Finding> {

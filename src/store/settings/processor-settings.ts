@@ -69,9 +69,10 @@ select exists (select from routes where acquirer_id = $1 and processor_id = $2 a
 const TAPS_UNDER_WAY = `
 select exists (
   select from pgboss.job j
-  join transactions t on t.acquirer_id = $1 and t.id = (j.data ->> 'id')::uuid
+  cross join jsonb_array_elements(coalesce(j.data -> 'taps', jsonb_build_array(j.data))) named
+  join transactions t on t.acquirer_id = $1 and t.id = (named ->> 'id')::uuid
   join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
-  where j.name in ('overdue', 'authorize', 'reverse', 'complete', 'expire-pin') and j.state < 'completed'
+  where j.name in ('overdue', 'overdue-taps', 'authorize', 'reverse', 'complete', 'expire-pin') and j.state < 'completed'
     and (j.data ->> 'acquirerId')::integer = $1 and r.processor_id = $2
 ) as "hasTaps"`;
 

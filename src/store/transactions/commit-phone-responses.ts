@@ -3,6 +3,7 @@ import type { PhoneResponseRecord } from '../../transactions/ports/store-ports.t
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, unreportedUpdate } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
+import type { SharedTimers } from './shared-timers.ts';
 
 const batch = new ColumnBatch({ ...GUARDED_COLUMNS, fromStatus: 'integer', status: 'integer' });
 
@@ -22,12 +23,14 @@ export async function commitAnswers(
   client: pg.PoolClient,
   answers: readonly PhoneResponseRecord[],
   jobs: JobsInCommit,
+  timers: SharedTimers,
 ): Promise<true[]> {
-  const done = answers.flatMap(({ overdueJob }) => overdueJob ?? []);
+  const { own, shared } = timers.release(answers.flatMap(({ overdueJob }) => overdueJob ?? []));
   await Promise.all([
     client.query('set local synchronous_commit = off'),
     client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers) }),
-    done.length > 0 && jobs.remove(client, 'overdue', done),
+    own.length > 0 && jobs.remove(client, 'overdue', own),
+    shared.length > 0 && jobs.remove(client, 'overdue-taps', shared),
   ]);
   return answers.map(() => true as const);
 }

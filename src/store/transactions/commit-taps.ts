@@ -9,6 +9,7 @@ import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../post
 import type { Seal } from '../postgres/group-commit.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
 import { type JobsInCommit, OfferedJobs } from './jobs-in-commit.ts';
+import type { SharedTimers } from './shared-timers.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 /**
@@ -62,11 +63,14 @@ select id, 'inserted' as outcome from born union all select id, 'named' from nam
 /**
  * Inserts new transactions with their audit rows and jobs, and claims their links. Two taps with one reference in a
  * batch behave like two in different batches: `on conflict` lets the first one win.
+ *
+ * @param timers by which the taps may share their `overdue` jobs
  */
 export async function insertTaps(
   client: pg.PoolClient,
   taps: readonly NewAttempt[],
   jobs: JobsInCommit,
+  timers?: SharedTimers,
 ): Promise<InsertOutcome[]> {
   const unclaimable = await findUnclaimable(client, taps);
   const admitted = unclaimable.size === 0 ? taps : taps.filter((tap) => !unclaimable.has(tap));
@@ -75,14 +79,11 @@ export async function insertTaps(
     text: INSERT,
     values: births.values(admitted.map(toNamedRow)),
   });
-  const offered = new OfferedJobs(
-    client,
-    jobs,
-    admitted.map(({ enqueue }) => enqueue),
-  );
+  const shared = timers?.share(admitted) ?? { ofTaps: admitted.map(({ enqueue }) => enqueue), timers: [] };
+  const offered = new OfferedJobs(client, jobs, [...shared.ofTaps, ...shared.timers.map(({ job }) => [job])]);
   const outcomes = new Map((await written).rows.map(({ id, outcome }) => [id, outcome]));
   const isBorn = ({ transaction }: NewAttempt) => outcomes.get(transaction.id) === 'inserted';
-  await offered.keep(admitted.map(isBorn));
+  await offered.keep([...admitted.map(isBorn), ...shared.timers.map((timer) => timer.taps.some(isBorn))]);
   await recordClaims(client, admitted.filter(isBorn));
   return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
 }

@@ -37,6 +37,7 @@ import { FirstStatistics } from './first-statistics.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import { commitLateResponses, findAnswered, findReversals } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
+import { SharedTimers } from './shared-timers.ts';
 import { untilStored } from './until-stored.ts';
 
 /**
@@ -64,6 +65,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #answers: GroupCommit<PhoneResponseRecord, true>;
   readonly #list: ListTransactions;
   readonly #statistics: FirstStatistics;
+  readonly #timers = new SharedTimers();
 
   /**
    * @param onLostAnswer called if the record of a response could not be written; its `overdue` job makes it a 9
@@ -86,7 +88,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     const byId = ({ transaction }: { transaction: Transaction }) => transaction.id;
     this.#inserts = group(
       ({ transaction }) => `${transaction.merchantId} ${transaction.merchantReference}`,
-      insertTaps,
+      (client, taps, ofCommit) => insertTaps(client, taps, ofCommit, this.#timers),
       { maxQueued: MAX_WAITING_TAPS },
     );
     this.#retries = group(byId, retryTaps, { maxQueued: MAX_WAITING_TAPS });
@@ -96,15 +98,21 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     this.#decisions = group(byId, commitDecisions);
     this.#reversals = group(byId, commitReversals);
     this.#lateResponses = group(byId, commitLateResponses);
-    this.#answers = group(({ id }) => id, commitAnswers, { everyMs: ANSWERS_EVERY_MS });
+    this.#answers = group(
+      ({ id }) => id,
+      (client, answers, ofCommit) => commitAnswers(client, answers, ofCommit, this.#timers),
+      { everyMs: ANSWERS_EVERY_MS },
+    );
     this.#onLostAnswer = onLostAnswer;
   }
 
   readonly #onLostAnswer: (error: unknown) => void;
 
-  insert(attempt: NewAttempt): Promise<InsertOutcome> {
+  async insert(attempt: NewAttempt): Promise<InsertOutcome> {
     this.#statistics.count();
-    return this.#inserts.submit(attempt);
+    const outcome = await this.#inserts.submit(attempt);
+    if (outcome === 'inserted') this.#timers.inserted(attempt);
+    return outcome;
   }
 
   retry(attempt: NewAttempt): Promise<boolean> {

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
+import { Status } from '../../../src/transactions/model/status.ts';
+import type { NewAttempt } from '../../../src/transactions/ports/store-ports.ts';
+import { failOnBug } from '../../support/fail-on-bug.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { sampleTransaction } from '../../transactions/sample-transaction.ts';
+import { rememberJobs } from './remember-jobs.ts';
+
+let testDatabase: TestDatabase;
+let store: PostgresTransactionStore;
+const { jobs, enqueued, removed, forget } = rememberJobs();
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+beforeEach(() => {
+  forget();
+  store = new PostgresTransactionStore(testDatabase.database, jobs, failOnBug);
+});
+afterAll(() => testDatabase.drop());
+
+function tapDueAfter(startAfterSeconds: number, merchantReference: string = randomUUID()): NewAttempt {
+  const overdueJob = randomUUID();
+  const transaction = sampleTransaction({
+    id: randomUUID(),
+    merchantReference,
+    status: Status.SubmittedToPaymentProcessor,
+    overdueJob,
+  });
+  const { acquirerId, id, attempt } = transaction;
+  const data = { acquirerId, id, attempt };
+  return {
+    transaction,
+    auditEntries: [],
+    enqueue: [{ queue: 'overdue', id: overdueJob, data, startAfterSeconds }],
+    answerBySeconds: 45,
+    pinSeconds: null,
+    handover: null,
+  };
+}
+
+/** Inserts in one batch: they are submitted in one turn of the event loop. */
+function insert(taps: readonly NewAttempt[]): Promise<unknown[]> {
+  return Promise.all(taps.map((tap) => store.insert(tap)));
+}
+
+async function respondTo({ transaction }: NewAttempt): Promise<void> {
+  const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
+  const status = Status.RespondedToPhone;
+  await store.recordOverdueAnswer({ acquirerId, id, attempt, fromStatus, status, auditEntries: [], overdueJob });
+}
+
+function namesOf(taps: readonly NewAttempt[]) {
+  return taps.map(({ transaction: { id, attempt } }) => ({ id, attempt }));
+}
+
+/** Orders names in the order of the batch, which is that of its keys. */
+function anyOrder(names: readonly { readonly id: string }[]) {
+  return expect.toSatisfy((given: typeof names) => {
+    const ids = (of: typeof names) => of.map(({ id }) => id).sort();
+    return JSON.stringify(ids(given)) === JSON.stringify(ids(names));
+  });
+}
+
+test('taps of one commit with one deadline share a job, which is removed when the last of them is answered', async () => {
+  const taps = [tapDueAfter(35), tapDueAfter(35), tapDueAfter(35)];
+  await insert(taps);
+  expect(enqueued).toEqual([
+    {
+      queue: 'overdue-taps',
+      id: expect.any(String),
+      data: { acquirerId: 1, taps: anyOrder(namesOf(taps)) },
+      startAfterSeconds: 35,
+    },
+  ]);
+  await respondTo(taps[0]!);
+  await respondTo(taps[1]!);
+  await respondTo(taps[1]!); // a repeated record
+  expect(removed.filter(([queue]) => queue === 'overdue-taps')).toEqual([]);
+  await respondTo(taps[2]!);
+  expect(removed.filter(([queue]) => queue === 'overdue-taps')).toEqual([['overdue-taps', enqueued[0]!.id]]);
+});
+
+test('a tap with another deadline, and one alone, keep their own jobs', async () => {
+  const [alone, ...pair] = [tapDueAfter(20), tapDueAfter(35), tapDueAfter(35)];
+  await insert([alone, ...pair]);
+  expect(enqueued.map(({ queue }) => queue).sort()).toEqual(['overdue', 'overdue-taps']);
+  await respondTo(alone);
+  expect(removed).toEqual([['overdue', alone.transaction.overdueJob]]);
+});
+
+test('a tap that is not inserted leaves the job to the others, and is not waited for', async () => {
+  const reference = randomUUID();
+  await insert([tapDueAfter(35, reference)]);
+  forget();
+  const repeated = tapDueAfter(35, reference);
+  const taps = [tapDueAfter(35), tapDueAfter(35)];
+  expect(await insert([...taps, repeated])).toEqual(['inserted', 'inserted', 'exists']);
+  expect(removed).toEqual([]);
+  for (const tap of taps) await respondTo(tap);
+  expect(removed).toEqual([['overdue-taps', enqueued[0]!.id]]);
+});
+
+test('if none of its taps is inserted, the job is removed in the same commit', async () => {
+  const references = [randomUUID(), randomUUID()];
+  await insert(references.map((reference) => tapDueAfter(35, reference)));
+  forget();
+  expect(await insert(references.map((reference) => tapDueAfter(35, reference)))).toEqual(['exists', 'exists']);
+  expect(removed).toEqual([['overdue-taps', enqueued[0]!.id]]);
+});
+
+test('a process that did not insert the taps removes no job that others may need', async () => {
+  const taps = [tapDueAfter(35), tapDueAfter(35)];
+  await insert(taps);
+  const other = new PostgresTransactionStore(testDatabase.database, jobs, failOnBug);
+  const [{ transaction }] = taps as [NewAttempt];
+  const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
+  const record = { acquirerId, id, attempt, fromStatus, status: Status.RespondedToPhone, auditEntries: [], overdueJob };
+  await other.recordOverdueAnswer(record);
+  expect(removed.map(([queue]) => queue)).not.toContain('overdue-taps');
+});
