@@ -114,10 +114,7 @@ export async function letTimePass(database: Database, id: string, seconds: numbe
     `update reversal_attempts set ${earlier(['deadline_at', 'answered_at'])} where transaction_id = $1`,
     [id, seconds],
   );
-  await database.query(`update pgboss.job set ${earlier(['start_after'])} where ${NAMES_IT}`, [
-    id,
-    seconds,
-  ]);
+  await database.query(`update pgboss.job set ${earlier(['start_after'])} where ${NAMES_IT}`, [id, seconds]);
 }
 
 /** Waits until a reversal has a doubtful acknowledgement, and lets the time pass until it is requested again. */
