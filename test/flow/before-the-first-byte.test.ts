@@ -31,7 +31,8 @@ describe.each([
       const { rows } = await installation.database.query(
         `select t.status, t.sent_at is not null and t.sealed_card is not null as "hasFacts",
            j.start_after > t.deadline_at as "isGuarded"
-         from transactions t join pgboss.job j on j.id = t.overdue_job and j.name = 'overdue' and j.state < 'completed'
+         from transactions t join pgboss.job j on j.state < 'completed' and (j.name = 'overdue' and j.id = t.overdue_job
+           or j.name = 'overdue-taps' and j.data -> 'taps' @> jsonb_build_array(jsonb_build_object('id', t.id, 'attempt', t.attempt)))
          where t.stan = $1 and t.tid = $2`,
         [stan, tid],
       );
