@@ -65,7 +65,7 @@ test('the job that lets a transaction rest exists until its record is committed'
   await untilStatus(database, id, 'FailedToRespondToPhone');
 });
 
-test('taps that share a job come to rest as well, whatever state each is in', async () => {
+test('taps that share a job come to rest as well, each from its own state', async () => {
   const { database } = installation;
   const ids: string[] = [];
   for (let tap = 0; tap < 3; tap++) {

@@ -27,7 +27,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-test('a new table is analyzed as it grows, and batches then find transactions by their key', async () => {
+test('a new table is analyzed as it grows, and batches then search transactions by key', async () => {
   await respondTo([await insert()]); // plans the statement while the table has one page
   await Promise.all(Array.from({ length: TAPS }, insert));
   await expect.poll(isAnalyzed).toBe(true);

@@ -102,7 +102,7 @@ test('a tap that is not inserted leaves the job to the others, and is not waited
   expect(removed).toEqual([['overdue-taps', enqueued[0]!.id]]);
 });
 
-test('if none of its taps is inserted, the job is removed in the same commit', async () => {
+test('the job is removed in the same commit if no tap is inserted', async () => {
   const references = [randomUUID(), randomUUID()];
   await insert(references.map((reference) => tapDueAfter(35, reference)));
   forget();
