@@ -12,5 +12,7 @@ RUN mkdir -p /var/lib/tapwire && chown node:node /var/lib/tapwire
 USER node
 EXPOSE 8080
 ENV HOST=0.0.0.0
+# One gateway process per core behind one port (src/ops/README.md).
+ENV TAPWIRE_PROCESSES=auto
 ENTRYPOINT ["node", "src/cli/tapwire.ts"]
 CMD ["start"]

@@ -15,6 +15,8 @@ import { openWakeups } from './gateway/open-wakeups.ts';
 import { type Closers, closeAll, type Report } from './gateway/opening.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
 import { logMinutes, logStart } from './gateway/process-log.ts';
+import { shownFor } from './gateway/processes/shown-for.ts';
+import type { Siblings } from './gateway/processes/siblings.ts';
 import type { ExamplesOf } from './gateway/register-reference.ts';
 import { type JobParts, startJobs } from './gateway/start-jobs.ts';
 import type { RouteTable } from './http/route-table.ts';
@@ -46,22 +48,28 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
+export interface StartOptions {
+  /** Fills in the API reference of a demo; used only with DOCS_PROFILE. */
+  readonly examplesOf?: ExamplesOf | undefined;
+  /** The other processes behind the same port; undefined for a process that is alone. */
+  readonly siblings?: Siblings | undefined;
+}
+
 /**
  * The composition root. This file and gateway/ construct everything in the order of its dependencies; a stop closes
  * it in the reverse order.
  *
- * @param examplesOf fills in the API reference of a demo; used only with DOCS_PROFILE
  * @throws StartError when a requirement is missing or invalid, ProcessorError naming an invalid plug-in
  */
 export async function startGateway(
   config: Config,
-  prepared: PreparedDatabase,
+  prepared: Pick<PreparedDatabase, 'url'>,
   log: Log,
-  examplesOf?: ExamplesOf,
+  options: StartOptions = {},
 ): Promise<Gateway> {
   const closers: Closers = [];
   try {
-    return await compose(config, prepared, { log, examplesOf }, closers);
+    return await compose(config, prepared, { log, ...options }, closers);
   } catch (error) {
     await closeAll(closers);
     throw error;
@@ -70,15 +78,16 @@ export async function startGateway(
 
 async function compose(
   config: Config,
-  { url }: PreparedDatabase,
-  { log, examplesOf }: { readonly log: Log; readonly examplesOf: ExamplesOf | undefined },
+  { url }: Pick<PreparedDatabase, 'url'>,
+  { log, examplesOf, siblings }: StartOptions & { readonly log: Log },
   closers: Closers,
 ): Promise<Gateway> {
   const report: Report = (what) => (error) => log.error({ error }, what);
   const types = await loadProcessors({ external: config.PROCESSORS });
   const base = { config, url, types, log, report, closers };
-  const domain = await openDomain({ ...base, hasSiblings: false, tracing: await openTraces(config, log, closers) });
-  const { databases, messages, switches, metrics, tracing, stores } = domain;
+  const tracing = await openTraces(config, log, closers);
+  const domain = await openDomain({ ...base, hasSiblings: siblings !== undefined, tracing });
+  const { databases, messages, switches, metrics, stores } = domain;
   const database = databases.taps;
 
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
@@ -92,7 +101,8 @@ async function compose(
   const counted = { metrics, databases, health, switches, messages };
   reportFigures(counted, config, closers);
   logMinutes(log, counted, config, closers);
-  const server = openFront({ ...common, pushes }, { log, health, metrics, tracing, examplesOf });
+  const shown = shownFor(siblings, health, metrics);
+  const server = openFront({ ...common, pushes }, { log, metrics, tracing, examplesOf, shown });
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());

@@ -1,27 +1,83 @@
 import { parseArgs } from 'node:util';
-import { readConfig } from '../config.ts';
-import { prepareDatabase } from '../gateway/prepare-database.ts';
+import { type Config, readConfig } from '../config.ts';
+import { type PreparedDatabase, prepareDatabase } from '../gateway/prepare-database.ts';
+import { chooseCount, openGroup } from '../gateway/processes/open-group.ts';
 import { startGateway } from '../main.ts';
-import { createLog } from '../ops/log.ts';
+import { createLog, type Log } from '../ops/log.ts';
 import { createDemoExamples } from './demo/demo-examples.ts';
-import { untilAskedToStop } from './until-asked-to-stop.ts';
+import { STOP_SIGNALS, untilAskedToStop } from './until-asked-to-stop.ts';
 import { text } from './words.ts';
 
-/** `tapwire start [--role all|api|worker]`: starts the gateway alone, configured by the environment. */
+/** The number of the primary in the log; those of its processes begin with 1. */
+const PRIMARY = 0;
+
+/**
+ * `tapwire start [--role all|api|worker] [--processes auto|NUMBER]`: starts the gateway alone, configured by the
+ * environment.
+ */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { role: text } });
-  const config = readConfig({ ...process.env, ...(values.role !== undefined && { TAPWIRE_ROLE: values.role }) });
-  const log = createLog(config.LOG_LEVEL);
+  const { values } = parseArgs({ args, options: { role: text, processes: text } });
+  const given = {
+    ...(values.role !== undefined && { TAPWIRE_ROLE: values.role }),
+    ...(values.processes !== undefined && { TAPWIRE_PROCESSES: values.processes }),
+  };
+  const config = readConfig({ ...process.env, ...given });
   const prepared = await prepareDatabase(config);
   try {
-    const gateway = await startGateway(config, prepared, log, createDemoExamples);
-    const signal = await untilAskedToStop();
-    log.info({ signal }, 'stopping, taps in flight are answered first');
-    const askedAtMs = performance.now();
-    await gateway.stop();
-    log.info({ tookMs: Math.round(performance.now() - askedAtMs) }, 'stopped');
+    const count = await chooseCount(config, prepared, createLog(config.LOG_LEVEL));
+    if (count === 1) await runAlone(config, prepared, createLog(config.LOG_LEVEL));
+    else
+      await runGroup(config, prepared, {
+        count,
+        environment: given,
+        log: createLog(config.LOG_LEVEL, 'tapwire', PRIMARY),
+      });
   } finally {
     await prepared.stop();
   }
   return 0;
+}
+
+async function runAlone(config: Config, prepared: PreparedDatabase, log: Log): Promise<void> {
+  const gateway = await startGateway(config, prepared, log, { examplesOf: createDemoExamples });
+  await stopping(log, untilAskedToStop(), () => gateway.stop());
+}
+
+interface GroupParts {
+  readonly count: number;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly log: Log;
+}
+
+/** @throws StartError if a process cannot start, or its successors end again and again */
+async function runGroup(config: Config, prepared: PreparedDatabase, { count, environment, log }: GroupParts) {
+  const replacesOnHangup = !process.stdin.isTTY; // at a terminal, SIGHUP means that it was closed
+  const asked = untilAskedToStop(replacesOnHangup ? STOP_SIGNALS.filter((signal) => signal !== 'SIGHUP') : undefined);
+  const group = await openGroup(config, prepared, { count, environment, log });
+  process.once('exit', () => group.kill()); // after a second signal; otherwise none is left
+  const start = group.start();
+  const signal = await Promise.race([start.then(() => undefined), asked]);
+  if (signal === undefined) {
+    log.info({ url: await start, processes: count }, 'all processes are up');
+    if (replacesOnHangup) process.on('SIGHUP', () => void replace(log, () => group.replaceAll()));
+  } else start.catch(() => {});
+  try {
+    await stopping(log, Promise.race([asked, group.broken]), () => group.stop());
+  } catch (fault) {
+    await group.stop();
+    throw fault;
+  }
+}
+
+async function replace(log: Log, replaceAll: () => Promise<void>): Promise<void> {
+  log.info('replacing the processes one by one');
+  await replaceAll();
+}
+
+async function stopping(log: Log, asked: Promise<string>, stop: () => Promise<void>): Promise<void> {
+  const signal = await asked;
+  log.info({ signal }, 'stopping, taps in flight are answered first');
+  const askedAtMs = performance.now();
+  await stop();
+  log.info({ tookMs: Math.round(performance.now() - askedAtMs) }, 'stopped');
 }

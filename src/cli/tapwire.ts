@@ -8,7 +8,10 @@ const COMMANDS: Commands = {
     description: 'start everything, submit demo taps, and exit (--stay: keep running)',
     load: () => import('./demo/demo.ts'),
   },
-  start: { description: 'start the gateway (--role all|api|worker)', load: () => import('./start.ts') },
+  start: {
+    description: 'start the gateway (--role all|api|worker, --processes auto|NUMBER)',
+    load: () => import('./start.ts'),
+  },
   migrate: { description: 'migrate the database to this version and exit', load: () => import('./migrate.ts') },
   init: {
     description: 'create the keys of a new installation and the first API key of its operator',

@@ -3,6 +3,8 @@ import { FAILPOINTS, Failpoints } from '../ops/failpoints.ts';
 import { readKeyGrant, readListenerGrant, readNetworkGrant } from '../switches/access/grants.ts';
 import { androidName, days, flag, grants, list, publicUrl, secretFile, tapRate } from './setting-forms.ts';
 
+/** The console shows as many processes. */
+const MOST_PROCESSES = 64;
 /** Seven years, two of them leap years: the database refuses to delete younger audit rows. */
 const AUDIT_DAYS = 2_557;
 /**
@@ -22,6 +24,14 @@ export const environment = z.object({
     .enum(['all', 'api', 'worker'])
     .default('all')
     .describe('Role of this process. api: HTTP without switches. worker: switches and jobs. all: both'),
+  TAPWIRE_PROCESSES: z
+    .union([z.literal('auto'), z.coerce.number().int().min(1).max(MOST_PROCESSES)], {
+      error: `must be auto or a number from 1 to ${MOST_PROCESSES}`,
+    })
+    .default(1)
+    .describe(
+      'Gateway processes behind one port. auto: one per core, at most 8, and no more than the database has connections for',
+    ),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('Port to listen on; 0 selects a free one'),
   DATABASE_URL: z
@@ -179,14 +189,16 @@ export const environment = z.object({
     .min(0)
     .max(1_000_000)
     .default(5_000)
-    .describe('Requests per second per credential and process, without taps; bursts of ten seconds; 0 for no limit'),
+    .describe('Requests per second per credential in one process, without taps; bursts of ten seconds; 0 for no limit'),
   RATE_PER_ADDRESS: z.coerce
     .number()
     .int()
     .min(0)
     .max(1_000_000)
     .default(500)
-    .describe('Requests per second per address without a credential, or with a new or invalid one; 0 for no limit'),
+    .describe(
+      'Requests per second in one process per address without a credential, or with a new or invalid one; 0 for no limit',
+    ),
   TAPS_PER_LINK: tapRate(2).describe(
     'Taps, PINs and acknowledgements per second per token of a link or intent, in one process; bursts of ten seconds; ' +
       '0 for no limit. A payment with PIN needs five requests',

@@ -10,7 +10,8 @@ export type StartErrorCode =
   | 'BAD_CONFIG'
   | 'BAD_USAGE'
   | 'BAD_PROCESSOR'
-  | 'PORT_IN_USE';
+  | 'PORT_IN_USE'
+  | 'PROCESS_FAILED';
 
 export class StartError extends UserFixableError<StartErrorCode> {}
 

@@ -5,27 +5,27 @@ import { registerMetricsRoute } from '../http/routes/metrics.ts';
 import { createServer, type Server } from '../http/server.ts';
 import { followTlsFiles, isHttps, type TlsFiles } from '../http/tls-files.ts';
 import { traceRequests } from '../http/trace-requests.ts';
-import type { Health } from '../ops/health.ts';
 import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
 import { createRequestLog } from '../ops/request-log.ts';
 import type { Tracing } from '../ops/tracing/tracing.ts';
 import { registerConsole } from './open-console.ts';
 import type { Closers } from './opening.ts';
+import type { Shown } from './processes/shown-for.ts';
 import { type ExamplesOf, registerReference } from './register-reference.ts';
 import { registerRoutes } from './register-routes.ts';
 import type { RouteParts } from './route-parts.ts';
 
 interface FrontParts {
   readonly log: Log;
-  readonly health: Health;
   readonly metrics: Metrics;
   readonly tracing: Tracing | undefined;
   readonly examplesOf: ExamplesOf | undefined;
+  readonly shown: Shown;
 }
 
 /** The HTTP server with the routes of the process's role. */
-export function openFront(parts: RouteParts, { log, health, metrics, tracing, examplesOf }: FrontParts): Server {
+export function openFront(parts: RouteParts, { log, metrics, tracing, examplesOf, shown }: FrontParts): Server {
   const { config, deadlines } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
   const answerTimes = { switchWaitMs: () => deadlines.requestMs };
@@ -33,8 +33,8 @@ export function openFront(parts: RouteParts, { log, health, metrics, tracing, ex
   const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
   if (tracing) traceRequests(server, tracing);
   const access = { token: config.METRICS_TOKEN, isOpen: isDev };
-  registerHealthRoutes(server, { checks: health, ...access });
-  registerMetricsRoute(server, { metrics, ...access });
+  registerHealthRoutes(server, { checks: shown.checks, ...access });
+  registerMetricsRoute(server, { metrics: shown.metrics, ...access });
   if (config.TAPWIRE_ROLE !== 'worker') {
     registerRoutes(server, parts);
     registerConsole(server, parts);

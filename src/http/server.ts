@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
@@ -8,9 +7,9 @@ import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts'
 import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
 import { serializerCompiler } from './answer-schema.ts';
 import { guardRequests } from './guard-requests.ts';
-import { HttpError } from './http-error.ts';
 import { invalidValuesProblem, type ValidationFailure } from './invalid-values.ts';
 import { NOT_JSON, parseJsonBodies } from './json-body.ts';
+import { leaveConnections } from './leave-connections.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
 import { challengeOf } from './route-facts.ts';
@@ -31,8 +30,6 @@ const HEADERS_TIMEOUT_MS = 10_000;
 const HTTP_OPTIONS = { connectionsCheckingInterval: 1_000, requireHostHeader: false };
 /** Longer than the idle time of common load balancers (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
-/** A client that wants to send does so at once. A server that stops waits no longer for a silent connection. */
-const SILENT_MS = 2_000;
 /** The longest deadline that a profile may have, with the slack to answer and the grace. */
 const LONGEST_TIMES: AnswerTimes = { switchWaitMs: () => 127_000 };
 const MAX_PARAM_CHARS = 255;
@@ -77,7 +74,7 @@ export function createServer(options: ServerOptions): Server {
   const routes = listRoutes(server);
   identifyRequests(server);
   keepAnswerDeadlines(server, answerTimes);
-  closeAnsweredConnections(server);
+  leaveConnections(server);
   guardRequests(server, routes, { requiresHttps });
   server.addHook('onResponse', (request, reply, done) => {
     log.answered(request, reply);
@@ -100,7 +97,7 @@ function newFastify({ log, trustedProxies, tls }: ServerOptions, unreadable: Unr
     keepAliveTimeout: KEEP_ALIVE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_CHARS },
     forceCloseConnections: 'idle',
-    return503OnClosing: false, // its response has no problem body; see closeAnsweredConnections
+    return503OnClosing: false, // its response has no problem body; see leave-connections.ts
     clientErrorHandler: unreadable.onClientError,
     rewriteUrl: ({ url = '/' }) => url.replace(ORIGIN, '') || '/',
     trustProxy: trustedProxies ? [...trustedProxies] : false,
@@ -160,40 +157,6 @@ function announceEnd({ routeOptions: { config } }: FastifyRequest, reply: Fastif
   if (deprecated === undefined) return;
   reply.header('deprecation', `@${Date.parse(deprecated.since) / 1_000}`);
   reply.header('link', `<${deprecated.successor}>; rel="successor-version"`);
-}
-
-/** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
-const STOPPING = 'The process is stopping; nothing was stored. Repeat the request.';
-
-/**
- * While the server stops, each connection ends with its response. Otherwise the stop would wait for the keep-alive
- * timeout.
- */
-function closeAnsweredConnections(server: Server): void {
-  let isClosing = false;
-  const openedAtMs = new Map<Socket, number>();
-  server.server.on('connection', (socket: Socket) => {
-    openedAtMs.set(socket, performance.now());
-    socket.once('close', () => openedAtMs.delete(socket));
-  });
-  // Node counts a connection that never sent anything as active, and ignores its timeout after the server closes.
-  const endSilent = () => {
-    for (const [socket, atMs] of openedAtMs)
-      if (socket.bytesRead === 0 && performance.now() - atMs > SILENT_MS) socket.destroy();
-  };
-  server.addHook('preClose', (done) => {
-    isClosing = true;
-    const looking = setInterval(endSilent, SILENT_MS / 4).unref();
-    server.server.once('close', () => clearInterval(looking));
-    done();
-  });
-  server.addHook('onRequest', (_request, _reply, done) => {
-    done(isClosing ? new HttpError(503, 203, STOPPING, { headers: { 'retry-after': '2' } }) : undefined);
-  });
-  server.addHook('onSend', (_request, reply, payload, done) => {
-    if (isClosing) reply.header('connection', 'close');
-    done(null, payload);
-  });
 }
 
 /** At least 12 digits in any context (ISO/IEC 7812-1). No id of the gateway has as many. */

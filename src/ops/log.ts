@@ -7,12 +7,14 @@ export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 /**
  * JSON lines on standard output. Only explicitly named fields are logged. Errors are reduced to class and code, and
  * foreign errors also to their origin, because a message may quote input.
+ *
+ * @param number of the process in its group: 0 for the primary; undefined for a process that is alone
  */
-export function createLog(level: LogLevel, name = 'tapwire'): Log {
+export function createLog(level: LogLevel, name = 'tapwire', number?: number): Log {
   return pino({
     name,
     level,
-    base: { name, pid: process.pid },
+    base: { name, pid: process.pid, ...(number !== undefined && { process: number }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { error: safeError },
   });

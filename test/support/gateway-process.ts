@@ -20,6 +20,17 @@ export class GatewayProcess extends TapwireProcess {
     return gateway;
   }
 
+  /** Starts several processes behind one port, and waits until all are ready and signed on. */
+  static async startGroup(
+    installation: Installation,
+    count: number,
+    settings: NodeJS.ProcessEnv = {},
+  ): Promise<GatewayProcess> {
+    const group = await GatewayProcess.start(installation, 'all', { TAPWIRE_PROCESSES: `${count}`, ...settings });
+    await group.printed(/all processes are up/);
+    return group;
+  }
+
   /** The address that it reports. @throws while it is not ready */
   get url(): string {
     const url = /"url":"([^"]+)"/.exec(this.output)?.[1];

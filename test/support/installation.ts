@@ -192,12 +192,9 @@ export class Installation {
   async startGateway(settings: NodeJS.ProcessEnv = {}, { isSwitchDown = false } = {}): Promise<StartedGateway> {
     const config = readConfig({ JOB_MONITOR_SECONDS: MONITOR_SECONDS, ...this.environment(settings) });
     const prepared = await prepareDatabase(config);
-    const gateway = await startGateway(
-      config,
-      prepared,
-      logTo(this.logLines, config.LOG_LEVEL),
-      createDemoExamples,
-    ).catch(async (error) => {
+    const gateway = await startGateway(config, prepared, logTo(this.logLines, config.LOG_LEVEL), {
+      examplesOf: createDemoExamples,
+    }).catch(async (error) => {
       await prepared.stop();
       throw error;
     });

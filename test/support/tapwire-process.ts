@@ -61,6 +61,11 @@ export class TapwireProcess {
     });
   }
 
+  /** Sends a signal after which it continues. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** Sends a signal and waits for the end. */
   kill(signal: NodeJS.Signals): Promise<Ended> {
     this.#child.kill(signal);

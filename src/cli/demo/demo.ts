@@ -75,7 +75,9 @@ async function demonstrate(
       books: { ledgerUrl, databaseUrl: prepared.url, since },
       processes: { 'gateway and switches': process.pid, ...embeddedPostgresPid(config) },
     });
-    const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL), createDemoExamples);
+    const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL), {
+      examplesOf: createDemoExamples,
+    });
     try {
       introduce(profile, switches, simulator);
       const isAsExpected = await showTaps(profile, receiver, behaviour);

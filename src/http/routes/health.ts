@@ -1,12 +1,15 @@
 import type { FastifyRequest } from 'fastify';
 import { health, liveness, readiness } from '#schemas/health';
-import type { Health } from '../../ops/health.ts';
+import type { Readiness } from '../../ops/health.ts';
 import { isMetricsToken } from '../metrics-token.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 
 export interface HealthRoutesOptions {
-  readonly checks: Pick<Health, 'readiness' | 'switchStats'>;
+  readonly checks: {
+    readiness(): Promise<Readiness>;
+    switchStats(): Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>;
+  };
   /** METRICS_TOKEN: a caller with this token sees the health of each switch. */
   readonly token: string | undefined;
   /** dev: every caller sees it. */
@@ -52,7 +55,8 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
   };
   server.get('/healthz', healthy, async (request) => {
     const { isReady, switches: _availability, ...rest } = await checks.readiness();
-    return { status: isReady ? 'ok' : 'unready', ...rest, ...(sees(request) && { switches: checks.switchStats() }) };
+    const shown = sees(request) ? { switches: await checks.switchStats() } : {};
+    return { status: isReady ? 'ok' : 'unready', ...rest, ...shown };
   });
 }
 

@@ -10,7 +10,13 @@ const JOB_STATES = ['ready', 'active', 'waiting', 'retry', 'dead'] as const;
  */
 export function registerBacklogMetrics(registry: Registry, read: () => Promise<Backlog>): void {
   const gauge = (name: string, help: string, samples: (backlog: Backlog) => readonly Sample[]) =>
-    registerSnapshot(registry, { name, help, type: 'gauge', read: () => read().then(samples, () => []) });
+    registerSnapshot(registry, {
+      name,
+      help,
+      type: 'gauge',
+      aggregator: 'first',
+      read: () => read().then(samples, () => []),
+    });
 
   gauge('tapwire_jobs', 'Jobs by queue and state; dead jobs failed permanently', ({ queues }) =>
     queues.flatMap(({ queue, ...figures }) =>

@@ -25,6 +25,7 @@ export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches
     name: 'tapwire_working_key_age_seconds',
     help: 'Age of the key in use; absent while the key of the configuration is in use',
     type: 'gauge',
+    aggregator: 'max',
     read: each(({ ages }, labels) =>
       ages.flatMap(({ use, ageMs }) =>
         ageMs === null ? [] : [{ labels: { ...labels, use }, value: Math.round(ageMs / MS) }],
@@ -35,6 +36,7 @@ export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches
     name: 'tapwire_working_key_max_age_seconds',
     help: 'Age at which the gateway requests a new key; absent if the switch decides when to change keys',
     type: 'gauge',
+    aggregator: 'max',
     read: each(({ ages, maxAgeMs }, labels) =>
       maxAgeMs === null ? [] : ages.map(({ use }) => ({ labels: { ...labels, use }, value: maxAgeMs / MS })),
     ),

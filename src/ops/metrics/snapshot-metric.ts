@@ -11,17 +11,22 @@ export interface SnapshotMetric {
   readonly name: string;
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
+  /** How the values of several processes are merged; added by default. `first`: every process reads the same value. */
+  readonly aggregator?: 'sum' | 'first' | 'max';
   /** Called at each scrape. */
   readonly read: () => readonly Sample[] | Promise<readonly Sample[]>;
 }
 
 /** Registers figures that another object keeps. They are read at each scrape instead of being stored twice. */
-export function registerSnapshot(registry: Registry, { name, help, type, read }: SnapshotMetric): void {
+export function registerSnapshot(
+  registry: Registry,
+  { name, help, type, aggregator = 'sum', read }: SnapshotMetric,
+): void {
   const get = async () => ({
     name,
     help,
     type,
-    aggregator: 'sum',
+    aggregator,
     values: (await read()).map(({ labels, value, suffix = '' }) => ({ metricName: `${name}${suffix}`, labels, value })),
   });
   const reset = () => {};

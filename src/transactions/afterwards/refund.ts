@@ -13,7 +13,7 @@ import type { OutcomeDependencies } from '../reversal/overdue.ts';
 import { type AuthorizeDependencies, authorize, submitReady } from '../tap/authorize.ts';
 import { awaitOutcome } from '../tap/await-outcome.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
-import { type Again, groupOf, leaveTo, lookElsewhere } from '../tap/leave-to-others.ts';
+import { type Again, groupOf, leaveTo, lookElsewhere, reachedElsewhere } from '../tap/leave-to-others.ts';
 import { NEW, newAttempt } from '../tap/plan-attempt.ts';
 import type { ReadySubmission } from '../tap/prepare-submission.ts';
 import { giveUp, unlessOverloaded } from '../tap/submit-handover.ts';
@@ -178,9 +178,12 @@ function draftRefund(
 async function planRefund(deps: RefundDependencies, sale: Transaction, draft: Transaction): Promise<Plan> {
   const candidates = candidatesFor(deps, sale);
   if (deps.path.kind === 'handover') return handedOver(deps, draft, candidates.processorIds()[0]);
+  const handover = deps.path.others?.handover;
+  const known = handover && reachedElsewhere(deps, candidates);
+  if (known !== undefined) return handedOver(deps, draft, known);
   const ready = await takeSaleSwitch(deps, deps.path.switches, sale, draft);
   if (ready) return submitted(deps, draft, ready);
-  const elsewhere = deps.path.others?.handover && (await lookElsewhere(deps, candidates));
+  const elsewhere = handover && (await lookElsewhere(deps, candidates));
   return elsewhere === undefined ? unableToGoOnline(deps, draft) : handedOver(deps, draft, elsewhere);
 }
 

@@ -1,0 +1,104 @@
+import cluster from 'node:cluster';
+import type { FromMember, FromPrimary, GroupReports, MemberReports, ReportName } from './messages.ts';
+
+/** The primary starts each process with its number in this variable. */
+export const NUMBER_VARIABLE = 'TAPWIRE_PROCESS_NUMBER';
+/** The primary ends a process that it has not heard of for six times as long. */
+export const ALIVE_EVERY_MS = 5_000;
+/** Longer than the primary waits for the slowest process. */
+const ANSWERED_WITHIN_MS = 4_000;
+
+type Readers = { readonly [Name in ReportName]: () => Promise<MemberReports[Name]> };
+
+/** The other processes behind the same port, as one of them sees them: through the primary. */
+export class Siblings {
+  /** Counts from 1; a replacement has the number of its predecessor. */
+  readonly number: number;
+  readonly #waiting = new Map<number, (value: GroupReports[ReportName]) => void>();
+  #readers: Readers | undefined;
+  #asked = 0;
+  #drain = () => {};
+  /** Resolves when the primary asks this process to stop, or has ended. */
+  readonly drained: Promise<void>;
+
+  private constructor(number: number) {
+    this.number = number;
+    this.drained = new Promise((resolve) => {
+      this.#drain = resolve;
+    });
+    // Node ends a worker whose primary has ended. This one answers the taps in flight first.
+    cluster.worker!.exitedAfterDisconnect = true;
+    cluster.worker!.on('error', () => {}); // a message to a primary that has ended
+    process.on('message', (message) => this.#receive(message as FromPrimary));
+    process.on('disconnect', () => this.#drain());
+    // A service manager may send its signals to the whole group. The end of a terminal concerns only the primary.
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#drain());
+    process.on('SIGHUP', () => {});
+    setInterval(() => this.#send({ kind: 'alive' }), ALIVE_EVERY_MS).unref();
+  }
+
+  /** @throws Error in a process that no primary has started */
+  static connect(): Siblings {
+    const number = Number(process.env[NUMBER_VARIABLE]);
+    if (!cluster.isWorker || !Number.isInteger(number)) throw new Error('A primary starts this program');
+    return new Siblings(number);
+  }
+
+  /** Registers what this process reports about itself. */
+  report(readers: Readers): void {
+    this.#readers = readers;
+  }
+
+  ready(url: string): void {
+    this.#send({ kind: 'ready', url });
+  }
+
+  /** Resolves when the primary has the message, or has ended. */
+  failed(description: string, exitCode: number): Promise<void> {
+    return this.#sent({ kind: 'failed', description, exitCode });
+  }
+
+  /** Sends the counters of this process for the last time. */
+  async final(): Promise<void> {
+    const metrics = await this.#readers?.metrics().catch(() => undefined);
+    if (metrics) await this.#sent({ kind: 'final', metrics });
+  }
+
+  /** The report of the whole group; undefined if the primary does not answer. */
+  ask<Name extends ReportName>(what: Name): Promise<GroupReports[Name] | undefined> {
+    const id = ++this.#asked;
+    return new Promise((resolve) => {
+      const end = (value: GroupReports[ReportName] | undefined) => {
+        clearTimeout(timer);
+        this.#waiting.delete(id);
+        resolve(value as GroupReports[Name] | undefined);
+      };
+      const timer = setTimeout(end, ANSWERED_WITHIN_MS, undefined);
+      this.#waiting.set(id, end);
+      this.#send({ kind: 'askGroup', id, what });
+    });
+  }
+
+  #receive(message: FromPrimary): void {
+    if (message.kind === 'drain') this.#drain();
+    else if (message.kind === 'groupReport') this.#waiting.get(message.id)?.(message.value);
+    else if (message.kind === 'askMember') void this.#answer(message);
+  }
+
+  async #answer({ id, what }: Extract<FromPrimary, { kind: 'askMember' }>): Promise<void> {
+    const value = await this.#readers?.[what]().catch(() => undefined);
+    if (value !== undefined) this.#send({ kind: 'report', id, value });
+  }
+
+  #send(message: FromMember): void {
+    void this.#sent(message);
+  }
+
+  /** A primary that has ended is noticed by `disconnect`. */
+  #sent(message: FromMember): Promise<void> {
+    return new Promise((resolve) => {
+      if (!process.connected) resolve();
+      else process.send!(message, undefined, undefined, () => resolve());
+    });
+  }
+}

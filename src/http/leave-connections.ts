@@ -1,0 +1,96 @@
+import { Server as NetServer, type Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { HttpError } from './http-error.ts';
+import { isHttps } from './tls-files.ts';
+
+/** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
+const STOPPING = 'The process is stopping; nothing was stored. Repeat the request.';
+/** A client that wants to send does so at once. A server that stops waits no longer for a silent connection. */
+const SILENT_MS = 2_000;
+const LOOK_EVERY_MS = 50;
+/**
+ * A request that is on its way arrives well within this time. Each look is in another turn of the event loop, so a
+ * request that had already arrived has been read by then.
+ */
+const IDLE_LOOKS = 6;
+/** Idle connections are ended by then. The others have a request in progress, and end with its response. */
+const MOST_LOOKS = 100;
+
+interface Tracked {
+  /** Requests in progress. */
+  active: number;
+  bytesRead: number;
+  idleLooks: number;
+}
+
+/**
+ * A server that stops accepts no connections. Requests on open connections are still answered, with
+ * `Connection: close`, so that a client notices the stop between two requests and none fails. A connection that stays
+ * idle is ended after a moment. What arrives after that is refused, so that the stop has an end.
+ */
+export function leaveConnections(server: FastifyInstance): void {
+  const http = server.server;
+  const openedAtMs = new Map<Socket, number>();
+  const connections = new Map<Socket, Tracked>();
+  let isLeaving = false;
+  let isClosing = false;
+  http.on('connection', (socket: Socket) => {
+    openedAtMs.set(socket, performance.now());
+    socket.once('close', () => openedAtMs.delete(socket));
+  });
+  http.on(isHttps(http) ? 'secureConnection' : 'connection', (socket: Socket) => {
+    connections.set(socket, { active: 0, bytesRead: 0, idleLooks: 0 });
+    socket.once('close', () => connections.delete(socket));
+  });
+  http.on('request', (request, response) => {
+    const tracked = connections.get(request.socket);
+    if (!tracked) return;
+    tracked.active++;
+    response.once('close', () => tracked.active--);
+  });
+  server.addHook('preClose', async () => {
+    isLeaving = true;
+    endSilent(server, openedAtMs);
+    NetServer.prototype.close.call(http); // without ending idle connections, as `http.Server` would
+    await untilNoneIsIdle(connections);
+    isClosing = true;
+  });
+  server.addHook('onRequest', (_request, _reply, done) => {
+    done(isClosing ? new HttpError(503, 203, STOPPING, { headers: { 'retry-after': '2' } }) : undefined);
+  });
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (isLeaving) reply.header('connection', 'close');
+    done(null, payload);
+  });
+}
+
+/** Ends connections that stay idle; resolves when only those with a request in progress are left. */
+function untilNoneIsIdle(connections: ReadonlyMap<Socket, Tracked>): Promise<void> {
+  return new Promise((resolve) => {
+    let looks = 0;
+    const look = () => {
+      let isIdle = false;
+      for (const [socket, tracked] of connections) {
+        isIdle ||= tracked.active === 0;
+        tracked.idleLooks = tracked.active > 0 || socket.bytesRead !== tracked.bytesRead ? 0 : tracked.idleLooks + 1;
+        tracked.bytesRead = socket.bytesRead;
+        if (tracked.idleLooks > IDLE_LOOKS) socket.end();
+      }
+      if (isIdle && ++looks < MOST_LOOKS) return;
+      clearInterval(looking);
+      resolve();
+    };
+    const looking = setInterval(look, LOOK_EVERY_MS);
+    look();
+  });
+}
+
+/** Node counts a connection that never sent anything as active, and ignores its timeout after the server closes. */
+function endSilent({ server }: FastifyInstance, openedAtMs: ReadonlyMap<Socket, number>): void {
+  const end = () => {
+    for (const [socket, atMs] of openedAtMs)
+      if (socket.bytesRead === 0 && performance.now() - atMs > SILENT_MS) socket.destroy();
+  };
+  const looking = setInterval(end, SILENT_MS / 4).unref();
+  server.once('close', () => clearInterval(looking));
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { outcomeOf } from '../../support/answers.ts';
+import { eventually } from '../../support/eventually.ts';
+import { GatewayProcess } from '../../support/gateway-process.ts';
+import { type Installation, startInstallation } from '../../support/installation.ts';
+import { expectInvariants } from '../../support/invariants.ts';
+
+/** Two gateway processes behind one port, which are replaced and killed under load. */
+
+const TILLS = 10;
+const PATIENT_MS = 120_000;
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'none', profile: { deadlineMs: 6_000 } });
+});
+afterAll(() => installation.stop());
+
+/** Ten tills, each with its next tap as soon as it has a response. */
+function startTills({ url }: GatewayProcess) {
+  let isOn = true;
+  const types: string[] = [];
+  const faults: unknown[] = [];
+  const tills = Array.from({ length: TILLS }, async () => {
+    const phone = installation.phoneAt(url);
+    while (isOn) {
+      try {
+        types.push(outcomeOf(await phone.tap({ amount: '10.00', currency: 'ZAR' })).type);
+      } catch (fault) {
+        faults.push(fault);
+        await sleep(20);
+      }
+    }
+  });
+  return {
+    types,
+    faults,
+    more: (count: number) => {
+      const wanted = types.length + count;
+      return eventually(() => expect(types.length).toBeGreaterThanOrEqual(wanted), PATIENT_MS);
+    },
+    stop: async () => {
+      isOn = false;
+      await Promise.all(tills);
+    },
+  };
+}
+
+/** The code of the system's error below a failed request. */
+function codeOf(fault: unknown): string {
+  const { code, cause } = fault as { code?: string; cause?: unknown };
+  return code ?? (cause === undefined ? String(fault) : codeOf(cause));
+}
+
+/** The present process with each number, from the log. */
+function pidsOf(output: string): Map<number, number> {
+  const starts = output.matchAll(/"pid":(\d+),"process":([1-9]\d*),.*"msg":"Tapwire is up"/g);
+  return new Map(Array.from(starts, ([, pid, number]) => [Number(number), Number(pid)]));
+}
+
+const linesWith = ({ output }: GatewayProcess, text: string) => output.split(`"msg":"${text}"`).length - 1;
+
+async function answeredByScrape({ url }: GatewayProcess): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', url))).text();
+  const counts = text.matchAll(/^http_server_request_duration_seconds_count\{.*mobile".*"200"\} (\d+)$/gm);
+  return Array.from(counts, ([, count]) => Number(count)).reduce((sum, count) => sum + count, 0);
+}
+
+test('SIGHUP replaces every process under load, no tap fails, and no count is lost', {
+  timeout: PATIENT_MS,
+}, async () => {
+  const group = await GatewayProcess.startGroup(installation, 2);
+  const before = pidsOf(group.output);
+  expect([...before.keys()].sort()).toEqual([1, 2]);
+  const tills = startTills(group);
+  await tills.more(50);
+  group.signal('SIGHUP');
+  await eventually(() => expect(linesWith(group, 'process replaced')).toBe(2), PATIENT_MS);
+  await tills.more(50);
+  await tills.stop();
+  expect(tills.faults.map(codeOf)).toEqual([]);
+  expect(new Set(tills.types)).toEqual(new Set(['Approved']));
+  const after = pidsOf(group.output);
+  for (const [number, pid] of after) expect(pid).not.toBe(before.get(number));
+  expect(await answeredByScrape(group)).toBe(tills.types.length);
+  await expectInvariants(installation);
+});
+
+test('a process that is killed under load is replaced, and only its own taps in flight fail', {
+  timeout: PATIENT_MS,
+}, async () => {
+  const group = await GatewayProcess.startGroup(installation, 2);
+  const tills = startTills(group);
+  await tills.more(50);
+  const counted = await answeredByScrape(group);
+  process.kill(pidsOf(group.output).get(1)!, 'SIGKILL');
+  await eventually(() => expect(linesWith(group, 'process replaced')).toBe(1), PATIENT_MS);
+  await tills.more(50);
+  await tills.stop();
+  expect(tills.faults.length).toBeLessThanOrEqual(TILLS);
+  expect(new Set(tills.types)).toEqual(new Set(['Approved']));
+  expect(await answeredByScrape(group)).toBeGreaterThanOrEqual(counted);
+  expect((await fetch(new URL('/readyz', group.url))).status).toBe(200);
+  await eventually(() => expectInvariants(installation), PATIENT_MS);
+});
+
+test('SIGTERM under load answers every accepted tap, and ends with exit code 0', { timeout: PATIENT_MS }, async () => {
+  const group = await GatewayProcess.startGroup(installation, 2);
+  const tills = startTills(group);
+  await tills.more(50);
+  const ended = group.kill('SIGTERM');
+  const { exitCode } = await ended;
+  await tills.stop();
+  expect(exitCode).toBe(0);
+  expect(new Set(tills.types)).toEqual(new Set(['Approved']));
+  expect(new Set(tills.faults.map(codeOf))).toEqual(new Set(['ECONNREFUSED']));
+  expect(installation.ledger.length).toBeGreaterThanOrEqual(tills.types.length);
+  await expectInvariants(installation);
+});

@@ -1,0 +1,62 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { GatewayProcess } from '../support/gateway-process.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { TapwireProcess } from '../support/tapwire-process.ts';
+
+/** One for each of the two acquirers of the installation. */
+const SESSIONS = 2;
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await startInstallation({ role: 'none', maxSessions: SESSIONS, profile: { deadlineMs: 8_000 } });
+});
+afterAll(() => installation.stop());
+
+test('a process without a session at the switch hands its taps to one that has it, and one address speaks for both', async () => {
+  const { url } = await GatewayProcess.startGroup(installation, 2);
+  const phone = () => installation.phoneAt(url).tap({ amount: '10.00', currency: 'ZAR' });
+  await eventually(async () => expect(outcomeOf(await phone()).type).toBe('Approved'));
+  const before = installation.ledger.length;
+  // Each phone has its own connection, and the primary passes each connection to the next process.
+  const answers = await Promise.all(Array.from({ length: 40 }, phone));
+  expect(new Set(answers.map((answer) => outcomeOf(answer).type))).toEqual(new Set(['Approved']));
+  expect(installation.ledger.length - before).toBe(40);
+  expect(await readinessOf(url)).toMatchObject({ status: 'ok', switches: { '1 1': 'ready', '2 1': 'ready' } });
+  const { answered } = await installation.switchStats(url);
+  expect(answered).toBeGreaterThanOrEqual(41);
+  const metrics = await (await fetch(new URL('/metrics', url))).text();
+  expect(metrics).toContain(`tapwire_switch_answered_total{acquirer="1",processor="1",type="type-1"} ${answered}`);
+  for (const process of [1, 2]) expect(metrics).toContain(`process_resident_memory_bytes{process="${process}"}`);
+  expect(metrics.match(/^tapwire_needs_review 0$/gm)).toHaveLength(1);
+  await expectInvariants(installation);
+});
+
+test.each([
+  ['a plug-in that does not exist', { PROCESSORS: '/nowhere/acme' }, /acme/],
+  ['more connections than the database allows', { TAPWIRE_PROCESSES: '60' }, /60 processes .* the database allows/],
+  ['an invalid number', { TAPWIRE_PROCESSES: 'many' }, /TAPWIRE_PROCESSES: must be auto or a number/],
+])('the start ends with exit code 1 because of %s', async (_what, settings, reason) => {
+  const environment = installation.environment({ TAPWIRE_PROCESSES: '2', ...settings });
+  const { exitCode, output } = await TapwireProcess.run(['start'], { environment });
+  expect(exitCode).toBe(1);
+  expect(output.match(new RegExp(reason, 'g'))).toHaveLength(1);
+});
+
+test('the start ends with exit code 1 because the port is in use', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as { port: number };
+  const environment = installation.environment({ TAPWIRE_PROCESSES: '2', PORT: `${port}` });
+  const { exitCode, output } = await TapwireProcess.run(['start'], { environment });
+  other.close();
+  expect(exitCode).toBe(1);
+  expect(output).toContain(`Port ${port} is in use. Set PORT to another port.`);
+});
+
+async function readinessOf(url: string): Promise<unknown> {
+  return (await fetch(new URL('/readyz', url))).json();
+}

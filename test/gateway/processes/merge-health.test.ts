@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { mergeReadiness, mergeSwitches } from '../../../src/ops/merge-health.ts';
+
+const ready = { isReady: true, database: 'up', isDraining: false, switches: { '1 1': 'down' } } as const;
+const draining = { isReady: false, database: 'up', isDraining: true, switches: { '1 1': 'ready' } } as const;
+
+test('the port serves while one process does, with the best connection of any', () => {
+  expect(mergeReadiness([ready, draining])).toEqual({ ...ready, switches: { '1 1': 'ready' } });
+  expect(mergeReadiness([draining, draining])).toMatchObject({ isReady: false, isDraining: true });
+});
+
+test('counts of a switch are added; of times the greatest counts, and bounds remain', () => {
+  const stats = (answered: number, lastEchoAtMs: number | null) => ({
+    availability: answered > 1 ? 'ready' : 'down',
+    answered,
+    lastEchoAtMs,
+    roundTrips: { boundsMs: [1, 2], counts: [answered, 0], sumMs: 5 },
+    keyExchange: undefined,
+  });
+  expect(mergeSwitches([{ '1 1': stats(1, null) }, { '1 1': stats(2, 9), '2 1': stats(4, 3) }])).toEqual({
+    '1 1': {
+      availability: 'ready',
+      answered: 3,
+      lastEchoAtMs: 9,
+      roundTrips: { boundsMs: [1, 2], counts: [3, 0], sumMs: 10 },
+      keyExchange: undefined,
+    },
+    '2 1': stats(4, 3),
+  });
+});
