@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createApiKey } from '../../auth/api-key.ts';
 import { hashPassword } from '../../auth/portal/password.ts';
 import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
-import { type LoadProfile, writeLoadProfile } from '../../load/load-profile.ts';
+import { type LoadProfile, readLoadProfile, writeLoadProfile } from '../../load/load-profile.ts';
 import { saveLoadMerchants } from '../../load/load-tenants.ts';
 import { demoProfilePath, type Profile, readProfile, writeProfile } from '../../phone/profile.ts';
 import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
@@ -100,6 +100,12 @@ export async function installLoadMerchants(
   const merchants = await saveLoadMerchants(database, { acquirerId: ACQUIRER, integratorId: INTEGRATOR });
   const own = { url, issuer, apiKey, merchants, hastyTerminal: HASTY_TERMINAL };
   writeLoadProfile(loadProfilePath(folder), { ...own, ...visible });
+}
+
+/** Names the processes whose load a load test observes, when they are known. */
+export function nameProcesses(folder: string, processes: LoadProfile['processes']): void {
+  const path = loadProfilePath(folder);
+  writeLoadProfile(path, { ...readLoadProfile(path), processes });
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../../config.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../gateway/prepare-database.ts';
+import { chooseCount, openGroup } from '../../gateway/processes/open-group.ts';
 import { startGateway } from '../../main.ts';
 import { createLog } from '../../ops/log.ts';
 import type { Profile } from '../../phone/profile.ts';
@@ -15,13 +16,19 @@ import { createPayLink } from '../link.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { flag, text } from '../words.ts';
 import { createDemoExamples } from './demo-examples.ts';
-import { type DemoSwitch, demoSettings, installDemo, installLoadMerchants } from './demo-installation.ts';
+import {
+  type DemoSwitch,
+  demoSettings,
+  installDemo,
+  installLoadMerchants,
+  nameProcesses,
+} from './demo-installation.ts';
 import { DEMO_TYPES, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { DemoReceiver } from './demo-webhooks.ts';
 
-/** Allow an hour to read the output before the link expires. */
-const READING_MINUTES = '60';
+/** All cores are used. An hour is enough to read the output before the link expires. */
+const DIFFERENCES = { TAPWIRE_PROCESSES: 'auto', LOG_LEVEL: 'warn', LINK_MINUTES: '60' };
 /** A test waits for the end of the last reversal, so attempts end after minutes instead of days. */
 const RUDE_SWITCH_PROFILE: SwitchConfig['profile'] = {
   deadlineMs: 5_000,
@@ -32,8 +39,8 @@ const RUDE_SWITCH_PROFILE: SwitchConfig['profile'] = {
 const AMOUNT_WITH_PIN = '50.05';
 
 /**
- * `tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]`: runs everything in one process on one machine:
- * Postgres, two simulated switches, the gateway and a phone. The exit code is 1 when a tap does not end as
+ * `tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]`: runs everything on one machine: Postgres, two
+ * simulated switches, a gateway process on each core, and a phone. The exit code is 1 when a tap does not end as
  * expected.
  */
 export async function run(args: string[]): Promise<number> {
@@ -41,15 +48,23 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options });
   const behaviour = { manners: parseManners(values.manners), seed: Number.parseInt(values.seed, 10) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
-  const settings = { LOG_LEVEL: 'warn', LINK_MINUTES: READING_MINUTES, ...demoSettings(folder), ...process.env };
-  const config = readConfig({ ...settings, PORT: String(await choosePort(process.env.PORT)) });
+  const PORT = String(await choosePort(process.env.PORT));
+  const settings = { ...DIFFERENCES, ...demoSettings(folder), ...process.env, PORT };
+  const config = readConfig(settings);
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await prepareDatabase(config);
   try {
-    return await demonstrate(config, prepared, values.stay, behaviour);
+    return await demonstrate({ config, prepared, environment: settings }, values.stay, behaviour);
   } finally {
     await prepared.stop();
   }
+}
+
+interface DemoParts {
+  readonly config: Config;
+  readonly prepared: PreparedDatabase;
+  /** The environment variables of gateway processes. */
+  readonly environment: NodeJS.ProcessEnv;
 }
 
 interface SwitchBehaviour {
@@ -58,8 +73,7 @@ interface SwitchBehaviour {
 }
 
 async function demonstrate(
-  config: Config,
-  prepared: PreparedDatabase,
+  { config, prepared, environment }: DemoParts,
   isToStay: boolean,
   behaviour: SwitchBehaviour,
 ): Promise<number> {
@@ -75,9 +89,7 @@ async function demonstrate(
       books: { ledgerUrl, databaseUrl: prepared.url, since },
       processes: { 'gateway and switches': process.pid, ...embeddedPostgresPid(config) },
     });
-    const gateway = await startGateway(config, prepared, createLog(config.LOG_LEVEL), {
-      examplesOf: createDemoExamples,
-    });
+    const gateway = await startProcesses({ config, prepared, environment });
     try {
       introduce(profile, switches, simulator);
       const isAsExpected = await showTaps(profile, receiver, behaviour);
@@ -94,6 +106,23 @@ async function demonstrate(
     receiver.close();
     await simulator.close();
   }
+}
+
+/**
+ * One process contains everything. With several, each gateway process is its own, and this one has the switches and
+ * passes connections on.
+ */
+async function startProcesses({ config, prepared, environment }: DemoParts): Promise<{ stop(): Promise<void> }> {
+  const log = createLog(config.LOG_LEVEL);
+  const count = await chooseCount(config, prepared, log);
+  if (count === 1) return startGateway(config, prepared, log, { examplesOf: createDemoExamples });
+  const group = await openGroup(config, prepared, { count, environment, log });
+  process.once('exit', () => group.kill()); // after a second signal; otherwise none is left
+  await group.start(1); // the others follow while the first payments are shown
+  const gateways = Object.fromEntries(group.pids.map((pid, index) => [`gateway ${index + 1}`, pid]));
+  const processes = { ...gateways, switches: process.pid, ...embeddedPostgresPid(config) };
+  nameProcesses(config.TAPWIRE_DATA, processes);
+  return group;
 }
 
 /** A rude switch responds arbitrarily, so no result is expected; the demo only receives webhooks. */

@@ -66,15 +66,17 @@ export class ProcessGroup {
   }
 
   /**
-   * Resolves with the group's address when every process is ready.
+   * Resolves with the group's address when every process is ready, or at least this many. If the others cannot start,
+   * the group tries again, as after their end.
    *
-   * @throws StartError if one cannot start; then none remains
+   * @throws StartError if one of the first cannot start; then none remains
    */
-  async start(): Promise<string> {
+  async start(first = this.#options.count): Promise<string> {
     try {
       const numbers = Array.from({ length: this.#options.count }, (_, index) => index + 1);
-      const [url] = await Promise.all(numbers.map((number) => this.#start(number).ready));
+      const [url] = await Promise.all(numbers.slice(0, first).map((number) => this.#start(number).ready));
       this.#isStarted = true;
+      for (const number of numbers.slice(first)) this.#start(number);
       return url!;
     } catch (fault) {
       await this.stop();

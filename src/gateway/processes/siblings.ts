@@ -31,9 +31,9 @@ export class Siblings {
     cluster.worker!.on('error', () => {}); // a message to a primary that has ended
     process.on('message', (message) => this.#receive(message as FromPrimary));
     process.on('disconnect', () => this.#drain());
-    // A service manager may send its signals to the whole group. The end of a terminal concerns only the primary.
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => this.#drain());
-    process.on('SIGHUP', () => {});
+    process.on('SIGTERM', () => this.#drain());
+    // A terminal sends these to the whole group. The primary decides what they mean.
+    for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
     setInterval(() => this.#send({ kind: 'alive' }), ALIVE_EVERY_MS).unref();
   }
 
