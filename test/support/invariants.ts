@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
+import { readEntries, type StoredEntry } from '../../src/store/transactions/stored-entries.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/transactions/model/link.ts';
 import { PinState } from '../../src/transactions/model/pin.ts';
@@ -172,7 +173,7 @@ async function wrongVoids(database: Database): Promise<object[]> {
 interface Trail {
   readonly id: string;
   readonly status: StatusId;
-  readonly moves: readonly { readonly from?: StatusName | null; readonly to?: StatusName }[];
+  readonly moves: readonly StoredEntry[];
 }
 
 async function expectTrailsToBePaths(database: Database): Promise<void> {
@@ -184,8 +185,9 @@ async function expectTrailsToBePaths(database: Database): Promise<void> {
   );
   for (const { id, status, moves } of rows) {
     let at: StatusName | null = null;
-    for (const { from, to } of moves) {
-      if (to === undefined) continue; // a step of the reversal
+    for (const entry of readEntries(moves)) {
+      if (!('to' in entry)) continue; // a step of the reversal
+      const { from, to } = entry;
       if (from !== null) expect(from, `trail of ${id}`).toBe(at);
       expect(MOVES.get(from ?? null), `trail of ${id}: ${from} -> ${to}`).toContain(to);
       at = to;

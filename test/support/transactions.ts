@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { Database } from '../../src/store/postgres/open-database.ts';
+import { readEntries, type StoredEntry } from '../../src/store/transactions/stored-entries.ts';
 import { Status, type StatusName, statusName } from '../../src/transactions/model/status.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/model/time-limits.ts';
 import { ReversalState } from '../../src/transactions/model/transaction.ts';
@@ -51,18 +52,19 @@ export function untilStatus(
 
 /** The audit trail in words: `RequestReceived`, ..., `PIN awaiting`, `reversal sent 1`. */
 export async function trailOf(database: Database, id: string): Promise<string[]> {
-  const { rows } = await database.query<{ move: StoredMove }>(
-    `select jsonb_array_elements(moves) as move from transaction_events where transaction_id = $1 order by id`,
+  const { rows } = await database.query<{ moves: StoredEntry[] }>(
+    `select moves from transaction_events where transaction_id = $1 order by id`,
     [id],
   );
-  return rows.map(({ move: { to, pin, late, void: asked, reversal, reversalAnswer, attempt } }) => {
+  const entries = rows.flatMap(({ moves }) => readEntries(moves) as AnyEntry[]);
+  return entries.map(({ to, pin, late, void: asked, reversal, reversalAnswer, attempt }) => {
     if (asked !== undefined) return 'void';
     if (reversalAnswer !== undefined) return `answer ${reversalAnswer} ${attempt}`;
     return to ?? (pin && `PIN ${pin}`) ?? (late && `late ${late}`) ?? `reversal ${reversal} ${attempt}`;
   });
 }
 
-interface StoredMove {
+interface AnyEntry {
   readonly to?: string;
   readonly pin?: string;
   readonly late?: string;

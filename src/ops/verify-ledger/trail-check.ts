@@ -1,4 +1,4 @@
-import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
+import { readEntries, type StoredEntry } from '../../store/transactions/stored-entries.ts';
 import type { StatusId } from '../../transactions/model/status.ts';
 import type { Books } from './books.ts';
 import { faultOfTrail, type TrailEntryRow } from './fault-of-trail.ts';
@@ -12,7 +12,7 @@ interface TrailRow {
   readonly id: string;
   readonly status: StatusId;
   readonly attempt: number | null;
-  readonly moves: readonly AuditEntry[] | null;
+  readonly moves: readonly StoredEntry[] | null;
 }
 
 // Includes rows without a trail, because their audit entries were lost.
@@ -50,7 +50,8 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
         current = row;
         entries = [];
       }
-      if (row.attempt !== null && row.moves !== null) entries.push({ attempt: row.attempt, moves: row.moves });
+      if (row.attempt !== null && row.moves !== null)
+        entries.push({ attempt: row.attempt, moves: readEntries(row.moves) });
     }
     if (rows.length < FETCH_ROWS) break;
   }

@@ -5,6 +5,7 @@ import type { GuardedDecision } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';
+import { storedEntries } from './stored-entries.ts';
 
 /** Columns that an event at the switch sets. */
 const RESULT_COLUMNS = {
@@ -65,7 +66,7 @@ export const commitDecisions = guardedWrite({
     status: decision.status,
     isOverdue,
     updatedAtMs: nowMs,
-    auditEntries: decision.auditEntries,
+    auditEntries: storedEntries(decision.auditEntries),
   }),
   jobsOf: ({ decision: { enqueue } }) => ({ enqueue }),
   isFollowed: ({ transaction }) => transaction.type === TransactionType.Refund,

@@ -4,6 +4,7 @@ import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, unreportedUpdate } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 import type { SharedTimers } from './shared-timers.ts';
+import { storedEntries } from './stored-entries.ts';
 
 const batch = new ColumnBatch({ ...GUARDED_COLUMNS, fromStatus: 'integer', status: 'integer' });
 
@@ -28,7 +29,7 @@ export async function commitAnswers(
   const { own, shared } = timers.release(answers.flatMap(({ overdueJob }) => overdueJob ?? []));
   await Promise.all([
     client.query('set local synchronous_commit = off'),
-    client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers) }),
+    client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers.map(rowOf)) }),
     own.length > 0 && jobs.remove(client, 'overdue', own),
     shared.length > 0 && jobs.remove(client, 'overdue-taps', shared),
   ]);
@@ -44,6 +45,10 @@ export const commitAcknowledgements = guardedWrite({
   name: 'commit-acknowledgements',
   batch,
   text: ACKNOWLEDGE,
-  rowOf: (record: PhoneResponseRecord) => record,
+  rowOf,
   jobsOf: ({ overdueJob }) => ({ remove: overdueJob === null ? [] : [{ queue: 'overdue', ids: [overdueJob] }] }),
 });
+
+function rowOf(record: PhoneResponseRecord) {
+  return { ...record, auditEntries: storedEntries(record.auditEntries) };
+}

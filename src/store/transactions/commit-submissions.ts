@@ -2,6 +2,7 @@ import { PinState } from '../../transactions/model/pin.ts';
 import type { NewSubmission } from '../../transactions/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';
+import { storedEntries } from './stored-entries.ts';
 
 /** Columns that a worker decides for an accepted tap before its bytes are sent. */
 const SUBMISSION_COLUMNS = {
@@ -40,6 +41,10 @@ export const commitSubmissions = guardedWrite({
   name: 'commit-submissions',
   batch,
   text: SUBMIT,
-  rowOf: ({ transaction, fromStatus, auditEntries }: NewSubmission) => ({ ...transaction, fromStatus, auditEntries }),
+  rowOf: ({ transaction, fromStatus, auditEntries }: NewSubmission) => ({
+    ...transaction,
+    fromStatus,
+    auditEntries: storedEntries(auditEntries),
+  }),
   jobsOf: ({ enqueue, remove }) => ({ enqueue, remove: [{ queue: 'overdue', ids: remove }] }),
 });

@@ -10,6 +10,7 @@ import type { Seal } from '../postgres/group-commit.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
 import { type JobsInCommit, OfferedJobs } from './jobs-in-commit.ts';
 import type { SharedTimers } from './shared-timers.ts';
+import { storedEntries } from './stored-entries.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 /**
@@ -141,5 +142,5 @@ export async function retryTaps(
 
 /** An attempt on its way to the database, with the names of its columns. */
 export function toRow({ transaction, auditEntries, answerBySeconds, pinSeconds, handover }: NewAttempt) {
-  return { ...transaction, handover, answerBySeconds, pinSeconds, auditEntries };
+  return { ...transaction, handover, answerBySeconds, pinSeconds, auditEntries: storedEntries(auditEntries) };
 }

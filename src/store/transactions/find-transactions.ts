@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
 import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
 import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { readEntries, type StoredEntry } from './stored-entries.ts';
 import { TenantConditions } from './tenant-conditions.ts';
 import { ATTEMPT_COLUMNS, selectList } from './transaction-columns.ts';
 
@@ -114,10 +115,10 @@ export async function findEvents(
   database: Database,
   key: TransactionKey,
 ): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
-  const { rows } = await database.query<{ attempt: number; moves: AuditEntry[] }>({
+  const { rows } = await database.query<{ attempt: number; moves: StoredEntry[] }>({
     name: 'find-events',
     text: 'select attempt, moves from transaction_events where acquirer_id = $1 and transaction_id = $2 order by id',
     values: [key.acquirerId, key.id],
   });
-  return rows;
+  return rows.map(({ attempt, moves }) => ({ attempt, moves: readEntries(moves) }));
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { REVERSAL_CODES } from '../../../src/processor-kit/response-codes.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { IS_ANSWERABLE } from '../../../src/store/transactions/late-responses.ts';
+import { readEntries, type StoredEntry } from '../../../src/store/transactions/stored-entries.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
 import { sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
@@ -100,11 +101,11 @@ async function idsFor(...responses: ResponseIdentity[]): Promise<(string | undef
 }
 
 async function trailOf({ id }: Transaction): Promise<object[]> {
-  const { rows } = await testDatabase.database.query<{ moves: object[] }>(
+  const { rows } = await testDatabase.database.query<{ moves: StoredEntry[] }>(
     'select moves from transaction_events where transaction_id = $1 order by id',
     [id],
   );
-  return rows.flatMap(({ moves }) => moves);
+  return rows.flatMap(({ moves }) => readEntries(moves));
 }
 
 describe('the request that a response answers', () => {
