@@ -3,21 +3,12 @@
  * other use.
  */
 import { createHmac } from 'node:crypto';
-import { z } from 'zod';
 import { LruMap } from '../bytes/lru-map.ts';
 import { SealError } from '../errors.ts';
 import type { CardVault, KeptCard } from '../transactions/ports/card-ports.ts';
+import { decodeKeptCard, encodeKeptCard } from './kept-card.ts';
 import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
 import { openBytes, sealBytes } from './seal-bytes.ts';
-
-/** The fields that a reversal repeats (DE43 and the chip's tags are the longest) stay under 2 KB as JSON. */
-const MAX_PLAINTEXT_BYTES = 8_192;
-
-const keptCard = z.strictObject({
-  pan: z.string(),
-  expiry: z.string(),
-  original: z.record(z.string(), z.string()),
-});
 
 /**
  * More than one process has in progress at once, or shows on pages that are read again. An expiry date without its
@@ -62,9 +53,7 @@ export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSeali
 
 /** @throws {SealError} TOO_LARGE */
 function seal(keys: SecretKeys, transactionId: string, card: KeptCard): Buffer {
-  const plaintext = Buffer.from(JSON.stringify(card));
-  if (plaintext.length > MAX_PLAINTEXT_BYTES) throw new SealError('TOO_LARGE');
-  return sealBytes(keys, { purpose: 'card', owner: transactionId }, plaintext);
+  return sealBytes(keys, { purpose: 'card', owner: transactionId }, encodeKeptCard(card));
 }
 
 /**
@@ -72,17 +61,15 @@ function seal(keys: SecretKeys, transactionId: string, card: KeptCard): Buffer {
  * another transaction or never was a sealed card
  */
 function open(keys: SecretKeys, transactionId: string, sealed: Uint8Array): KeptCard {
-  const card = parseCard(openBytes(keys, { purpose: 'card', owner: transactionId }, sealed));
+  const card = readCard(openBytes(keys, { purpose: 'card', owner: transactionId }, sealed));
   if (card === undefined) throw new SealError('SEAL_BROKEN');
   return card;
 }
 
-/** Zeroes the plaintext. The error of JSON.parse quotes its input, so it is not passed on. */
-function parseCard(plaintext: Buffer): KeptCard | undefined {
+/** Zeroes the plaintext. */
+function readCard(plaintext: Buffer): KeptCard | undefined {
   try {
-    return keptCard.parse(JSON.parse(plaintext.toString()));
-  } catch {
-    return undefined;
+    return decodeKeptCard(plaintext);
   } finally {
     plaintext.fill(0);
   }

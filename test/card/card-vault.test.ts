@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createCardVault } from '../../src/card/card-vault.ts';
+import { sealBytes } from '../../src/card/seal-bytes.ts';
 import { SealError } from '../../src/errors.ts';
 import { freshKeyRing, freshSecretKey, secretKeysOf } from '../support/card-data.ts';
 
@@ -9,6 +10,13 @@ const OTHER_ID = '7d8f4d1e-3f53-4a0f-9a3e-3f8f5c9d2b11';
 const CARD = { pan: '4111111111111111', expiry: '3112', original: { stan: '000123', mti: '0200' } };
 const ring = await freshKeyRing();
 const vault = createCardVault(ring);
+
+/** A card without fields. */
+const ENCODED = '\u0001\u0000\u000241\u0000\u00043112';
+
+function sealText(plaintext: string): Uint8Array {
+  return sealBytes(ring.panSealing, { purpose: 'card', owner: ID }, Buffer.from(plaintext, 'latin1'));
+}
 
 describe('a stored card', () => {
   test('opens for its transaction and for no other', () => {
@@ -56,8 +64,26 @@ describe('a stored card', () => {
   });
 
   test('does not open as anything but a card', () => {
-    const sealed = vault.seal(ID, { pan: 7 } as never);
-    expect(() => vault.open(ID, sealed)).toThrow(new SealError('SEAL_BROKEN'));
+    const others = [
+      '',
+      '{"pan":7}',
+      '\u0001',
+      '\u0001\u0000\u0003411',
+      `${ENCODED}\u00ff`,
+      `${ENCODED}\u0001\u0000\u0009`,
+    ];
+    for (const other of others) expect(() => vault.open(ID, sealText(other))).toThrow(new SealError('SEAL_BROKEN'));
+    expect(vault.open(ID, sealText(ENCODED))).toEqual({ pan: '41', expiry: '3112', original: {} });
+  });
+
+  test('opens if an earlier version sealed it as JSON', () => {
+    expect(vault.open(ID, sealText(JSON.stringify(CARD)))).toEqual(CARD);
+  });
+
+  test('takes little more than its values', () => {
+    const original = { mti: '0200', transmissionDateTime: '1122134500', acceptorNameLocation: 'COFFEE', ownField: 'x' };
+    const overhead = vault.seal(ID, { ...CARD, original }).length - vault.seal(ID, { ...CARD, original: {} }).length;
+    expect(overhead).toBe(4 + 10 + 6 + 1 + 4 * 3 + 'ownField'.length + 2);
   });
 
   test('is refused above 8 KB', () => {
