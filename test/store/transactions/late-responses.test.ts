@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { REVERSAL_CODES } from '../../../src/processor-kit/response-codes.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { IS_ANSWERABLE } from '../../../src/store/transactions/late-responses.ts';
-import { readEntries, type StoredEntry } from '../../../src/store/transactions/stored-entries.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
 import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
 import { sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
@@ -100,12 +99,8 @@ async function idsFor(...responses: ResponseIdentity[]): Promise<(string | undef
   return (await store.findAnswered(responses)).map((found) => found?.id);
 }
 
-async function trailOf({ id }: Transaction): Promise<object[]> {
-  const { rows } = await testDatabase.database.query<{ moves: StoredEntry[] }>(
-    'select moves from transaction_events where transaction_id = $1 order by id',
-    [id],
-  );
-  return rows.flatMap(({ moves }) => readEntries(moves));
+async function trailOf(transaction: Transaction): Promise<object[]> {
+  return (await store.events(transaction)).flatMap(({ moves }) => moves);
 }
 
 describe('the request that a response answers', () => {
