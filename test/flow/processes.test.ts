@@ -1,10 +1,11 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { ScriptedSwitch } from '../support/scripted-switch.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
 /** One for each of the two acquirers of the installation. */
@@ -35,6 +36,28 @@ test('a process without a session at the switch hands its taps to one that has i
   await expectInvariants(installation);
 });
 
+test('a switch that connects to the gateway reaches one process, and the taps of the other as well', async () => {
+  const port = await freePort();
+  const accept = { host: '127.0.0.1', port, maxConnections: 2 };
+  const dialled = await startInstallation({ role: 'none', config: { addresses: [], accept } });
+  const scripted = await ScriptedSwitch.open();
+  try {
+    for (const table of ['routes', 'processors'])
+      await dialled.database.query(`delete from ${table} where acquirer_id = 2`);
+    const { url } = await GatewayProcess.startGroup(dialled, 2);
+    const socket = connect(port, '127.0.0.1');
+    scripted.join(socket);
+    const phone = () => dialled.phoneAt(url).tap({ amount: '10.00', currency: 'ZAR' });
+    await eventually(async () => expect(outcomeOf(await phone()).type).toBe('Approved'));
+    const answers = await Promise.all(Array.from({ length: 20 }, phone));
+    expect(new Set(answers.map((answer) => outcomeOf(answer).type))).toEqual(new Set(['Approved']));
+    socket.destroy();
+  } finally {
+    await scripted.close();
+    await dialled.stop();
+  }
+});
+
 test.each([
   ['a plug-in that does not exist', { PROCESSORS: '/nowhere/acme' }, /acme/],
   ['more connections than the database allows', { TAPWIRE_PROCESSES: '60' }, /60 processes .* the database allows/],
@@ -56,6 +79,14 @@ test('the start ends with exit code 1 because the port is in use', async () => {
   expect(exitCode).toBe(1);
   expect(output).toContain(`Port ${port} is in use. Set PORT to another port.`);
 });
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => probe.once('listening', resolve));
+  const { port } = probe.address() as { port: number };
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
 
 async function readinessOf(url: string): Promise<unknown> {
   return (await fetch(new URL('/readyz', url))).json();

@@ -148,8 +148,8 @@ export class ProcessGroup {
 
   #onExit({ number, worker, startedAtMs, state }: Member, how: object): void {
     if (this.#isStopping || state === 'draining') return;
-    // While the first processes start, `start` ends the group; while one is replaced, its predecessor continues.
-    if (!this.#isStarted || (state === 'starting' && this.#others(number) > 0)) return;
+    // While the first processes start, `start` ends the group. While one is replaced, predecessor or successor remains.
+    if (!this.#isStarted || this.#others(number) > 0) return;
     const { log } = this.#options;
     const delayMs = this.#policy.onEnd(performance.now() - startedAtMs);
     const about = { number, endedPid: worker.process.pid, ...how };
