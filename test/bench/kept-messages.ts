@@ -43,7 +43,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
     for (const kind of KINDS) {
       await parts[kind].taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
       const warm = checked(
-        await saturate(parts[kind].gatewayPorts, CONNECTIONS, WARM_UP_SECONDS, parts[kind].taps.next),
+        await saturate([parts[kind].gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts[kind].taps.next),
       );
       if (kind === 'all') taps += warm.answered;
     }
@@ -70,12 +70,12 @@ async function start(kept: Kind, closers: (() => unknown)[]): Promise<Parts> {
 }
 
 async function measure(
-  { gatewayPorts, taps, pids }: Parts,
+  { gatewayPort, taps, pids }: Parts,
   seconds: number,
 ): Promise<{ readonly figure: Figure; readonly answered: number }> {
   await taps.prepare(seconds * MOST_PER_SECOND);
   const before = processorTime(pids);
-  const { answered, perSecond } = checked(await saturate(gatewayPorts, CONNECTIONS, seconds, taps.next));
+  const { answered, perSecond } = checked(await saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
   await sleep(SETTLE_MS);
   const after = processorTime(pids);
   const perTap = (part: string) => ((after[part]! - before[part]!) * 1e6) / answered;

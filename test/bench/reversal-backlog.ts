@@ -37,7 +37,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
   try {
     const parts = await startParts(folder, closers);
     await parts.taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
-    checked(await saturate(parts.gatewayPorts, CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
+    checked(await saturate([parts.gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
     const figures: Record<Kind, Figure[]> = { none: [], backlog: [] };
     for (let round = 0; round < rounds; round++) {
       for (const kind of KINDS) figures[kind].push(await measure(parts, folder, kind, seconds));
@@ -50,12 +50,14 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
 }
 
 async function measure(parts: Parts, folder: string, kind: Kind, seconds: number): Promise<Figure> {
-  const { database, gatewayPorts, taps } = parts;
+  const { database, gatewayPort, taps } = parts;
   await taps.prepare(seconds * MOST_PER_SECOND);
   if (kind === 'backlog') await makeBacklog(database, folder);
   const sentBefore = await sentReversals(database);
   const before = processorTime(parts.pids);
-  const { perSecond: tapsPerSecond, answered } = checked(await saturate(gatewayPorts, CONNECTIONS, seconds, taps.next));
+  const { perSecond: tapsPerSecond, answered } = checked(
+    await saturate([gatewayPort], CONNECTIONS, seconds, taps.next),
+  );
   const after = processorTime(parts.pids);
   const used = (part: string) => after[part]! - before[part]!;
   const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / answered;

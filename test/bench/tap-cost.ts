@@ -28,14 +28,13 @@ export interface TapCost {
   readonly writes: number;
 }
 
-/** @param pids of the parts; those of the gateway begin with `gateway` */
+/** @param pids of the parts, one of them `gateway` */
 export async function readUsage(database: Database, pids: Readonly<Record<string, number>>): Promise<Usage> {
   const { rows } = await database.query<{ walBytes: number; fullPages: number; commits: number }>(
     `select wal_bytes::float8 as "walBytes", wal_fpi as "fullPages",
        (select sum(xact_commit) from pg_stat_database)::float8 as commits from pg_stat_wal`,
   );
-  const gateways = Object.keys(pids).filter((name) => name.startsWith('gateway'));
-  const written = gateways.map((name) => writtenBy(pids[name]!));
+  const written = withChildren(pids.gateway!).map(writtenBy);
   return {
     processorTime: processorTime(pids),
     statements: await countStatements(database),
@@ -83,6 +82,12 @@ async function countStatements(database: Database): Promise<number | undefined> 
 }
 
 /** From /proc/PID/io, which counts the bytes and calls of write(2) and its relatives; undefined without it. */
+/** A group of processes is the children of its primary. */
+function withChildren(pid: number): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
+  return [pid, ...(children === '' ? [] : children.split(' ').map(Number))];
+}
+
 function writtenBy(pid: number): { readonly bytes: number; readonly calls: number } {
   try {
     const text = readFileSync(`/proc/${pid}/io`, 'latin1');

@@ -48,7 +48,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
     const receiverPort = await startReceiver(closers);
     const endpoints = await saveEndpoints(parts.database, folder, receiverPort);
     await parts.taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
-    checked(await saturate(parts.gatewayPorts, CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
+    checked(await saturate([parts.gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
     const figures: Figures = { none: [], taken: [], hanging: [] };
     for (let round = 0; round < rounds; round++) {
       for (const kind of KINDS) figures[kind].push(await measure(parts, kind, endpoints[kind], seconds));
@@ -93,13 +93,15 @@ async function saveEndpoints(
 }
 
 async function measure(parts: Parts, kind: Kind, endpoint: string | undefined, seconds: number): Promise<Figure> {
-  const { database, gatewayPorts, taps } = parts;
+  const { database, gatewayPort, taps } = parts;
   await taps.prepare(seconds * MOST_PER_SECOND);
   if (endpoint) await makeBacklog(database, endpoint);
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const attempts = await attemptsOf(database);
   const before = processorTime(parts.pids);
-  const { perSecond: tapsPerSecond, answered } = checked(await saturate(gatewayPorts, CONNECTIONS, seconds, taps.next));
+  const { perSecond: tapsPerSecond, answered } = checked(
+    await saturate([gatewayPort], CONNECTIONS, seconds, taps.next),
+  );
   const after = processorTime(parts.pids);
   const used = (part: string) => after[part]! - before[part]!;
   const microsecondsPerTap = ((used('gateway') + used('Postgres')) * 1e6) / answered;

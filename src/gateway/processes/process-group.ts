@@ -37,6 +37,13 @@ interface Fault {
 }
 
 /**
+ * Every core has a process, so threads that collect garbage beside it only take time from another process, and new
+ * objects have more room before they are copied (interleaved, two processes: 599 µs of processor time per tap instead
+ * of 630, all parts of an installation together).
+ */
+const MEMORY_OPTIONS = ['--single-threaded-gc', '--max-semi-space-size=64'];
+
+/**
  * Several gateway processes behind one port. This process, the primary, accepts connections and passes each to the
  * next process, so no connection is lost when a process ends. It replaces processes that end, and ends itself when
  * that cures nothing. It opens no connection to a switch and handles no request.
@@ -61,7 +68,7 @@ export class ProcessGroup {
       this.#break = reject;
     });
     this.broken.catch(() => {});
-    cluster.setupPrimary({ exec: options.program, args: [] });
+    cluster.setupPrimary({ exec: options.program, args: [], execArgv: [...process.execArgv, ...MEMORY_OPTIONS] });
     this.#watching = setInterval(() => this.#watch(), ALIVE_EVERY_MS).unref();
   }
 
