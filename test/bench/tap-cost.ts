@@ -47,11 +47,11 @@ export async function readUsage(database: Database, pids: Readonly<Record<string
 /** The cost of each tap between two readings. */
 export function costPerTap(before: Usage, after: Usage, taps: number): TapCost {
   const per = (read: (usage: Usage) => number) => (read(after) - read(before)) / taps;
-  const microseconds: Record<string, number> = {};
-  for (const [process, seconds] of Object.entries(after.processorTime)) {
-    const part = process.replace(/ \d+$/, '');
-    microseconds[part] = (microseconds[part] ?? 0) + ((seconds - before.processorTime[process]!) * 1e6) / taps;
-  }
+  const microseconds = Object.fromEntries(
+    Object.entries(after.processorTime).map(([part, seconds]) => {
+      return [part, ((seconds - before.processorTime[part]!) * 1e6) / taps];
+    }),
+  );
   return {
     microseconds,
     statements: before.statements === undefined ? undefined : per(({ statements }) => statements!),
