@@ -56,6 +56,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   const deliverer = createDeliverer(parts, lanes, recoveries);
   const pipeline = new Pipeline(stores.jobs, deps, {
     onError: (error, queue, asked) => log.error({ error, queue, ...namesOf(asked) }, 'job failed, it will be retried'),
+    onUnknownDue: report('jobs that are due could not be looked for'),
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
     around: parts.around,

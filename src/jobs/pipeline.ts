@@ -8,6 +8,7 @@ import type { TransactionDependencies } from '../transactions/ports/transaction-
 import { decideOverdue } from '../transactions/reversal/overdue.ts';
 import { sendReversal } from '../transactions/reversal/reverse.ts';
 import { type OpenHandover, submitHandover } from '../transactions/tap/submit-handover.ts';
+import { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';
 import { PACES } from './paces.ts';
 import { type Hand, type JobResult, Pump } from './pump.ts';
@@ -32,6 +33,8 @@ export type AroundJob = <Result>(queue: QueueName, asked: object, work: () => Pr
 
 export interface PipelineOptions {
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
+  /** Called if the database did not say which queues have jobs; it is asked again. */
+  readonly onUnknownDue: (error: unknown) => void;
   /** Only in role `worker`: opens handovers of api processes. */
   readonly openHandover: OpenHandover | undefined;
   readonly deliverWebhook: Handler<'webhook'>;
@@ -45,10 +48,12 @@ export interface PipelineOptions {
 /** The jobs that move every transaction on if no request does; one use case for each queue. */
 export class Pipeline {
   readonly #pumps = new Map<QueueName, Pump<QueueName>>();
+  readonly #due: DueJobs;
   readonly #deps: TransactionDependencies;
 
   constructor(jobs: JobTable, deps: TransactionDependencies, options: PipelineOptions) {
     this.#deps = deps;
+    this.#due = new DueJobs(jobs, options.onUnknownDue);
     const { onError, around = (_queue, _asked, work) => work() } = options;
     for (const [name, handler] of Object.entries(handlersOf(deps, options))) {
       const queue = name as QueueName;
@@ -58,7 +63,7 @@ export class Pipeline {
       const rationed = ration && { ration: rationByLoad(ration) };
       const leftToOthers =
         deps.path.kind === 'direct' ? deps.path.others?.leftToOthers.bind(deps.path.others) : undefined;
-      const pump = new Pump(jobs, { queue, ...pace, ...rationed, leftToOthers, handle, onError });
+      const pump = new Pump(jobs, this.#due, { queue, ...pace, ...rationed, leftToOthers, handle, onError });
       this.#pumps.set(queue, pump);
     }
   }
@@ -75,13 +80,13 @@ export class Pipeline {
 
   /** Takes no further jobs and lets those in progress finish. */
   async stop(): Promise<void> {
-    await Promise.all([...this.#pumps.values()].map((pump) => pump.stop()));
+    await Promise.all([this.#due.stop(), ...[...this.#pumps.values()].map((pump) => pump.stop())]);
   }
 }
 
 function handlersOf(
   deps: TransactionDependencies,
-  { openHandover, deliverWebhook, retryPush, purge }: Omit<PipelineOptions, 'onError' | 'around'>,
+  { openHandover, deliverWebhook, retryPush, purge }: Omit<PipelineOptions, 'onError' | 'onUnknownDue' | 'around'>,
 ): Handlers {
   return {
     ...(openHandover && { authorize: (asked) => submitHandover(deps, openHandover, asked) }),

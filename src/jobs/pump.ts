@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
 import type { JobRequest } from '../transactions/model/jobs.ts';
+import type { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';
 
 /**
@@ -29,7 +30,7 @@ export interface PumpOptions<Queue extends QueueName> {
   readonly queue: Queue;
   /** Limit of jobs in progress. */
   readonly credits: number;
-  /** The longest time until a ready job is noticed. */
+  /** The longest time until a ready job is noticed. Until then a pump without work leaves its queue to `DueJobs`. */
   readonly pollMs: number;
   /**
    * For a queue with limited use: how many jobs one poll may take. The next poll then follows at the normal interval.
@@ -50,6 +51,7 @@ export interface PumpOptions<Queue extends QueueName> {
  */
 export class Pump<Queue extends QueueName> {
   readonly #table: JobTable;
+  readonly #due: DueJobs;
   readonly #options: PumpOptions<Queue>;
   readonly #running = new Set<Promise<void>>();
   /** Number of running jobs that have released their slots. */
@@ -60,10 +62,11 @@ export class Pump<Queue extends QueueName> {
   #isStopped = false;
   #wasWoken = false;
 
-  constructor(table: JobTable, options: PumpOptions<Queue>) {
+  constructor(table: JobTable, due: DueJobs, options: PumpOptions<Queue>) {
     this.#table = table;
+    this.#due = due;
     this.#options = options;
-    void this.#turn();
+    this.#rest(false);
   }
 
   /** Polls now instead of at the next interval, because there may be work. */
@@ -98,17 +101,17 @@ export class Pump<Queue extends QueueName> {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#ahead.length = 0;
-    clearTimeout(this.#timer);
+    this.#endRest();
     await this.#fetching?.catch(() => {}); // jobs that it still takes are in progress, too
     await Promise.all(this.#running);
   }
 
   async #turn(): Promise<void> {
     if (this.#fetching || this.#isStopped) return;
-    clearTimeout(this.#timer);
+    this.#endRest();
     this.#wasWoken = false;
     let taken = 0;
-    const { credits, ration, pollMs } = this.#options;
+    const { credits, ration } = this.#options;
     const free = Math.min(this.#free, ration?.() ?? credits);
     try {
       if (free > 0) {
@@ -122,7 +125,20 @@ export class Pump<Queue extends QueueName> {
     if (this.#isStopped) return;
     const isEager = ration === undefined && (taken > 0 || (this.#wasWoken && free > 0));
     if (isEager) setImmediate(() => void this.#turn());
-    else this.#timer = setTimeout(() => void this.#turn(), pollMs);
+    else this.#rest(taken > 0 || free <= 0);
+  }
+
+  /** Until the next poll: for the whole interval if jobs are left, otherwise until one is due. */
+  #rest(areJobsLeft: boolean): void {
+    const { queue, pollMs } = this.#options;
+    const turn = () => void this.#turn();
+    if (areJobsLeft) this.#timer = setTimeout(turn, pollMs);
+    else this.#due.watch(queue, pollMs, turn);
+  }
+
+  #endRest(): void {
+    clearTimeout(this.#timer);
+    this.#due.unwatch(this.#options.queue);
   }
 
   async #take(free: number): Promise<number> {

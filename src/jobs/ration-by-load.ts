@@ -16,13 +16,19 @@ export function rationByLoad({ idle, busy }: Ration, utilizationSince = utilizat
   return () => busy + Math.round((idle - busy) * (1 - Math.min(utilizationSince() / FULL_LOAD, 1)));
 }
 
-/** The share of time, from 0 to 1, in which the event loop was busy since the previous call. */
+/** An average over a longer time does not show how busy the process is now. */
+const MOST_MEASURED_MS = 2_000;
+
+/**
+ * The share of time, from 0 to 1, in which the event loop was busy since the previous call. 1, as for an unknown load,
+ * if that was long ago.
+ */
 export function utilizationSinceAsked(read = () => performance.eventLoopUtilization()): () => number {
   let before = read();
   return () => {
     const now = read();
-    const { utilization } = performance.eventLoopUtilization(now, before);
+    const { utilization, idle, active } = performance.eventLoopUtilization(now, before);
     before = now;
-    return utilization;
+    return idle + active > MOST_MEASURED_MS ? 1 : utilization;
   };
 }

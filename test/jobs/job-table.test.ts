@@ -113,3 +113,25 @@ test('several processes that start at once on a new database agree on its queues
 });
 
 const newUrl = urlOfMissingDatabase();
+
+test('a queue has due jobs if one could be fetched now', async () => {
+  await jobs.boss.deleteAllJobs();
+  const asked = ['overdue', 'webhook', 'reverse', 'expire-link'] as const;
+  expect(await jobs.queuesWithDueJobs(asked)).toEqual([]);
+  const [due, later] = [randomUUID(), randomUUID()];
+  await inTransaction(testDatabase.database, (client) =>
+    jobs.enqueue(client, [
+      { queue: 'overdue', id: due, data: data() },
+      { queue: 'expire-pin', data: data() },
+      { queue: 'overdue', id: later, data: data(), startAfterSeconds: 60 },
+    ]),
+  );
+  expect(await jobs.queuesWithDueJobs(asked)).toEqual(['overdue']);
+  expect(new Set(await jobs.queuesWithDueJobs(QUEUE_NAMES))).toEqual(new Set(['overdue', 'expire-pin']));
+  const [fetched] = await jobs.boss.fetch('overdue', { includeMetadata: true });
+  expect(fetched!.id).toBe(due);
+  expect(await jobs.queuesWithDueJobs(asked)).toEqual([]);
+  await jobs.boss.fail('overdue', { id: due, retryCount: fetched!.retryCount });
+  await testDatabase.database.query(`update pgboss.job set start_after = now() where id = $1`, [due]);
+  expect(await jobs.queuesWithDueJobs(asked)).toEqual(['overdue']);
+});

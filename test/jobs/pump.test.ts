@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/errors.ts';
 import { listDeadLetters } from '../../src/jobs/dead-letters.ts';
+import { DueJobs } from '../../src/jobs/due-jobs.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
 import { DEAD_LETTERS } from '../../src/jobs/queues.ts';
@@ -13,14 +14,19 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 
 let testDatabase: TestDatabase;
 let jobs: JobTable;
+let due: DueJobs;
 const pumps: Pump<'overdue'>[] = [];
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   jobs = await JobTable.open(testDatabase.database, failOnBug);
 });
+beforeEach(() => {
+  due = new DueJobs(jobs, failOnBug);
+});
 afterEach(async () => {
   vi.restoreAllMocks();
   await Promise.all(pumps.splice(0).map((pump) => pump.stop()));
+  await due.stop();
   await eventually(() => jobs.boss.deleteAllJobs()); // it may deadlock with the monitor
 });
 afterAll(async () => {
@@ -48,7 +54,7 @@ function pump(handle: PumpOptions<'overdue'>['handle'], changes: Partial<PumpOpt
     pollMs: 100,
     onError: (error: unknown) => void errors.push(error),
   } as const;
-  const opened = new Pump<'overdue'>(jobs, { ...options, ...changes, handle });
+  const opened = new Pump<'overdue'>(jobs, due, { ...options, ...changes, handle });
   pumps.push(opened);
   return { pump: opened, errors };
 }

@@ -24,6 +24,17 @@ test('the load is that of the time since the previous poll', () => {
   expect([ration(), ration(), ration()]).toEqual([10, 200, 141]);
 });
 
+test('a load that was measured long ago is unknown, and counts as full', () => {
+  const readings = [
+    { idle: 1_000, active: 500 },
+    { idle: 11_000, active: 500 },
+    { idle: 11_100, active: 500 },
+  ];
+  const read = () => ({ utilization: 0, ...readings.shift()! });
+  const ration = rationByLoad({ idle: 200, busy: 10 }, utilizationSinceAsked(read));
+  expect([ration(), ration()]).toEqual([10, 200]);
+});
+
 test('the load is that of the event loop', () => {
   const utilization = utilizationSinceAsked()();
   expect(utilization).toBeGreaterThanOrEqual(0);

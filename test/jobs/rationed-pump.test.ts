@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { JobPayloads } from '../../schemas/jobs.ts';
+import { DueJobs } from '../../src/jobs/due-jobs.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
@@ -12,6 +13,7 @@ type Payload = JobPayloads['webhook'];
 
 let testDatabase: TestDatabase;
 let jobs: JobTable;
+let due: DueJobs;
 let pump: Pump<'webhook'> | undefined;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
@@ -19,6 +21,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   await pump?.stop();
+  await due.stop();
   await jobs.boss.deleteAllJobs();
 });
 afterAll(async () => {
@@ -35,7 +38,8 @@ const payload = (delivery = 1): Payload => ({
 });
 
 function start(handle: PumpOptions<'webhook'>['handle'], changes: Partial<PumpOptions<'webhook'>> = {}): void {
-  pump = new Pump<'webhook'>(jobs, {
+  due = new DueJobs(jobs, failOnBug);
+  pump = new Pump<'webhook'>(jobs, due, {
     queue: 'webhook',
     credits: 100,
     pollMs: 150,

@@ -1,0 +1,102 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import type { QueueName } from '../../schemas/jobs.ts';
+import { DueJobs } from '../../src/jobs/due-jobs.ts';
+import { failOnBug } from '../support/fail-on-bug.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A table without jobs, which records the questions and when they came. */
+function startDueJobs(onError: (error: unknown) => void = failOnBug) {
+  vi.useFakeTimers();
+  const startedAtMs = performance.now();
+  const asked: { atMs: number; queues: readonly QueueName[] }[] = [];
+  const table = {
+    due: [] as QueueName[],
+    queuesWithDueJobs: async (queues: readonly QueueName[]) => {
+      asked.push({ atMs: performance.now() - startedAtMs, queues });
+      return queues.filter((queue) => table.due.includes(queue));
+    },
+  };
+  return { due: new DueJobs(table, onError), table, asked };
+}
+
+test('the first question is asked at once, for all queues', async () => {
+  const { due, asked } = startDueJobs();
+  due.watch('webhook', 200, () => {});
+  due.watch('purge', 5_000, () => {});
+  await vi.advanceTimersByTimeAsync(5);
+  expect(asked.map(({ queues }) => queues)).toEqual([['webhook', 'purge']]);
+});
+
+test('each queue is asked about within its interval, and few questions serve all', async () => {
+  const { due, asked } = startDueJobs();
+  const intervals = { webhook: 200, authorize: 250, overdue: 500, 'expire-link': 1_000 } as const;
+  for (const [queue, everyMs] of Object.entries(intervals)) due.watch(queue as QueueName, everyMs, () => {});
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(asked.length).toBeLessThanOrEqual(52);
+  for (const [queue, everyMs] of Object.entries(intervals)) {
+    const times = asked.filter(({ queues }) => queues.includes(queue as QueueName)).map(({ atMs }) => atMs);
+    const gaps = times.slice(1).map((atMs, n) => atMs - times[n]!);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(everyMs + 5);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(everyMs * 0.7);
+  }
+});
+
+test('a queue with a due job is reported once, until it is watched again', async () => {
+  const { due, table, asked } = startDueJobs();
+  const onDue = vi.fn();
+  due.watch('webhook', 200, onDue);
+  await vi.advanceTimersByTimeAsync(300);
+  expect(onDue).not.toHaveBeenCalled();
+  table.due = ['webhook'];
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(onDue).toHaveBeenCalledTimes(1);
+  const before = asked.length;
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked).toHaveLength(before);
+  due.watch('webhook', 200, onDue);
+  await vi.advanceTimersByTimeAsync(205);
+  expect(onDue).toHaveBeenCalledTimes(2);
+});
+
+test('a queue that is no longer watched is not reported, even by an answer that is on its way', async () => {
+  const { due, table } = startDueJobs();
+  const onDue = vi.fn();
+  table.due = ['webhook'];
+  table.queuesWithDueJobs = () => new Promise((resolve) => setTimeout(() => resolve(['webhook']), 50));
+  due.watch('webhook', 200, onDue);
+  await vi.advanceTimersByTimeAsync(20);
+  due.unwatch('webhook');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(onDue).not.toHaveBeenCalled();
+});
+
+test('a failure is reported, and the question is asked again', async () => {
+  const errors: unknown[] = [];
+  const { due, table } = startDueJobs((error) => errors.push(error));
+  const answer = table.queuesWithDueJobs;
+  table.queuesWithDueJobs = async () => {
+    table.queuesWithDueJobs = answer;
+    throw new Error('connection lost');
+  };
+  table.due = ['webhook'];
+  const onDue = vi.fn();
+  due.watch('webhook', 200, onDue);
+  await vi.advanceTimersByTimeAsync(5);
+  expect(errors).toMatchObject([{ message: 'connection lost' }]);
+  await vi.advanceTimersByTimeAsync(205);
+  expect(onDue).toHaveBeenCalledTimes(1);
+});
+
+test('nothing is asked after the end', async () => {
+  const { due, asked } = startDueJobs();
+  due.watch('webhook', 200, () => {});
+  await vi.advanceTimersByTimeAsync(500);
+  await due.stop();
+  const before = asked.length;
+  due.watch('overdue', 200, () => {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(asked).toHaveLength(before);
+});
