@@ -52,11 +52,6 @@ export function readProcessorNames({ PROCESSORS }: NodeJS.ProcessEnv): string[] 
   return environment.shape.PROCESSORS.parse(PROCESSORS);
 }
 
-/** Reads only DATABASE_BACKEND, for commands whose arguments name a database. */
-export function readDatabaseBackend({ DATABASE_BACKEND }: NodeJS.ProcessEnv): Config['DATABASE_BACKEND'] {
-  return environment.shape.DATABASE_BACKEND.parse(DATABASE_BACKEND);
-}
-
 /** @throws StartError BAD_CONFIG naming all invalid settings */
 export function readConfig(variables: NodeJS.ProcessEnv): Config {
   const read = withSecretFiles(variables);

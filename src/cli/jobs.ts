@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
 import type { QueueName } from '#schemas/jobs';
-import { readDatabaseBackend } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.ts';
 import { JobTable } from '../jobs/job-table.ts';
@@ -85,7 +84,7 @@ async function redrive(database: Database, ids: string[], queue: QueueName | und
   if ((ids.length === 0) === (queue === undefined) || !ids.every((id) => UUID.test(id)))
     throw new StartError('BAD_USAGE', USAGE);
   const report = (error: unknown) => console.error(`tapwire: ${error}`);
-  const jobs = await JobTable.open(database, report, { backend: readDatabaseBackend(process.env) });
+  const jobs = await JobTable.open(database, report);
   try {
     const moved = await jobs.redrive(queue === undefined ? { ids } : { queue });
     console.log(`${moved} returned to the queue`);

@@ -40,10 +40,6 @@ export const environment = z.object({
     .optional()
     .describe('URL of a Postgres database (15 or newer); if not set, an embedded Postgres is started'),
   DATABASE_URL_FILE: secretFile('DATABASE_URL'),
-  DATABASE_BACKEND: z
-    .enum(['postgres', 'citus', 'yugabytedb'])
-    .default('postgres')
-    .describe('Kind of Postgres; the job queue avoids features that distributed ones lack (src/ops/README.md)'),
   JOB_MONITOR_SECONDS: z.coerce
     .number()
     .int()

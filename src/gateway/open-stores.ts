@@ -19,7 +19,6 @@ export async function openStores(config: Config, databases: Databases, report: R
   const keys = await openKeyRing(config, report('key file is unusable, previous keys remain in use'));
   closers.push(() => keys.close());
   const jobs = await JobTable.open(databases.jobs, report('job table reported a fault'), {
-    backend: config.DATABASE_BACKEND,
     monitorSeconds: config.JOB_MONITOR_SECONDS,
   });
   closers.push(() => jobs.close());

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type BackendProfile, PgBoss } from 'pg-boss';
+import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
@@ -55,11 +55,7 @@ export interface FinishedJob {
   readonly again?: JobRequest | undefined;
 }
 
-/** The kind of Postgres, as far as pg-boss must know. */
-export type DatabaseBackend = Extract<BackendProfile, 'postgres' | 'citus' | 'yugabytedb'>;
-
 export interface JobTableOptions {
-  readonly backend?: DatabaseBackend;
   /** Between two searches for orphaned jobs. */
   readonly monitorSeconds?: number;
 }
@@ -92,7 +88,7 @@ export class JobTable implements JobsInCommit {
   static async open(
     database: pg.Pool,
     onError: (error: unknown) => void,
-    { backend = 'postgres', monitorSeconds = 1 }: JobTableOptions = {},
+    { monitorSeconds = 1 }: JobTableOptions = {},
   ): Promise<JobTable> {
     const installing = openAlike(database, {
       maxConnections: INSTALLING_CONNECTIONS,
@@ -100,7 +96,6 @@ export class JobTable implements JobsInCommit {
     });
     let pool = installing;
     const boss = new PgBoss({
-      backend,
       db: { executeSql: (text, values) => pool.query(text, values) },
       schedule: false,
       // Both are required, or the monitor's interval stays at a minute.
