@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
-/** No key leads from one tenant to another, and all rows of a tenant can be found, and moved, by their keys. */
+/** No key leads from one tenant to another, and a key finds all rows of a tenant. */
 let testDatabase: TestDatabase;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
