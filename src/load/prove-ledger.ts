@@ -19,6 +19,11 @@ const LOOK_EVERY_MS = 1_000;
  */
 const CERTAIN_AFTER_MS = 30_000;
 /**
+ * If the user has stopped the test, its abandoned calls may still be open, so that the books differ for now. They
+ * usually end within the deadline of a switch. A second Ctrl-C ends the process at once.
+ */
+const SETTLE_STOPPED_MS = 30_000;
+/**
  * The money itself (I1 to I4) and the jobs. Webhooks are excluded: they may wait for an unavailable receiver for days.
  */
 const MUST_SETTLE = ['I1', 'I2', 'I3', 'I4', 'J'];
@@ -37,7 +42,10 @@ export interface Proof {
   readonly answersFolder: string | undefined;
   /** How long reversals may take to end after the last call. */
   readonly settleWithinMs: number;
-  /** Whether the user has asked to stop. Transactions that are still open are then reported as open. */
+  /**
+   * Whether the user has asked to stop. If so during the comparison, transactions that are still open are reported as
+   * open. If so before, they have a short time to end.
+   */
   readonly isAsked: () => boolean;
 }
 
@@ -45,7 +53,8 @@ export interface Proof {
 export async function proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }: Proof) {
   const database = await openDatabase(books.databaseUrl, { maxConnections: 1 });
   try {
-    const giveUpAtMs = performance.now() + settleWithinMs;
+    const wasStopped = isAsked();
+    const giveUpAtMs = performance.now() + (wasStopped ? Math.min(SETTLE_STOPPED_MS, settleWithinMs) : settleWithinMs);
     let resolvedAtMs: number | undefined;
     for (;;) {
       const startedAtMs = performance.now();
@@ -59,7 +68,7 @@ export async function proveLedger({ books, types, answersFolder, settleWithinMs,
       const isResolved = findings.every((finding) => openIn(finding) === 0);
       resolvedAtMs = isResolved ? (resolvedAtMs ?? startedAtMs) : undefined;
       const isCertain = resolvedAtMs !== undefined && startedAtMs - resolvedAtMs > CERTAIN_AFTER_MS;
-      const isOver = isAsked() || isCertain || performance.now() > giveUpAtMs;
+      const isOver = (isAsked() && !wasStopped) || isCertain || performance.now() > giveUpAtMs;
       if ((isResolved && !hasFault) || isOver) return verdictOf(findings, switches.isPolite);
       const tookMs = performance.now() - startedAtMs;
       await new Promise((resolve) => setTimeout(resolve, Math.max(LOOK_EVERY_MS, tookMs * REST_FACTOR)));

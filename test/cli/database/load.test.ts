@@ -6,8 +6,11 @@ import { type LoadResult, loadResult } from '../../../schemas/load-result.ts';
 import { run } from '../../../src/cli/load/load.ts';
 import { type LoadProfile, writeLoadProfile } from '../../../src/load/load-profile.ts';
 import { saveLoadMerchants } from '../../../src/load/load-tenants.ts';
+import { proveLedger } from '../../../src/load/prove-ledger.ts';
+import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
 import { ledgerServer } from '../../../src/simulator/ledger-http.ts';
 import { listen, stopListening } from '../../../src/simulator/listening.ts';
+import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
@@ -18,11 +21,12 @@ const MIX = { approve: 4, void: 1, refund: 1, decline: 2, 'decline-51': 1, pin: 
 
 let installation: Installation;
 let folder: string;
+let books: NonNullable<LoadProfile['books']>;
 let stopLedger: () => Promise<void>;
 beforeAll(async () => {
   const since = new Date().toISOString();
   // No call waits for a silent switch, and a busy machine may take seconds for a tap.
-  installation = await startInstallation({ profile: { deadlineMs: 20_000 } });
+  installation = await startInstallation({ role: 'none', profile: { deadlineMs: 20_000 } });
   folder = mkdtempSync(join(tmpdir(), 'tapwire-load-'));
   const server = ledgerServer(installation.simulator.ledger);
   const ledgerUrl = `http://127.0.0.1:${await listen(server, 0, '127.0.0.1')}/ledger`;
@@ -30,16 +34,19 @@ beforeAll(async () => {
     server.closeAllConnections();
     await stopListening(server);
   };
-  const { url, issuer } = installation.profile();
   const owner = { acquirerId: 1, integratorId: 10 };
   const merchants = await saveLoadMerchants(installation.database, owner);
+  // A running gateway would learn of the merchants seconds later.
+  await installation.startGateway();
+  const { url, issuer } = installation.profile();
   const { DATABASE_URL: databaseUrl = '' } = installation.environment();
+  books = { ledgerUrl, databaseUrl, since };
   const profile: LoadProfile = {
     url,
     issuer,
     merchants,
     apiKey: await installation.apiKey(owner),
-    books: { ledgerUrl, databaseUrl, since },
+    books,
     processes: { gateway: process.pid },
   };
   writeLoadProfile(join(folder, 'load.json'), profile);
@@ -105,4 +112,18 @@ test('Ctrl-C ends it soon, with a report of what was measured', async () => {
   const { endedBy, sent, answered, lost, abandoned, ledger } = resultIn('b.json');
   expect({ endedBy, lost, ok: ledger.ok }).toEqual({ endedBy: 'signal', lost: 0, ok: true });
   expect(answered + abandoned).toBe(sent);
+});
+
+test('the comparison after Ctrl-C waits for taps that the test has abandoned', async () => {
+  const { database } = installation;
+  // The switch responds after 1.5 s.
+  const tap = installation.phone().tap({ amount: '30.30', currency: 'ZAR' });
+  await eventually(async () => {
+    const { rowCount } = await database.query('select from transactions where amount_minor = 3030');
+    expect(rowCount).toBe(1);
+  });
+  const types = await loadProcessors();
+  const proof = { books, types, answersFolder: undefined, settleWithinMs: 60_000, isAsked: () => true };
+  expect(await proveLedger(proof)).toMatchObject({ ok: true, violations: [] });
+  expect(outcomeOf(await tap).type).toBe('Approved');
 });
