@@ -192,12 +192,20 @@ export async function inTransaction<T>(
     return result;
   } catch (error) {
     const end = await transaction.end();
+    // A primary that has become a standby stays one: the next connection may lead to its successor.
+    if (isReadOnly(error)) transaction.lost = error;
     // Without a response to the rollback, it is unknown what the server did. After a rollback nothing is stored.
     if (end !== 'rolledBack') throw new StoreUnavailable(end === 'uncertain', { cause: error });
     throw isStoreCondition(error) ? new StoreUnavailable(false, { cause: error }) : error;
   } finally {
+    transaction.close();
     client.release(transaction.lost);
   }
+}
+
+/** read_only_sql_transaction. */
+function isReadOnly(error: unknown): error is Error {
+  return error instanceof Error && (error as { code?: unknown }).code === '25006';
 }
 
 function isTheFaultOfOne(error: unknown): boolean {

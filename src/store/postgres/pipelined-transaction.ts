@@ -7,6 +7,12 @@ import type pg from 'pg';
 type FailedEnd = 'rolledBack' | 'uncertain' | 'connectionLost';
 
 /**
+ * SQLSTATE of a warning. A server with a synchronous standby waits at COMMIT until the standby has the transaction. If
+ * this wait is cancelled, by an operator or by a time limit, the server answers COMMIT, with this warning alone.
+ */
+const WARNING = '01000';
+
+/**
  * A transaction whose BEGIN and COMMIT are sent without waiting for the responses to the statements before them. The
  * server executes and answers statements in the order in which they arrive. After one has failed, it rejects all
  * others, and answers COMMIT with ROLLBACK.
@@ -17,12 +23,23 @@ export class PipelinedTransaction {
   readonly #client: pg.PoolClient;
   readonly #begun: Promise<pg.QueryResult>;
   #committed: Promise<pg.QueryResult> | undefined;
+  #isReplicated = true;
 
   constructor(client: pg.PoolClient, begin: string) {
     this.#client = client;
     this.#begun = client.query(begin);
     this.#begun.catch(() => {}); // `commit` and `end` await it
+    client.on('notice', this.#onNotice);
   }
+
+  /** Leaves the connection to the next user. */
+  close(): void {
+    this.#client.removeListener('notice', this.#onNotice);
+  }
+
+  readonly #onNotice = ({ code }: { readonly code?: string | undefined }): void => {
+    if (code === WARNING) this.#isReplicated = false;
+  };
 
   /** Sends COMMIT. A property, because it is passed on without its object. */
   readonly seal = (): void => {
@@ -30,12 +47,15 @@ export class PipelinedTransaction {
     this.#committed.catch(() => {}); // `commit` and `end` await it
   };
 
-  /** Sends COMMIT, unless it was sent, and resolves when everything is stored. */
+  /** Sends COMMIT, unless it was sent, and resolves when everything is stored, on a synchronous standby as well. */
   async commit(): Promise<void> {
     await this.#begun;
     this.seal();
     const { command } = await this.#committed!;
     if (command !== 'COMMIT') throw new Error(`the server answered COMMIT with ${command}`);
+    // After a failover, the server that takes over may not have it.
+    if (!this.#isReplicated)
+      throw new Error('the server committed, but did not wait until a standby had the transaction');
   }
 
   /** Ends the transaction after a fault. */
