@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
+import { namedStatement } from '../store/postgres/named-statement.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
@@ -60,8 +61,6 @@ export interface JobTableOptions {
   readonly monitorSeconds?: number;
 }
 
-type Statement = { readonly name: string; readonly text: string };
-
 /**
  * The gateway's jobs, in pg-boss. Jobs are inserted, taken and removed in the caller's commit, so a job and the
  * status from which it follows are stored together or not at all.
@@ -69,7 +68,6 @@ type Statement = { readonly name: string; readonly text: string };
 export class JobTable implements JobsInCommit {
   readonly boss: PgBoss;
   readonly #database: pg.Pool;
-  readonly #statements = new Map<string, Statement>();
   readonly #finishes: GroupCommit<FinishedJob, true>;
 
   private constructor(boss: PgBoss, database: pg.Pool) {
@@ -228,18 +226,8 @@ export class JobTable implements JobsInCommit {
   /** pg-boss uses the connection of the commit. Its statements repeat, so they are named and planned once. */
   #joining(client: pg.ClientBase) {
     return {
-      executeSql: (text: string, values?: unknown[]) =>
-        client.query({ ...this.#statement(text), values: values ?? [] }),
+      executeSql: (text: string, values?: unknown[]) => client.query({ ...namedStatement(text), values: values ?? [] }),
     };
-  }
-
-  #statement(text: string): Statement {
-    let statement = this.#statements.get(text);
-    if (!statement) {
-      statement = { name: `boss-${this.#statements.size}`, text };
-      this.#statements.set(text, statement);
-    }
-    return statement;
   }
 
   async close(): Promise<void> {

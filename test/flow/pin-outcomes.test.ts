@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { outcomeOf } from '../support/answers.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
@@ -133,6 +133,14 @@ describe.each(['type-1', 'type-2'] as const)('at a switch of %s', (type) => {
     expect(await untilAnswered(database, asked.id)).toMatchObject({ attempt: 4, disposition: Disposition.Declined });
     expect((await trailOf(database, asked.id)).slice(-2)).toEqual(['PIN exhausted', 'RespondedToPhone']);
     await eventually(async () => expect(await jobsOf(database, asked.id)).toEqual([]));
+  });
+
+  test('a PIN that is not awaited, because the tap had no response, is 409', async () => {
+    const phone = installation.phone();
+    const reading = phone.read({ amount: '10.69', currency: 'ZAR' });
+    const { serviceReference: id } = outcomeOf(await phone.submit(await phone.sealReading(reading)));
+    const { pinToken } = await tapForPin(phone);
+    expect(problemOf(await enterPin(phone, { id, pinToken, reading }))).toMatchObject({ status: 409, errorCode: 104 });
   });
 
   test('the third wrong PIN ends it, regardless of the issuer', async () => {

@@ -163,8 +163,9 @@ describe('an invalid PIN request', () => {
   });
 });
 
+/** After a tap without a response, see pin-outcomes.test.ts: its deadline is shorter. */
 describe('a PIN that is not awaited is 409', () => {
-  test.each(['10.00', '10.51', '10.69'])('after a tap of %s', async (amount) => {
+  test.each(['10.00', '10.51'])('after a tap of %s', async (amount) => {
     const phone = installation.phone();
     const reading = phone.read({ amount, currency: 'ZAR' });
     const { serviceReference: id } = outcomeOf(await phone.submit(await phone.sealReading(reading)));

@@ -37,7 +37,10 @@ export class TerminalProfileCache {
   }
 
   async refresh(): Promise<void> {
-    const { rows: present } = await this.#database.query<VersionRow>(VERSIONS);
+    const { rows: present } = await this.#database.query<VersionRow>({
+      name: 'terminal-profile-versions',
+      text: VERSIONS,
+    });
     const changed = present.filter((row) => this.#profiles.get(keyOf(row))?.version !== row.version);
     const read = changed.length === 0 ? [] : await this.#read(changed);
     const fresh = new Map(read.map((row) => [keyOf(row), cached(row)]));

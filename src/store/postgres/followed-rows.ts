@@ -1,3 +1,4 @@
+import { namedStatement } from './named-statement.ts';
 import type { Database } from './open-database.ts';
 
 interface Look<Row> {
@@ -28,7 +29,8 @@ export class FollowedRows<Row> {
 
   /** Passes the rows to `take` if they have changed. */
   async look(): Promise<void> {
-    const [found] = (await this.#database.query<Look<Row>>(this.#text, [this.#hash])).rows;
+    const [found] = (await this.#database.query<Look<Row>>({ ...namedStatement(this.#text), values: [this.#hash] }))
+      .rows;
     if (!found?.rows) return;
     this.#take(found.rows);
     this.#hash = found.hash;

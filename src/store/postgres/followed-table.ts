@@ -1,3 +1,4 @@
+import { namedStatement } from './named-statement.ts';
 import type { Database } from './open-database.ts';
 
 /** With ten thousand rows, forty are read again when one changes, and each comparison sends a page of text. */
@@ -52,7 +53,7 @@ export class FollowedTable<Row> {
   /** Passes the changes since the last read to `take`, if there are any. */
   async look(): Promise<void> {
     // Most reads find no change, and hashing the whole table costs the database a third of hashing its parts.
-    const { rows: whole } = await this.#database.query<{ hash: string }>(this.#hashWhole);
+    const { rows: whole } = await this.#database.query<{ hash: string }>(namedStatement(this.#hashWhole));
     if (whole[0]!.hash === this.#whole) return;
     const { rows: changed } = await this.#database.query<Part>(this.#findChanged, [this.#hashes]);
     const read = await this.#readParts(changed.filter(({ hash }) => hash !== null));
