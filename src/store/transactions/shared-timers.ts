@@ -37,6 +37,7 @@ export class SharedTimers {
 
   /** Replaces the `overdue` jobs of a batch where at least two can share one. */
   share(taps: readonly NewAttempt[]): BatchJobs {
+    for (const tap of taps) this.#prepared.delete(tap); // of a batch that was refused, and is repeated in halves
     const groups = Map.groupBy(taps.filter(isShareable), (tap) => {
       const { data, startAfterSeconds } = overdueJobOf(tap)!;
       return `${data.acquirerId} ${startAfterSeconds}`;

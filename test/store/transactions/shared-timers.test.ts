@@ -120,3 +120,12 @@ test('a process that did not insert the taps removes no job that others may need
   await other.recordOverdueAnswer(record);
   expect(removed.map(([queue]) => queue)).not.toContain('overdue-taps');
 });
+
+test('a tap that is alone after its batch was refused has its own job again', async () => {
+  const [tap, refused] = [tapDueAfter(35), tapDueAfter(35, 'a\u0000b')];
+  const outcomes = await Promise.allSettled([tap, refused].map((it) => store.insert(it)));
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(enqueued).toContainEqual(tap.enqueue[0]);
+  await respondTo(tap);
+  expect(removed).toEqual([['overdue', tap.transaction.overdueJob]]);
+});
