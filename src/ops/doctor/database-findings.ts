@@ -1,6 +1,7 @@
 import { pendingMigrations } from '../../store/postgres/migrate.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
+import { replicationFindings } from './replication-findings.ts';
 
 const PART = 'database';
 /**
@@ -20,14 +21,15 @@ export interface DatabaseQuestions {
   readonly connectionsPerProcess: number;
 }
 
-/** Version, schema, durability, clock and free connections of the database. */
+/** Version, schema, durability, replication, clock and free connections of the database. */
 export async function databaseFindings(
   database: Database,
   { isProduction, connectionsPerProcess }: DatabaseQuestions,
 ): Promise<Finding[]> {
   return [
     await versionAndSchema(database),
-    ...(await durability(database, isProduction)),
+    await durability(database, isProduction),
+    ...(await replicationFindings(database, isProduction)),
     await clock(database),
     await room(database, connectionsPerProcess),
   ];
@@ -44,28 +46,17 @@ async function versionAndSchema(database: Database): Promise<Finding> {
   return fault(PART, description, 'run tapwire migrate, or start a gateway of this version');
 }
 
-async function durability(database: Database, isProduction: boolean): Promise<Finding[]> {
+async function durability(database: Database, isProduction: boolean): Promise<Finding> {
   const { rows } = await database.query<{ name: string; setting: string }>(
     'select name, setting from pg_settings where name = any($1)',
-    [[...DURABILITY, 'synchronous_standby_names']],
+    [DURABILITY],
   );
   const setting = new Map(rows.map(({ name, setting: value }) => [name, value]));
   const off = DURABILITY.filter((name) => setting.get(name) === 'off' || setting.get(name) === 'local');
-  const standbys = await database.query<{ state: string }>('select sync_state as state from pg_stat_replication');
-  const isSynchronous = standbys.rows.some(({ state }) => state === 'sync' || state === 'quorum');
-  const findings: Finding[] = [];
-  if (off.length === 0) findings.push(good(PART, `${DURABILITY.join(', ')} are on`));
-  else {
-    const description = `${off.join(', ')}: a crash can lose a confirmed commit, and a reversal with it`;
-    const advice = `set ${off.map((name) => `${name} = on`).join(', ')}`;
-    findings.push(isProduction ? fault(PART, description, advice) : warning(PART, description, advice));
-  }
-  if (standbys.rows.length > 0 && !isSynchronous) {
-    const description = 'no standby is synchronous: a failover can lose confirmed commits';
-    const advice = 'add a standby to synchronous_standby_names';
-    findings.push(isProduction ? fault(PART, description, advice) : warning(PART, description, advice));
-  }
-  return findings;
+  if (off.length === 0) return good(PART, `${DURABILITY.join(', ')} are on`);
+  const found = isProduction ? fault : warning;
+  const description = `${off.join(', ')}: a crash can lose a confirmed commit, and a reversal with it`;
+  return found(PART, description, `set ${off.map((name) => `${name} = on`).join(', ')}`);
 }
 
 async function clock(database: Database): Promise<Finding> {
