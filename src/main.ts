@@ -53,6 +53,8 @@ export interface StartOptions {
   readonly examplesOf?: ExamplesOf | undefined;
   /** The other processes behind the same port; undefined for a process that is alone. */
   readonly siblings?: Siblings | undefined;
+  /** Interval at which settings in the database are followed: shorter for tests, which wait for it. */
+  readonly settingsEveryMs?: number | undefined;
 }
 
 /**
@@ -79,14 +81,14 @@ export async function startGateway(
 async function compose(
   config: Config,
   { url }: Pick<PreparedDatabase, 'url'>,
-  { log, examplesOf, siblings }: StartOptions & { readonly log: Log },
+  { log, examplesOf, siblings, settingsEveryMs }: StartOptions & { readonly log: Log },
   closers: Closers,
 ): Promise<Gateway> {
   const report: Report = (what) => (error) => log.error({ error }, what);
   const types = await loadProcessors({ external: config.PROCESSORS });
   const base = { config, url, types, log, report, closers };
   const tracing = await openTraces(config, log, closers);
-  const domain = await openDomain({ ...base, hasSiblings: siblings !== undefined, tracing });
+  const domain = await openDomain({ ...base, hasSiblings: siblings !== undefined, settingsEveryMs, tracing });
   const { databases, messages, switches, metrics, stores } = domain;
   const database = databases.taps;
 
@@ -117,6 +119,7 @@ interface DomainParts {
   readonly url: string;
   /** Whether other processes share the port of this one. */
   readonly hasSiblings: boolean;
+  readonly settingsEveryMs: number | undefined;
   readonly types: Awaited<ReturnType<typeof loadProcessors>>;
   readonly tracing: Awaited<ReturnType<typeof openTraces>>;
   readonly log: Log;
@@ -125,10 +128,11 @@ interface DomainParts {
 }
 
 /** Everything that the use cases need: databases, clock, connections to switches, and the dependencies made of them. */
-async function openDomain({ config, url, hasSiblings, types, tracing, log, report, closers }: DomainParts) {
+async function openDomain(base: DomainParts) {
+  const { config, url, hasSiblings, settingsEveryMs, types, tracing, log, report, closers } = base;
   const databases = openDatabases(url, config.DATABASE_CONNECTIONS, closers);
   const database = databases.taps;
-  const stores = await openStores(config, databases, report, closers);
+  const stores = await openStores({ config, databases, settingsEveryMs }, report, closers);
   const { keys, directory } = stores;
   const deadlines = new LongestDeadlines(types, directory);
   const pipeline = new PipelineHandle();

@@ -14,15 +14,26 @@ import type { Closers, Report } from './opening.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
+export interface StoreOptions {
+  readonly config: Config;
+  readonly databases: Databases;
+  /** Interval at which settings in the database are followed. */
+  readonly settingsEveryMs: number | undefined;
+}
+
 /** The keys and everything on Postgres that each role needs. */
-export async function openStores(config: Config, databases: Databases, report: Report, closers: Closers) {
+export async function openStores(
+  { config, databases, settingsEveryMs }: StoreOptions,
+  report: Report,
+  closers: Closers,
+) {
   const keys = await openKeyRing(config, report('key file is unusable, previous keys remain in use'));
   closers.push(() => keys.close());
   const jobs = await JobTable.open(databases.jobs, report('job table reported a fault'), {
     monitorSeconds: config.JOB_MONITOR_SECONDS,
   });
   closers.push(() => jobs.close());
-  const directory = await PostgresDirectory.open(databases.reports);
+  const directory = await PostgresDirectory.open(databases.reports, settingsEveryMs);
   closers.push(() => directory.close());
   const parts: StoreParts = { keys, jobs, lists: databases.reports, report, closers };
   return { keys, jobs, directory, ...storesOn(databases.taps, parts), ofJobs: storesOn(databases.jobs, parts) };

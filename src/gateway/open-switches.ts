@@ -54,6 +54,10 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   closers.push(() => dates.close());
   const keyExchange = hsm && { hsm, kept: postgresExchangedKeys(database) };
   const access = switchAccessOf(config);
-  const known = { stored: () => directory.processors(), faults: postgresProcessorFaults(database) };
+  const known = {
+    stored: () => directory.processors(),
+    followStored: (onChange: () => void) => directory.followProcessors(onChange),
+    faults: postgresProcessorFaults(database),
+  };
   return AcquirerSwitches.open({ ...shared, access, ...known, stans, dates, macKeys, pins, keyExchange });
 }

@@ -1,5 +1,7 @@
 /** Work that is repeated until it is stopped. */
 export interface Repetition {
+  /** Starts a run now instead of at its time, or directly after the current one. */
+  runSoon(): void;
   /** Starts no further run; resolves when the current one has ended. */
   stop(): Promise<void>;
 }
@@ -16,27 +18,38 @@ export function repeatEvery(
   onError: (error: unknown) => void = () => {},
 ): Repetition {
   let isStopped = false;
+  let isRunning = false;
+  let isWanted = false;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout;
 
   async function run(): Promise<void> {
+    isRunning = true;
+    isWanted = false;
     try {
       await work();
     } catch (error) {
       onError(error);
     } finally {
-      if (!isStopped) schedule();
+      isRunning = false;
+      if (!isStopped) schedule(isWanted ? 0 : everyMs);
     }
   }
 
-  function schedule(): void {
+  function schedule(inMs: number): void {
     timer = setTimeout(() => {
       running = run();
-    }, everyMs).unref();
+    }, inMs).unref();
   }
 
-  schedule();
+  schedule(everyMs);
   return {
+    runSoon: () => {
+      isWanted = true;
+      if (isRunning || isStopped) return;
+      clearTimeout(timer);
+      schedule(0);
+    },
     stop: async () => {
       isStopped = true;
       clearTimeout(timer);

@@ -23,6 +23,8 @@ export interface AcquirerSwitchesOptions
   extends Omit<AcquirerSwitchOptions, 'acquirerId' | 'processorId' | 'processor' | 'config' | 'log'> {
   readonly types: ReadonlyMap<string, Processor>;
   readonly stored: () => readonly StoredProcessor[];
+  /** Calls back when `stored` has changed, so that the change is applied before the next interval. */
+  readonly followStored?: ((onChange: () => void) => void) | undefined;
   readonly faults: ProcessorFaults;
   readonly times?: Partial<typeof TIMES> | undefined;
   readonly log: ConnectionLog & { error(fields: object, text: string): void };
@@ -36,7 +38,7 @@ interface OpenSwitch {
 }
 
 const TIMES = {
-  /** Interval at which changed configuration in the database is applied. */
+  /** Interval at which a switch that could not be opened is tried again. */
   followEveryMs: 2_000,
   /** An HSM that has not responded by then delays only its own switches. */
   openWithinMs: 10_000,
@@ -71,7 +73,9 @@ export class AcquirerSwitches implements Switches {
     const switches = new AcquirerSwitches(options);
     const follow = async () => switches.#tell(await switches.#follow());
     await follow();
-    switches.#following = repeatEvery(switches.#times.followEveryMs, follow);
+    const following = repeatEvery(switches.#times.followEveryMs, follow);
+    switches.#following = following;
+    options.followStored?.(following.runSoon);
     return switches;
   }
 
@@ -177,7 +181,7 @@ export class AcquirerSwitches implements Switches {
 
   async #openOne(record: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
     const { acquirerId, id, type, config } = record;
-    const { types, stored, times, ...shared } = this.#options;
+    const { types, stored, followStored, times, ...shared } = this.#options;
     const processor = types.get(type);
     const where = nameOf(record);
     if (!processor) throw new StartError('BAD_PROCESSOR', `${where}: there is no processor type ${type}`);

@@ -54,3 +54,40 @@ test('stop waits for the current run, and no further one follows', async () => {
   await vi.advanceTimersByTimeAsync(1_000);
   expect(runs).toBe(1);
 });
+
+test('a run that is wanted soon starts now, and the next one follows after the interval', async () => {
+  let runs = 0;
+  const repetition = repeatEvery(100, async () => void runs++);
+  await vi.advanceTimersByTimeAsync(50);
+  repetition.runSoon();
+  repetition.runSoon();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(runs).toBe(1);
+  await vi.advanceTimersByTimeAsync(98);
+  expect(runs).toBe(1);
+  await vi.advanceTimersByTimeAsync(2);
+  expect(runs).toBe(2);
+  await repetition.stop();
+  repetition.runSoon();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(runs).toBe(2);
+});
+
+test('a run that is wanted during another one starts directly after it', async () => {
+  const runs: PromiseWithResolvers<void>[] = [];
+  const repetition = repeatEvery(100, () => {
+    runs.push(Promise.withResolvers());
+    return runs.at(-1)!.promise;
+  });
+  await vi.advanceTimersByTimeAsync(100);
+  repetition.runSoon();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(runs).toHaveLength(1);
+  runs[0]!.resolve();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(runs).toHaveLength(2);
+  runs[1]!.resolve();
+  await vi.advanceTimersByTimeAsync(99);
+  expect(runs).toHaveLength(2);
+  await repetition.stop();
+});

@@ -90,6 +90,9 @@ const GATEWAY_CONNECTIONS = '5';
 /** A gateway in the process of the test cannot die, and leaves no jobs behind. */
 const MONITOR_SECONDS = '60';
 
+/** A fourth of the usual interval: many tests change settings and wait until they take effect. */
+const SETTINGS_EVERY_MS = 500;
+
 /** A database with tenants, a simulated switch, and any number of gateways, all in this process, on free ports. */
 export async function startInstallation(options: InstallationOptions = {}): Promise<Installation> {
   const installation = await Installation.open(options);
@@ -194,6 +197,7 @@ export class Installation {
     const prepared = await prepareDatabase(config);
     const gateway = await startGateway(config, prepared, logTo(this.logLines, config.LOG_LEVEL), {
       examplesOf: createDemoExamples,
+      settingsEveryMs: SETTINGS_EVERY_MS,
     }).catch(async (error) => {
       await prepared.stop();
       throw error;

@@ -12,16 +12,20 @@ import { testSwitchAccess } from '../support/installation.ts';
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
 /** A gateway's switches that follow `stored`, and a simulated switch to connect to. */
-async function open(differing: { pins?: PinTranslation; openWithinMs?: number } = {}) {
+async function open(differing: { pins?: PinTranslation; openWithinMs?: number; followEveryMs?: number } = {}) {
   const simulator = await startSimulator({ processors: [{ processor: type1, port: 0 }], timeScale: 0.05 });
   onTestFinished(() => simulator.close());
   const config = { ...type1.exampleConfig, addresses: [{ host: '127.0.0.1', port: simulator.ports[0]! }] };
   const stored: StoredProcessor[] = [];
   const reported: ProcessorFault[] = [];
   let stan = 0;
+  let announce = () => {};
   const opening = AcquirerSwitches.open({
     types: new Map([['type-1', type1 as Processor]]),
     stored: () => stored,
+    followStored: (onChange) => {
+      announce = onChange;
+    },
     faults: { tell: async (faults) => void reported.push(...faults) },
     stans: { next: async () => String(++stan).padStart(6, '0') },
     dates: { current: () => '2026-11-20', announce: () => {} },
@@ -33,12 +37,12 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number } 
     access: testSwitchAccess(),
     clock,
     log: { info: () => {}, warn: () => {}, error: () => {} },
-    times: { followEveryMs: 20, openWithinMs: differing.openWithinMs ?? 10_000 },
+    times: { followEveryMs: differing.followEveryMs ?? 20, openWithinMs: differing.openWithinMs ?? 10_000 },
   });
   const store = (id: number, more: object = {}) =>
     stored.push({ acquirerId: 1, id, type: 'type-1', config: { ...config, ...more } });
   const reserved = () => stan;
-  return { simulator, reserved, opening, stored, reported, store };
+  return { simulator, reserved, opening, stored, reported, store, announce: () => announce() };
 }
 
 test('responses of a removed switch are waited for when everything stops', async () => {
@@ -60,6 +64,15 @@ test('responses of a removed switch are waited for when everything stops', async
   await switches.close(clock.monotonicMs() + 10_000);
   expect(isAnswered).toBe(true);
   expect(await answer).toMatchObject({ kind: 'answered', value: { outcome: { kind: 'approved' } } });
+});
+
+test('a change that is announced is applied before the interval has passed', async () => {
+  const { opening, store, announce } = await open({ followEveryMs: 3_600_000 });
+  const switches = await opening;
+  onTestFinished(() => switches.close(clock.monotonicMs()));
+  store(1);
+  announce();
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
 });
 
 test('an HSM that does not respond delays no other switch, and is tried again', async () => {

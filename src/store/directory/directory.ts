@@ -92,6 +92,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   /** Increases when a merchant is added, removed, moved to another owner, blocked or unblocked. */
   #ownersChanged = 0;
   #processors: readonly ProcessorRecord[] = [];
+  #onProcessors: () => void = () => {};
   #endpoints = new Map<string, string>();
 
   private constructor(database: Database) {
@@ -100,11 +101,11 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     this.#tables = this.#followTables(database);
   }
 
-  static async open(database: Database): Promise<PostgresDirectory> {
+  static async open(database: Database, refreshEveryMs = REFRESH_EVERY_MS): Promise<PostgresDirectory> {
     const directory = new PostgresDirectory(database);
     await directory.refresh();
     // Readiness reports that the database is unavailable.
-    directory.#refreshing = repeatEvery(REFRESH_EVERY_MS, () => directory.refresh());
+    directory.#refreshing = repeatEvery(refreshEveryMs, () => directory.refresh());
     return directory;
   }
 
@@ -184,6 +185,11 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#processors;
   }
 
+  /** From now on calls `onChange` when a processor has been added, changed or removed. */
+  followProcessors(onChange: () => void): void {
+    this.#onProcessors = onChange;
+  }
+
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined {
     return this.#endpoints.get(`${acquirerId} ${integratorId} ${serves}`);
   }
@@ -226,6 +232,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
       }),
       new FollowedRows<ProcessorRecord>(database, PROCESSORS, (rows) => {
         this.#processors = rows;
+        this.#onProcessors();
       }),
       new FollowedRows<EndpointRow>(database, ENDPOINTS, (rows) => {
         this.#endpoints = new Map(rows.map((row) => [`${row.acquirerId} ${row.integratorId} ${row.serves}`, row.id]));
