@@ -26,7 +26,7 @@ export async function commitAnswers(
   jobs: JobsInCommit,
   timers: SharedTimers,
 ): Promise<true[]> {
-  const { own, shared } = timers.release(answers.flatMap(({ overdueJob }) => overdueJob ?? []));
+  const { own, shared } = timers.jobsToRemove(answers.flatMap(({ overdueJob }) => overdueJob ?? []));
   await Promise.all([
     client.query('set local synchronous_commit = off'),
     client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers.map(rowOf)) }),

@@ -75,21 +75,29 @@ export class SharedTimers {
     this.#timers.set(overdueJobOf(tap)!.id!, timer);
   }
 
-  /** @returns the jobs to remove when taps are answered that asked for these `overdue` jobs */
-  release(overdueJobs: readonly string[]): { readonly own: readonly string[]; readonly shared: readonly string[] } {
-    const own: string[] = [];
-    const shared: string[] = [];
-    for (const id of overdueJobs) {
-      const timer = this.#timers.get(id);
-      if (timer === undefined) {
-        own.push(id);
-        continue;
-      }
-      this.#timers.delete(id);
-      timer.open--;
-      if (timer.open === 0) shared.push(timer.job.id);
-    }
-    return { own, shared };
+  /** The jobs to remove in a commit that records the responses to taps that asked for these `overdue` jobs. */
+  jobsToRemove(overdueJobs: readonly string[]): {
+    readonly own: readonly string[];
+    readonly shared: readonly string[];
+  } {
+    const own = overdueJobs.filter((id) => !this.#timers.has(id));
+    const answered = Map.groupBy(
+      overdueJobs.flatMap((id) => this.#timers.get(id) ?? []),
+      (timer) => timer,
+    );
+    const ended = [...answered].filter(([timer, taps]) => timer.open === taps.length);
+    return { own, shared: ended.map(([timer]) => timer.job.id) };
+  }
+
+  /**
+   * Called when such a commit has succeeded, and before the next one begins. A tap whose response was not recorded
+   * needs the job.
+   */
+  answered(overdueJob: string): void {
+    const timer = this.#timers.get(overdueJob);
+    if (timer === undefined) return;
+    this.#timers.delete(overdueJob);
+    timer.open--;
   }
 
   /** Taps that another process answers, or none, must not stay here for ever: their job has run by now. */

@@ -146,11 +146,12 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   }
 
   recordAnswer(answer: PhoneResponseRecord): void {
-    this.#answers.submit(answer).catch(this.#onLostAnswer);
+    this.recordOverdueAnswer(answer).catch(this.#onLostAnswer);
   }
 
-  recordOverdueAnswer(answer: PhoneResponseRecord): Promise<unknown> {
-    return this.#answers.submit(answer);
+  async recordOverdueAnswer(answer: PhoneResponseRecord): Promise<void> {
+    await this.#answers.submit(answer);
+    if (answer.overdueJob !== null) this.#timers.answered(answer.overdueJob);
   }
 
   find(key: TransactionKey): Promise<Transaction | undefined> {

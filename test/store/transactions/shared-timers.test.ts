@@ -110,6 +110,18 @@ test('the job is removed in the same commit if no tap is inserted', async () => 
   expect(removed).toEqual([['overdue-taps', enqueued[0]!.id]]);
 });
 
+test('the job remains if the response to one of its taps could not be recorded', async () => {
+  const [lost, answered] = [tapDueAfter(35), tapDueAfter(35)];
+  await insert([lost, answered]);
+  const { acquirerId, id, attempt, status: fromStatus, overdueJob } = lost.transaction;
+  const refused = { acquirerId, id, attempt, fromStatus, status: 99 as never, auditEntries: [], overdueJob };
+  await expect(store.recordOverdueAnswer(refused)).rejects.toThrow('check constraint');
+  await respondTo(answered);
+  expect(removed.map(([queue]) => queue)).not.toContain('overdue-taps');
+  await respondTo(lost);
+  expect(removed.at(-1)).toEqual(['overdue-taps', enqueued[0]!.id]);
+});
+
 test('a process that did not insert the taps removes no job that others may need', async () => {
   const taps = [tapDueAfter(35), tapDueAfter(35)];
   await insert(taps);
