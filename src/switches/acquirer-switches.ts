@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ConnectionLog } from '../connection/pool-options.ts';
-import { StartError, TapwireError } from '../errors.ts';
+import { StartError, StoreUnavailable, TapwireError } from '../errors.ts';
 import { type Repetition, repeatEvery } from '../limits/repeat-every.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import type { Switch, Switches } from '../transactions/ports/switch-ports.ts';
@@ -43,6 +43,7 @@ const TIMES = {
   /** An HSM that has not responded by then delays only its own switches. */
   openWithinMs: 10_000,
 };
+const STORE_UNAVAILABLE = new StoreUnavailable(false).code;
 /** Differs from the fingerprint of every stored processor. */
 const CLOSED = '';
 /** The next switch can use a dialled port only after this. It is too short to wait for every response. */
@@ -106,7 +107,11 @@ export class AcquirerSwitches implements Switches {
     const { log, faults: shared } = this.#options;
     const isAmong = (known: readonly ProcessorFault[]) => (fault: ProcessorFault) =>
       known.some((other) => isDeepStrictEqual(other, fault));
-    for (const fault of faults) if (!isAmong(this.#faults)(fault)) log.error(fault, 'processor cannot be opened');
+    for (const fault of faults.filter((each) => !isAmong(this.#faults)(each))) {
+      // No fault of the processor: readiness reports the database, and the switch is tried again.
+      if (fault.reason === STORE_UNAVAILABLE) log.warn(fault, 'processor cannot be opened until the database responds');
+      else log.error(fault, 'processor cannot be opened');
+    }
     for (const { acquirerId, processorId } of this.#faults.filter((fault) => !isAmong(faults)(fault)))
       log.info({ acquirerId, processorId }, 'processor fault changed or cleared');
     this.#faults = faults;

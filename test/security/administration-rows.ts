@@ -17,7 +17,7 @@ function settingsRows(
       name: named,
       xTid,
       deviceInstallationId,
-    } = (await made(installation, `/acquirers/1/${name}`, body(FIRST), headers)) as Record<string, string>;
+    } = (await made(installation, `/acquirers/1/${name}`, () => body(FIRST), headers)) as Record<string, string>;
     return { [thing]: id ?? xTid ?? deviceInstallationId ?? named };
   };
   const all = `/acquirers/:acquirerId/${name}`;
@@ -117,7 +117,7 @@ function linkCallbackRows(): Record<string, Row> {
   const integrator = ({ acquirerId, integratorId: id }: Things): Sent => ({ params: { acquirerId, id } });
   const registered = async ({ installation, headers }: Maker): Promise<Partial<Things>> => {
     const integratorId = Number(
-      (await made(installation, '/acquirers/1/integrators', { name: unique('Shop') }, headers)).id,
+      (await made(installation, '/acquirers/1/integrators', () => ({ name: unique('Shop') }), headers)).id,
     );
     const url = new URL(`/acquirers/1/integrators/${integratorId}/callbacks/links`, installation.url);
     const sent = { method: 'PUT', headers: { ...headers, 'content-type': 'application/json' } };

@@ -133,7 +133,7 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
     'PUT /devices/:id': row(({ registrationId: id }) => ({ params: { id }, body: { friendlyName: 'Till 4' } })),
     'DELETE /devices/:id': row(({ registrationId: id }) => ({ params: { id } }), {
       fresh: async (maker) => {
-        const body = { ...deviceBody(), merchantId: '1001' };
+        const body = () => ({ ...deviceBody(), merchantId: '1001' });
         return { registrationId: (await made(maker.installation, '/devices', body, maker.headers)).id };
       },
     }),

@@ -135,16 +135,19 @@ export function deviceBody(deviceInstallationId: string = randomUUID()) {
   return { deviceInstallationId, pushToken: `push-${randomUUID()}`, friendlyName: 'Till' };
 }
 
-/** @throws if it is refused */
+/**
+ * @param body or a function that makes a new one for each try, if a thing can be created only once
+ * @throws if it is refused
+ */
 export async function made(
   installation: Installation,
   path: string,
-  body: unknown,
+  body: object | (() => object),
   headers: Headers,
 ): Promise<{ readonly id: string; readonly token?: string }> {
-  // On a busy machine a statement may time out: then nothing is stored, and the request may be repeated.
+  // On a busy machine a statement may time out. If it is unknown whether the commit succeeded, the thing may exist.
   const answer = await eventually(async () => {
-    const each = await post(installation, path, body, headers);
+    const each = await post(installation, path, typeof body === 'function' ? body() : body, headers);
     if (each.status === 503) throw new Error(`${path}: 503 ${JSON.stringify(each.body)}`);
     return each;
   });

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
+import { StoreUnavailable } from '../../src/errors.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
 import { startSimulator } from '../../src/simulator/start-simulator.ts';
@@ -12,7 +13,9 @@ import { testSwitchAccess } from '../support/installation.ts';
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
 /** A gateway's switches that follow `stored`, and a simulated switch to connect to. */
-async function open(differing: { pins?: PinTranslation; openWithinMs?: number; followEveryMs?: number } = {}) {
+async function open(
+  differing: { pins?: PinTranslation; openWithinMs?: number; followEveryMs?: number; failures?: Error[] } = {},
+) {
   const simulator = await startSimulator({ processors: [{ processor: type1, port: 0 }], timeScale: 0.05 });
   onTestFinished(() => simulator.close());
   const config = { ...type1.exampleConfig, addresses: [{ host: '127.0.0.1', port: simulator.ports[0]! }] };
@@ -20,6 +23,9 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number; f
   const reported: ProcessorFault[] = [];
   let stan = 0;
   let announce = () => {};
+  const { failures = [] } = differing;
+  const logged: string[] = [];
+  const note = (level: string) => (_fields: object, text: string) => void logged.push(`${level}: ${text}`);
   const opening = AcquirerSwitches.open({
     types: new Map([['type-1', type1 as Processor]]),
     stored: () => stored,
@@ -27,7 +33,13 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number; f
       announce = onChange;
     },
     faults: { tell: async (faults) => void reported.push(...faults) },
-    stans: { next: async () => String(++stan).padStart(6, '0') },
+    stans: {
+      next: async () => {
+        const failure = failures.shift();
+        if (failure) throw failure;
+        return String(++stan).padStart(6, '0');
+      },
+    },
     dates: { current: () => '2026-11-20', announce: () => {} },
     unmatchedResponses: { take: () => {} } as never,
     messages: { isKeeping: false, keep: () => {} },
@@ -36,13 +48,13 @@ async function open(differing: { pins?: PinTranslation; openWithinMs?: number; f
     keyExchange: undefined,
     access: testSwitchAccess(),
     clock,
-    log: { info: () => {}, warn: () => {}, error: () => {} },
+    log: { info: () => {}, warn: note('warn'), error: note('error') },
     times: { followEveryMs: differing.followEveryMs ?? 20, openWithinMs: differing.openWithinMs ?? 10_000 },
   });
   const store = (id: number, more: object = {}) =>
     stored.push({ acquirerId: 1, id, type: 'type-1', config: { ...config, ...more } });
   const reserved = () => stan;
-  return { simulator, reserved, opening, stored, reported, store, announce: () => announce() };
+  return { simulator, reserved, opening, stored, reported, logged, store, announce: () => announce() };
 }
 
 test('responses of a removed switch are waited for when everything stops', async () => {
@@ -73,6 +85,22 @@ test('a change that is announced is applied before the interval has passed', asy
   store(1);
   announce();
   await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+});
+
+test.each([
+  [
+    'the database is unavailable',
+    new StoreUnavailable(false),
+    'warn: processor cannot be opened until the database responds',
+  ],
+  ['there is a fault', new Error('a bug'), 'error: processor cannot be opened'],
+])('a switch that cannot be opened because %s is tried again, and the log has it at its level', async (_, failure, line) => {
+  const { opening, logged, store } = await open({ failures: [failure] });
+  store(1);
+  const switches = await opening;
+  onTestFinished(() => switches.close(clock.monotonicMs()));
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+  expect(logged.filter((each) => each.includes('cannot be opened'))).toEqual([line]);
 });
 
 test('an HSM that does not respond delays no other switch, and is tried again', async () => {
