@@ -170,6 +170,11 @@ function blockOf(reserved: Reserved | undefined): Block | undefined {
   return { day, end, stans, left: Math.max(STANS - used, 0) };
 }
 
+// An array instead of a join: the join of a plan that is kept from a time without reversals compares each number of the
+// block with each reversal (0.4 s for 10,000 of them).
+const OF_BLOCK = `array(
+    select lpad((counter % ${STANS} + 1)::text, 6, '0') from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter)`;
+
 // Returns no row for a scope whose business date has no block left.
 const RESERVE = `
 with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint, most bigint)),
@@ -187,13 +192,11 @@ reserved as (
   returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
 )
 select scope, first, business_date::text as day, used, array(
-  select t.stan from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter
-  join transactions t on t.acquirer_id = x."acquirerId" and t.stan = lpad((counter % ${STANS} + 1)::text, 6, '0')
-  where t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or t.tid = x.tid)
+  select t.stan from transactions t
+  where t.acquirer_id = x."acquirerId" and t.stan = any(${OF_BLOCK}) and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or t.tid = x.tid)
   union all
-  select s.stan from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter
-  join superseded_attempts s on s.acquirer_id = x."acquirerId" and s.stan = lpad((counter % ${STANS} + 1)::text, 6, '0')
-  where s.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or s.tid = x.tid)
+  select s.stan from superseded_attempts s
+  where s.acquirer_id = x."acquirerId" and s.stan = any(${OF_BLOCK}) and s.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or s.tid = x.tid)
 ) as owed
 from reserved join x using (scope)`;
 

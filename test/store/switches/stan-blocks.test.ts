@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../../src/store/postgres/open-database.ts';
+import { openAlike, openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { FEW_STANS, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
@@ -142,6 +142,18 @@ test('numbers that a reversal still needs are skipped', async () => {
   await owed(1, 'TW000002', '000006', 1); // another terminal's
   await owed(2, 'TW000001', '000007', 1); // another acquirer's
   expect(await take(await openProcess(), 6)).toEqual(['000001', '000003', '000005', '000006', '000007', '000008']);
+});
+
+test('what a reversal still needs is looked up by number, however few reversals there were when the plan was made', async () => {
+  const database = openAlike(testDatabase.database, { maxConnections: 1 }); // each connection makes its own plans
+  await testDatabase.database.query('analyze transactions');
+  await (await StanBlocks.open(database)).next({ acquirerId: 1, tid: null }, DAY);
+  await database.query('set plan_cache_mode = force_generic_plan');
+  const { rows } = await database.query('explain execute "reserve-stans"(null)');
+  await database.end();
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  for (const table of ['transactions t', 'superseded_attempts s'])
+    expect(plan).toMatch(new RegExp(`on ${table} .*\\n *Index Cond: \\(\\(acquirer_id = .*stan = `));
 });
 
 describe('a database with another identity', () => {
