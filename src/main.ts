@@ -13,6 +13,7 @@ import { openSwitches } from './gateway/open-switches.ts';
 import { openMetrics, openTraces } from './gateway/open-telemetry.ts';
 import { openWakeups } from './gateway/open-wakeups.ts';
 import { type Closers, closeAll, type Report } from './gateway/opening.ts';
+import { pauseTapLoad } from './gateway/pause-tap-load.ts';
 import type { PreparedDatabase } from './gateway/prepare-database.ts';
 import { logMinutes, logStart } from './gateway/process-log.ts';
 import { shownFor } from './gateway/processes/shown-for.ts';
@@ -21,6 +22,7 @@ import type { ExamplesOf } from './gateway/register-reference.ts';
 import { type JobParts, startJobs } from './gateway/start-jobs.ts';
 import type { RouteTable } from './http/route-table.ts';
 import { PipelineHandle } from './jobs/pipeline.ts';
+import { TapLoad } from './limits/tap-load.ts';
 import { armFailpoints } from './ops/failpoints.ts';
 import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
@@ -89,7 +91,7 @@ async function compose(
   const base = { config, url, types, log, report, closers };
   const tracing = await openTraces(config, log, closers);
   const domain = await openDomain({ ...base, hasSiblings: siblings !== undefined, settingsEveryMs, tracing });
-  const { databases, messages, switches, metrics, stores } = domain;
+  const { databases, messages, switches, metrics, stores, tapLoad } = domain;
   const database = databases.taps;
 
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
@@ -104,7 +106,7 @@ async function compose(
   reportFigures(counted, config, closers);
   logMinutes(log, counted, config, closers);
   const shown = shownFor(siblings, health, metrics);
-  const server = openFront({ ...common, pushes }, { log, metrics, tracing, examplesOf, shown });
+  const server = openFront({ ...common, pushes }, { log, metrics, tracing, examplesOf, shown, tapLoad });
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());
@@ -155,11 +157,12 @@ async function openDomain(base: DomainParts) {
   const others =
     switches && sharesSwitches ? await openOtherProcesses({ config, database, switches, sealer, report }) : undefined;
   const parts = { config, stores, ownTokens, deadlines, clock, switches, others, sealer, log, pipeline };
+  const tapLoad = new TapLoad();
   const plain = createTransactionDependencies({ ...parts, wakeups: wakeups.ofTaps });
-  const metrics = openMetrics(databases, messages, switches, closers);
+  const metrics = openMetrics(databases, messages, tapLoad, switches, closers);
   const watched = (unwatched: TransactionDependencies) =>
     countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
-  const deps = armFailpoints(watched(plain), config.TAPWIRE_FAILPOINTS);
+  const deps = armFailpoints(pauseTapLoad(watched(plain), tapLoad), config.TAPWIRE_FAILPOINTS);
   const depsOfJobs = armFailpoints(
     watched({ ...plain, ...stores.ofJobs, wakeups: wakeups.ofJobs }),
     config.TAPWIRE_FAILPOINTS,
@@ -175,6 +178,7 @@ async function openDomain(base: DomainParts) {
     switches,
     metrics,
     unmatchedResponses,
+    tapLoad,
   };
   return { ...made, pipeline, tracing, deps, depsOfJobs };
 }

@@ -52,11 +52,19 @@ export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE' | '
 /** Too many requests are waiting, so a new one would be answered late. It is rejected before anything is stored. */
 export class Overloaded extends TapwireError {
   override readonly retryable = true;
+  readonly resource: OverloadedResource;
 
-  constructor() {
+  constructor(resource: OverloadedResource = 'other') {
     super('OVERLOADED');
+    this.resource = resource;
   }
 }
+
+/**
+ * What has too much to do: the whole process, the writes of the store, every slot of the switch, or something that taps
+ * do not use.
+ */
+export type OverloadedResource = 'gateway' | 'store' | 'switch' | 'other';
 
 /** At most `most` requests within `windowSeconds`. */
 export interface Quota {

@@ -1,10 +1,12 @@
 import type { Config } from '../config.ts';
 import { StartError } from '../errors.ts';
+import { admitTaps } from '../http/admit-taps.ts';
 import { registerHealthRoutes } from '../http/routes/health.ts';
 import { registerMetricsRoute } from '../http/routes/metrics.ts';
 import { createServer, type Server } from '../http/server.ts';
 import { followTlsFiles, isHttps, type TlsFiles } from '../http/tls-files.ts';
 import { traceRequests } from '../http/trace-requests.ts';
+import type { TapLoad } from '../limits/tap-load.ts';
 import type { Log } from '../ops/log.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
 import { createRequestLog } from '../ops/request-log.ts';
@@ -22,15 +24,21 @@ interface FrontParts {
   readonly tracing: Tracing | undefined;
   readonly examplesOf: ExamplesOf | undefined;
   readonly shown: Shown;
+  readonly tapLoad: TapLoad;
 }
 
 /** The HTTP server with the routes of the process's role. */
-export function openFront(parts: RouteParts, { log, metrics, tracing, examplesOf, shown }: FrontParts): Server {
+export function openFront(
+  parts: RouteParts,
+  { log, metrics, tracing, examplesOf, shown, tapLoad }: FrontParts,
+): Server {
   const { config, deadlines } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
   const answerTimes = { switchWaitMs: () => deadlines.requestMs };
   const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, answerTimes };
-  const server = createServer({ ...front, log: metrics.watchRequests(createRequestLog(log)) });
+  const requestLog = metrics.watchRequests(createRequestLog(log));
+  const server = createServer({ ...front, log: requestLog });
+  admitTaps(server, { load: tapLoad, log: requestLog, requiresHttps: front.requiresHttps });
   if (tracing) traceRequests(server, tracing);
   const access = { token: config.METRICS_TOKEN, isOpen: isDev };
   registerHealthRoutes(server, { checks: shown.checks, ...access });

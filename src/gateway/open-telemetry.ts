@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { TapLoad } from '../limits/tap-load.ts';
 import { createBacklogReader } from '../ops/backlog.ts';
 import type { Log } from '../ops/log.ts';
 import { registerBacklogMetrics } from '../ops/metrics/backlog-metrics.ts';
@@ -7,6 +8,7 @@ import { registerKeyMetrics } from '../ops/metrics/key-metrics.ts';
 import { registerMessageMetrics, type WatchedMessages } from '../ops/metrics/message-metrics.ts';
 import { Metrics } from '../ops/metrics/metrics.ts';
 import { registerSwitchMetrics, type WatchedSwitches } from '../ops/metrics/switch-metrics.ts';
+import { registerTapLoad } from '../ops/metrics/tap-load-metrics.ts';
 import { openTracing } from '../ops/tracing/open-tracing.ts';
 import type { Tracing } from '../ops/tracing/tracing.ts';
 import type { Databases } from './open-databases.ts';
@@ -16,12 +18,14 @@ import type { Closers } from './opening.ts';
 export function openMetrics(
   databases: Databases,
   messages: WatchedMessages,
+  tapLoad: TapLoad,
   switches: WatchedSwitches | undefined,
   closers: Closers,
 ): Metrics {
   const metrics = new Metrics();
   registerDatabaseMetrics(metrics.registry, databases);
   registerBacklogMetrics(metrics.registry, createBacklogReader(databases.reports));
+  registerTapLoad(metrics.registry, tapLoad);
   closers.push(watchCommits(metrics));
   if (!switches) return metrics;
   registerSwitchMetrics(metrics.registry, switches);

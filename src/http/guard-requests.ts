@@ -52,7 +52,7 @@ export function guardRequests(server: FastifyInstance, routes: RouteTable, { req
  * A year, as RFC 6797 11.2 and the preload lists of browsers advise. The owner of a domain decides about its
  * subdomains.
  */
-const HSTS = 'max-age=31536000';
+export const HSTS = 'max-age=31536000';
 
 function faultOf(request: FastifyRequest, routes: RouteTable): HttpError | undefined {
   return faultOfMessage(request) ?? repeatedHeader(request) ?? hiddenByParameter(request, routes);

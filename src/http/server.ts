@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { Overloaded } from '../errors.ts';
 import type { RequestLog } from '../ops/request-log.ts';
 import { formatTraceparent, type Trace, takeTrace } from '../ops/traceparent.ts';
 import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
@@ -12,6 +13,7 @@ import { NOT_JSON, parseJsonBodies } from './json-body.ts';
 import { leaveConnections } from './leave-connections.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
+import { correlationIdOf } from './request-ids.ts';
 import { challengeOf } from './route-facts.ts';
 import { RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
@@ -37,7 +39,6 @@ const MAX_PARAM_CHARS = 255;
 const ORIGIN = /^https?:\/\/[^/?]*(?=[/?]|$)/i;
 /** For routes without query parameters. */
 const NO_QUERY = z.strictObject({});
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
 export type Server = FastifyInstance;
 
@@ -81,6 +82,7 @@ export function createServer(options: ServerOptions): Server {
     done();
   });
   server.setErrorHandler((error, request, reply) => {
+    if (error instanceof Overloaded) log.overloaded(request, error.resource);
     const answer =
       problemOf(error) ?? frameworkProblem(error as Error & { code?: string }) ?? unforeseen(error, request, log);
     return sendProblem(answer, request, reply);
@@ -139,8 +141,7 @@ function identifyRequests(server: Server): void {
  * after an error.
  */
 function identify(request: FastifyRequest, reply: FastifyReply): void {
-  const given = request.headers['x-correlation-id'];
-  request.correlationId = typeof given === 'string' && UUID.test(given) ? given : request.id;
+  request.correlationId = correlationIdOf(request.headers) ?? request.id;
   request.trace = takeTrace(request.headers.traceparent);
   reply
     .header('x-correlation-id', request.correlationId)

@@ -1,3 +1,4 @@
+import type { OverloadedResource } from '../errors.ts';
 import type { Log } from './log.ts';
 import type { Trace } from './traceparent.ts';
 
@@ -20,11 +21,13 @@ interface LoggedReply {
 export interface RequestLog {
   answered(request: LoggedRequest, reply: LoggedReply): void;
   unforeseen(error: unknown, request: LoggedRequest): void;
+  /** The request is refused, because this resource has too much to do. */
+  overloaded(request: LoggedRequest, resource: OverloadedResource): void;
 }
 
 /**
  * One line per request on level debug, because a busy gateway serves thousands per second, and every fault on level
- * error.
+ * error. Refused requests have no line of their own: they are many, and metrics count them.
  */
 export function createRequestLog(log: Log): RequestLog {
   return {
@@ -36,5 +39,6 @@ export function createRequestLog(log: Log): RequestLog {
     unforeseen(error, { correlationId, trace: { traceId }, routeOptions }) {
       log.error({ error, correlationId, traceId, route: routeOptions.url ?? 'unknown' }, 'unforeseen');
     },
+    overloaded() {},
   };
 }

@@ -8,7 +8,7 @@ import { withZod } from '../../src/http/with-zod.ts';
 
 let server: Server;
 beforeEach(() => {
-  server = createServer({ log: { answered: () => {}, unforeseen: () => {} } });
+  server = createServer({ log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} } });
 });
 afterEach(() => server.close());
 

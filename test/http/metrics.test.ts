@@ -75,6 +75,14 @@ describe('/metrics', () => {
     expect(seriesOf(text, 'tapwire_database_bytes')).toHaveLength(1);
   });
 
+  test('has the taps in work, their limit, and a counter of refused taps for each reason', () => {
+    expect(seriesOf(text, 'tapwire_taps_in_work')).toHaveLength(1);
+    expect(seriesOf(text, 'tapwire_taps_in_work_limit')).toEqual([expect.stringMatching(/ [1-9]\d*$/)]);
+    expect(seriesOf(text, 'tapwire_taps_refused_total').sort()).toEqual(
+      ['gateway', 'store', 'switch'].map((reason) => `tapwire_taps_refused_total{reason="${reason}"} 0`),
+    );
+  });
+
   test('has the figures of stored messages', async () => {
     await eventually(async () => {
       const [kept] = seriesOf(await (await scrape()).text(), 'tapwire_exchanges_total');

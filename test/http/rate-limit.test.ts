@@ -9,7 +9,10 @@ let nowMs: number;
 /** Two a second and one a second; those of ten seconds may come at once. */
 beforeEach(() => {
   nowMs = 0;
-  server = createServer({ log: { answered: () => {}, unforeseen: () => {} }, trustedProxies: ['127.0.0.1'] });
+  server = createServer({
+    log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} },
+    trustedProxies: ['127.0.0.1'],
+  });
   limitRates(server, { perCredential: 2, perAddress: 1, monotonicMs: () => nowMs });
   const facts = { summary: 'Look', section: 'extension', takes: ['acquirerKey'] } as const;
   const identify = async ({ headers }: { headers: Record<string, unknown> }) => {
@@ -84,7 +87,7 @@ describe('requests', () => {
   });
 
   test('are not limited with 0', async () => {
-    const free = createServer({ log: { answered: () => {}, unforeseen: () => {} } });
+    const free = createServer({ log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} } });
     limitRates(free, { perCredential: 0, perAddress: 0, monotonicMs: () => 0 });
     const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
     free.get('/public', { config: { facts } }, async () => ({}));

@@ -12,7 +12,11 @@ let port: number;
 const answered: number[] = [];
 beforeAll(async () => {
   server = createServer({
-    log: { answered: (_request, { statusCode }) => void answered.push(statusCode), unforeseen: () => {} },
+    log: {
+      answered: (_request, { statusCode }) => void answered.push(statusCode),
+      unforeseen: () => {},
+      overloaded: () => {},
+    },
   });
   const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
   server.post('/things', { config: { facts } }, async () => ({}));
@@ -45,7 +49,7 @@ describe.concurrent('a request whose handler never returns', () => {
   let url: string;
   beforeAll(async () => {
     patient = createServer({
-      log: { answered: () => {}, unforeseen: () => {} },
+      log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} },
       // The time for a switch is negative, so only the time for commits remains.
       answerTimes: { plainMs: 300, switchWaitMs: () => -19_700 },
     });

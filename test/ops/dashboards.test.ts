@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { TapLoad } from '../../src/limits/tap-load.ts';
 import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics } from '../../src/ops/metrics/database-metrics.ts';
 import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
 import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
 import { Metrics } from '../../src/ops/metrics/metrics.ts';
 import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
+import { registerTapLoad } from '../../src/ops/metrics/tap-load-metrics.ts';
 
 /** Every metric that a process exposes, without starting one. */
 function knownMetrics(): Set<string> {
@@ -14,6 +16,7 @@ function knownMetrics(): Set<string> {
   registerKeyMetrics(registry, []);
   registerMessageMetrics(registry, { counts: { kept: 0, dropped: 0, waitingBytes: 0 } });
   registerDatabaseMetrics(registry, {});
+  registerTapLoad(registry, new TapLoad());
   registerBacklogMetrics(registry, () => Promise.reject(new Error('no database')));
   return new Set(registry.getMetricsAsArray().map(({ name }) => name));
 }

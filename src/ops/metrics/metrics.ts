@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { OverloadedResource } from '../../errors.ts';
 import type { RequestLog } from '../request-log.ts';
 
 /** From an echo to a switch's longest deadline. */
@@ -6,6 +7,10 @@ const REQUEST_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
 /** One fsync of a good disk takes a millisecond; a commit of a second is an alarm. */
 const COMMIT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+const TAPS = '/transactions/mobile';
+/** What can refuse a tap: this process, its store, and a switch without a free slot. */
+const REFUSING: readonly OverloadedResource[] = ['gateway', 'store', 'switch'];
 
 type RequestLabel = 'http_request_method' | 'http_route' | 'http_response_status_code';
 type RequestSeries = Histogram.Internal<RequestLabel>;
@@ -26,6 +31,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Histogram<RequestLabel>;
   readonly #outcomes: Counter;
+  readonly #refusedTaps: Counter;
   readonly #commits: Histogram;
   readonly #batches: Histogram;
   readonly #requestSeries = new Map<string, RequestSeries>();
@@ -46,6 +52,14 @@ export class Metrics {
       labelNames: ['disposition', 'scheme', 'processor'],
       registers,
     });
+    this.#refusedTaps = new Counter({
+      name: 'tapwire_taps_refused_total',
+      help: 'Taps refused with 503 before anything was stored, by what had too much to do',
+      labelNames: ['reason'],
+      registers,
+    });
+    // A series that begins with its first refusal would hide that refusal from rate().
+    for (const reason of REFUSING) this.#refusedTaps.inc({ reason }, 0);
     this.#commits = new Histogram({
       name: 'tapwire_commit_duration_seconds',
       help: 'Duration of a group commit, from BEGIN to the result of COMMIT',
@@ -70,6 +84,10 @@ export class Metrics {
         log.answered(request, reply);
       },
       unforeseen: (error, request) => log.unforeseen(error, request),
+      overloaded: (request, resource) => {
+        if (request.routeOptions.url === TAPS) this.#refusedTaps.inc({ reason: resource });
+        log.overloaded(request, resource);
+      },
     };
   }
 

@@ -91,7 +91,7 @@ export class GroupCommit<Item, Outcome> {
   /** Resolves after the commit. @throws Overloaded before anything is stored */
   submit(item: Item): Promise<Outcome> {
     if (this.#queue.length >= (this.#options.maxQueued ?? Number.POSITIVE_INFINITY))
-      return Promise.reject(new Overloaded());
+      return Promise.reject(new Overloaded('store'));
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, resolve, reject });
       this.#schedule();

@@ -29,7 +29,7 @@ export async function takeSaleSwitch(
   if (!target) throw new NoConfiguration('NO_ROUTE');
   const origin = { id: draft.id, routeId: sale.routeId, tid: sale.tid!, mid: sale.mid };
   const prepared = await prepareSubmission(deps, target, origin, () => refundContent(deps, target, sale, draft));
-  if (prepared === 'full') throw new Overloaded();
+  if (prepared === 'full') throw new Overloaded('switch');
   return prepared === 'down' ? undefined : { ...prepared, pinWait: null, next: () => Promise.resolve(undefined) };
 }
 

@@ -35,7 +35,7 @@ export async function takeRoute(
   const routes = routesFor(deps, draft, tap, terminal).filter(takesType);
   if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
   const taken = await takeFirst(deps, switches, { draft, tap, terminal }, byReach(switches, acquirerId, routes));
-  if (taken === 'full') throw new Overloaded();
+  if (taken === 'full') throw new Overloaded('switch');
   return taken === 'down' ? undefined : taken;
 }
 

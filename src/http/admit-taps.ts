@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Overloaded } from '../errors.ts';
+import type { TapLoad } from '../limits/tap-load.ts';
+import type { RequestLog } from '../ops/request-log.ts';
+import { formatTraceparent, takeTrace } from '../ops/traceparent.ts';
+import { HSTS } from './guard-requests.ts';
+import { problemBody, problemOf } from './problem.ts';
+import { correlationIdOf } from './request-ids.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the request counts as load now. */
+    isLoad: boolean;
+  }
+}
+
+export interface TapAdmission {
+  readonly load: TapLoad;
+  readonly log: RequestLog;
+  /** See `guard-requests.ts`, which refuses plain HTTP with another status. */
+  readonly requiresHttps: boolean;
+}
+
+/** The only requests that are refused: all others end what was begun, or cost little. */
+const TAPS = '/transactions/mobile';
+const REFUSAL = problemOf(new Overloaded('gateway'))!;
+
+/**
+ * Counts the requests that end in a message to a switch, and refuses new taps while the process has too many of them.
+ *
+ * A refusal must cost much less than a tap, or the refusals use up the time for the taps that were accepted. So it is
+ * sent before fastify, the token, the body and the card data are looked at. A tap counts when its body is complete: a
+ * slow phone keeps nothing busy, and many slow phones must not use up the limit. The limit is checked again then,
+ * because many requests can arrive in one turn of the event loop.
+ */
+export function admitTaps(server: FastifyInstance, admission: TapAdmission): void {
+  const { load } = admission;
+  refuseEarly(server, admission);
+  server.decorateRequest('isLoad', false);
+  server.addHook('preValidation', (request, _reply, done) => {
+    if (request.routeOptions.config.facts?.waitsForSwitch !== true) return done();
+    if (load.isFull && request.routeOptions.url === TAPS) return done(new Overloaded('gateway'));
+    request.isLoad = true;
+    load.begin();
+    return done();
+  });
+  const end = (request: FastifyRequest) => {
+    if (!request.isLoad) return;
+    request.isLoad = false;
+    load.end();
+  };
+  // The handler has ended, even if the phone disconnected before.
+  server.addHook('onSend', (request, _reply, payload, done) => {
+    end(request);
+    done(null, payload);
+  });
+  server.addHook('onResponse', (request, _reply, done) => {
+    end(request);
+    done();
+  });
+}
+
+function refuseEarly(server: FastifyInstance, { load, log, requiresHttps }: TapAdmission): void {
+  const http = server.server;
+  const listeners = http.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
+  http.removeAllListeners('request');
+  http.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    // A server that stops closes each connection with its response (leave-connections.ts).
+    const isRefused = load.isFull && http.listening && isTap(request) && (!requiresHttps || isByHttps(request));
+    if (isRefused) refuse(request, response, log, requiresHttps ? HSTS_HEADER : undefined);
+    else for (const listener of listeners) listener.call(http, request, response);
+  });
+}
+
+function isTap({ method, url }: IncomingMessage): boolean {
+  return method === 'POST' && url === TAPS;
+}
+
+const HSTS_HEADER = { 'strict-transport-security': HSTS };
+
+/** A client that claims this falsely is refused with 503 instead of 403. */
+function isByHttps({ socket, headers }: IncomingMessage): boolean {
+  return 'encrypted' in socket || headers['x-forwarded-proto'] === 'https';
+}
+
+/** The response that fastify would send. Node skips the body of the request. */
+function refuse(request: IncomingMessage, response: ServerResponse, log: RequestLog, hsts?: typeof HSTS_HEADER): void {
+  const startedAtMs = performance.now();
+  const { headers } = request;
+  const correlationId = correlationIdOf(headers) ?? randomUUID();
+  const trace = takeTrace(headers.traceparent);
+  const body = JSON.stringify(problemBody(REFUSAL, TAPS, correlationId));
+  response.writeHead(REFUSAL.status, {
+    'x-correlation-id': correlationId,
+    traceparent: formatTraceparent(trace),
+    'api-version': '4.0',
+    'cache-control': 'no-store',
+    ...REFUSAL.headers,
+    ...hsts,
+    'content-type': 'application/problem+json',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+  const logged = { correlationId, trace, method: 'POST', routeOptions: { url: TAPS } };
+  log.overloaded(logged, 'gateway');
+  log.answered(logged, { statusCode: REFUSAL.status, elapsedTime: performance.now() - startedAtMs });
+}
