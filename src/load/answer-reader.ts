@@ -2,6 +2,8 @@
 export interface HttpAnswer {
   readonly status: number;
   readonly body: Buffer;
+  /** Whether it says when to repeat a refused request (RFC 9110 10.2.3). */
+  readonly hasRetryAfter?: boolean;
   /** Whether the server accepts another request on the connection. */
   readonly keepsAlive: boolean;
 }
@@ -22,6 +24,7 @@ interface Head {
   readonly status: number;
   readonly bodyOffset: number;
   readonly framing: Framing;
+  readonly hasRetryAfter: boolean;
   readonly keepsAlive: boolean;
 }
 
@@ -52,10 +55,10 @@ export class AnswerReader {
     return this.#answer(head, this.#received.subarray(head.bodyOffset));
   }
 
-  #answer({ status, keepsAlive }: Head, body: Buffer): HttpAnswer {
+  #answer({ status, hasRetryAfter, keepsAlive }: Head, body: Buffer): HttpAnswer {
     this.#received = NOTHING;
     this.#head = undefined;
-    return { status, body, keepsAlive };
+    return { status, body, hasRetryAfter, keepsAlive };
   }
 }
 
@@ -68,7 +71,8 @@ function readHead(received: Buffer): Head | 'bad' | undefined {
   const bodyOffset = headEnd + HEAD_END.length;
   const framing = framingOf(text, Number(status), bodyOffset);
   const keepsAlive = framing.kind !== 'close' && !/\r\nconnection: *close/i.test(text);
-  return { status: Number(status), bodyOffset, framing, keepsAlive };
+  const hasRetryAfter = Number(status) >= 300 && /\r\nretry-after: *\d/i.test(text);
+  return { status: Number(status), bodyOffset, framing, hasRetryAfter, keepsAlive };
 }
 
 function framingOf(head: string, status: number, bodyOffset: number): Framing {

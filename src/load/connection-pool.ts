@@ -3,7 +3,7 @@ import { HttpConnection, type HttpTarget } from './http-connection.ts';
 /**
  * Servers close idle connections after 5 s or more (Node's default); a request in transit at that time would seem lost.
  */
-const MAX_IDLE_MS = 4_000;
+const DEFAULT_IDLE_MS = 4_000;
 
 export interface ConnectionPoolOptions {
   readonly target: HttpTarget;
@@ -13,6 +13,8 @@ export interface ConnectionPoolOptions {
   readonly most: number;
   /** A new connection for each request, as from phones that connect once. */
   readonly isNewEach: boolean;
+  /** How long a connection may be idle and still be used; for servers that are known to keep them longer. */
+  readonly maxIdleMs?: number | undefined;
 }
 
 /**
@@ -44,8 +46,9 @@ export class ConnectionPool {
 
   /** A free connection, or a new one; undefined if the maximum is reached. */
   take(): HttpConnection | undefined {
+    const maxIdleMs = this.#options.maxIdleMs ?? DEFAULT_IDLE_MS;
     for (let line = this.#idle.pop(); line; line = this.#idle.pop()) {
-      if (line.isUsable && performance.now() - line.releasedAtMs < MAX_IDLE_MS) return line;
+      if (line.isUsable && performance.now() - line.releasedAtMs < maxIdleMs) return line;
       this.#drop(line);
     }
     return this.#open < this.#options.most ? this.#dial() : undefined;

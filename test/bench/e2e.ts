@@ -29,7 +29,7 @@ const SETTLE_MS = 500;
 export const MOST_PER_SECOND = 6_000;
 
 /** One process uses one core. */
-const GATEWAYS = availableParallelism();
+export const GATEWAYS = availableParallelism();
 
 export async function bench({
   json,
@@ -59,6 +59,8 @@ export interface Parts {
   readonly taps: TapSource;
   /** Process ids by part, for their processor time. */
   readonly pids: Readonly<Record<string, number>>;
+  /** The books of the simulated switch. */
+  readonly ledgerUrl: string;
 }
 
 export interface PartsOptions {
@@ -101,7 +103,8 @@ export async function startParts(
   await untilReady(gatewayPort);
   const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
   const pids = { gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid };
-  return { database: prepared.database, gatewayPort, gateways, echoPort, taps, pids };
+  const ledgerUrl = simulator.line.replace(/^.*ledger: /, '');
+  return { database: prepared.database, gatewayPort, gateways, echoPort, taps, pids, ledgerUrl };
 }
 
 /** A database that counts its statements, which requires a restart of the server. */
@@ -115,7 +118,7 @@ async function prepareCountingDatabase(config: Config): Promise<PreparedDatabase
 }
 
 /** Figures of a database without durable commits are worthless. */
-async function refuseUnsafe(database: Database): Promise<void> {
+export async function refuseUnsafe(database: Database): Promise<void> {
   const settings = ['fsync', 'full_page_writes', 'synchronous_commit'];
   for (const setting of settings) {
     const { rows } = await database.query(`show ${setting}`);

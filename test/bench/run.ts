@@ -11,6 +11,8 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   mac: () => import('./mac.ts'),
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
+  overload: () => import('./overload.ts'),
+  soak: () => import('./soak.ts'),
   load: () => import('./load-generator.ts'),
   messages: () => import('./kept-messages.ts'),
   'webhook-backlog': () => import('./webhook-backlog.ts'),
@@ -23,10 +25,10 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
 export interface BenchOptions {
   /** The file for the figures as JSON. */
   readonly json?: string | undefined;
-  /** How long each round of a load lasts. */
+  /** How long each round of a load lasts; for `overload` and `soak` the whole run. */
   readonly seconds?: number | undefined;
   readonly rounds?: number | undefined;
-  /** How many processes of the gateway share the load; `e2e`. */
+  /** How many processes of the gateway share the load; `e2e`, `overload` and `soak`. */
   readonly gateways?: number | undefined;
   /** The number of transactions in the database; `http` and `seed`. */
   readonly rows?: number | undefined;

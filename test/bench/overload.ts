@@ -1,0 +1,154 @@
+/**
+ * What the gateway does with three times the taps that it can process. Its capacity is measured with a closed loop
+ * before and after. Generator, simulated switch and Postgres share the machine with it, so the refusals cost what the
+ * generator needs to send them, too.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Histogram } from '../../src/load/histogram.ts';
+import { processUsage } from '../../src/load/process-usage.ts';
+import type { Slice } from '../../src/load/slice.ts';
+import { Tally } from '../../src/load/tally.ts';
+import { readLedger } from '../../src/ops/verify-ledger/ledger-lines.ts';
+import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
+import { GATEWAYS, MOST_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
+import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
+import { measurePeak, PEAK_SECONDS, WARM_UP_SECONDS } from './peak.ts';
+import { processorTime } from './processor-time.ts';
+import type { BenchOptions } from './run.ts';
+
+const SECONDS = 300;
+const TIMES = 3;
+/** Sealed before the overload. If more are needed, the generator seals them then. */
+const MOST_STOCK = 150_000;
+/** The last taps are recorded, and memory that is no longer used is released. */
+const SETTLE_MS = 5_000;
+
+export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
+  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const parts = await startParts(folder, closers, { gateways });
+    await refuseUnsafe(parts.database);
+    const figures = await measure(parts, seconds);
+    print(figures);
+    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+type Figures = Awaited<ReturnType<typeof measure>>;
+
+async function measure(parts: Parts, seconds: number) {
+  const { gatewayPort, taps, database, pids } = parts;
+  await measurePeak(parts, WARM_UP_SECONDS);
+  await taps.prepare(PEAK_SECONDS * MOST_PER_SECOND);
+  const usedAtPeak = coresUsed(pids);
+  const peakBefore = await measurePeak(parts, PEAK_SECONDS);
+  const coresAtPeak = usedAtPeak();
+  await taps.prepare(Math.min(MOST_STOCK, Math.ceil(peakBefore * seconds)));
+  const rowsBefore = await countRows(database);
+  const memoryBefore = gatewayMemory(pids);
+  const used = coresUsed(pids);
+  const tally = new Tally();
+  const perSecond = peakBefore * TIMES;
+  const tookSeconds = await offerTaps({ port: gatewayPort, perSecond, seconds, taps, tally });
+  const cores = used();
+  const memoryAtEnd = gatewayMemory(pids);
+  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
+  const memoryAfter = gatewayMemory(pids);
+  const rows = (await countRows(database)) - rowsBefore;
+  const peakAfter = await measurePeak(parts, PEAK_SECONDS);
+  const slice = tally.sum();
+  const goodput = countOf(slice, 'approved') / tookSeconds;
+  return {
+    gateways: parts.gateways,
+    peakBefore,
+    peakAfter,
+    offered: slice.due / seconds,
+    tookSeconds,
+    goodput,
+    // Other programs can slow one of the two measurements, and never speed one up.
+    share: goodput / Math.max(peakBefore, peakAfter),
+    approved: endsOf(slice, 'approved'),
+    refused: endsOf(slice, 'refused'),
+    other: { ...slice.scenarios.other?.outcomes, ...slice.reasons },
+    generatorLagMs: percentilesOf(slice.lags),
+    rows,
+    coresAtPeak,
+    cores,
+    memoryMegabytes: { before: memoryBefore, atEnd: memoryAtEnd, after: memoryAfter },
+    ledger: await violationsOf(parts),
+  };
+}
+
+/** Returns a function that returns the cores that each part has used since. */
+function coresUsed(pids: Parts['pids']): () => Readonly<Record<string, number>> {
+  const before = processorTime(pids);
+  const startedAtMs = performance.now();
+  return () => {
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    const parts = Object.entries(processorTime(pids));
+    return Object.fromEntries(parts.map(([name, used]) => [name, (used - before[name]!) / seconds]));
+  };
+}
+
+async function countRows(database: Database): Promise<number> {
+  const { rows } = await database.query<{ count: number }>('select count(*)::int as count from transactions');
+  return rows[0]!.count;
+}
+
+/** Of the primary and its processes, in megabytes. */
+function gatewayMemory({ gateway }: Parts['pids']): number {
+  return processUsage({ gateway: gateway! }).gateway!.memoryBytes / 1e6;
+}
+
+function endsOf(slice: Slice, end: TapEnd) {
+  const latencies = slice.scenarios[end]?.latencies ?? { buckets: [], maxMs: 0 };
+  return { count: countOf(slice, end), ...percentilesOf(latencies) };
+}
+
+function percentilesOf(counts: Slice['lags']) {
+  const histogram = new Histogram();
+  histogram.add(counts);
+  return { p50: histogram.percentileMs(0.5), p99: histogram.percentileMs(0.99), max: histogram.maxMs };
+}
+
+/** The rules of `tapwire verify-ledger` for all taps of the run. */
+async function violationsOf({ database, ledgerUrl }: Parts): Promise<readonly string[]> {
+  const findings = await verifyLedger({ database, ledger: readLedger(ledgerUrl), types: await loadProcessors() });
+  return findings.flatMap(({ check, violations }) => violations.map(({ id, what }) => `${check} ${id}: ${what}`));
+}
+
+function print(figures: Figures): void {
+  const { approved, refused, other, rows, memoryMegabytes: memory, ledger, generatorLagMs: lag } = figures;
+  const ms = (value: number | undefined) => (value === undefined ? 'none' : `${value.toFixed(0)} ms`);
+  const latency = ({ p50, p99, max }: typeof lag) => `${ms(p50)}, ${ms(p99)}, ${ms(max)}`;
+  const failed = Object.entries(other).map(([what, count]) => `${count} ${what}`);
+  const cores = Object.entries(figures.cores).map(
+    ([name, used]) => `${name} ${figures.coresAtPeak[name]!.toFixed(2)}, ${used.toFixed(2)}`,
+  );
+  const stored = rows === approved.count ? 'as many as were approved' : `${rows - approved.count} too many`;
+  console.log(`
+${figures.gateways} gateway processes, ${figures.tookSeconds.toFixed(0)} s
+
+| | |
+|---|---|
+| capacity before and after, taps per second | ${figures.peakBefore.toFixed(0)}, ${figures.peakAfter.toFixed(0)} |
+| offered per second | ${figures.offered.toFixed(0)} |
+| approved per second, and share of the higher capacity | ${figures.goodput.toFixed(0)}, ${(figures.share * 100).toFixed(0)} % |
+| approved: p50, p99, longest | ${latency(approved)} |
+| 503 with Retry-After | ${refused.count} |
+| 503: p50, p99, longest | ${latency(refused)} |
+| anything else | ${failed.length === 0 ? 0 : failed.join(', ')} |
+| rows stored | ${rows}, ${stored} |
+| violations in the books | ${ledger.length === 0 ? 0 : ledger.join('; ')} |
+| the generator's own delay: p50, p99, longest | ${latency(lag)} |
+| cores used at the capacity, and at three times as much | ${cores.join('; ')} |
+| memory of the gateways before, at the end, 5 s later | ${[memory.before, memory.atEnd, memory.after].map((mb) => `${mb.toFixed(0)} MB`).join(', ')} |
+`);
+}
