@@ -54,7 +54,8 @@ const keptCard = z.strictObject({
 
 /** The caller zeroes the bytes. @throws {SealError} TOO_LARGE */
 export function encodeKeptCard({ pan, expiry, original }: KeptCard): Buffer {
-  const fields = Object.entries(original);
+  // A processor in plain JavaScript may name a field that its message lacks.
+  const fields = Object.entries(original).filter(([, value]) => value !== undefined);
   const texts = fields.reduce((sum, [name, value]) => sum + name.length + value.length, pan.length + expiry.length);
   if (texts > MAX_CHARACTERS) throw new SealError('TOO_LARGE');
   const bytes = Buffer.allocUnsafe(1 + texts * MAX_UTF8 + (2 + 2 * fields.length) * LENGTH_BYTES + fields.length);

@@ -25,7 +25,7 @@ export const PACES: Readonly<Record<QueueName, Pace>> = {
   refund: { credits: 32, pollMs: AT_ONCE_MS },
   overdue: { credits: 64, pollMs: SOON_MS },
   // Each has up to a whole batch of taps.
-  'overdue-taps': { credits: 4, pollMs: SOON_MS },
+  'overdue-taps': { credits: 2, pollMs: SOON_MS },
   'expire-pin': { credits: 32, pollMs: SOON_MS },
   // Every link has one, and it is not urgent: a day's links may expire in one minute without an effect on taps. If a
   // reference is needed before its job has run, the request for it frees it.

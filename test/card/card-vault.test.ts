@@ -86,6 +86,11 @@ describe('a stored card', () => {
     expect(overhead).toBe(4 + 10 + 6 + 1 + 4 * 3 + 'ownField'.length + 2);
   });
 
+  test('lacks a field without a value, as a processor in plain JavaScript may give it', () => {
+    const original = { ...CARD.original, panSequence: undefined } as never;
+    expect(vault.open(ID, vault.seal(ID, { ...CARD, original }))).toEqual(CARD);
+  });
+
   test('is refused above 8 KB', () => {
     expect(() => vault.seal(ID, { ...CARD, original: { field: 'x'.repeat(8_192) } })).toThrow(
       new SealError('TOO_LARGE'),

@@ -1,9 +1,10 @@
 import type pg from 'pg';
+import { MUST_NOT_REST } from '../../transactions/model/status.ts';
 import type { PhoneResponseRecord } from '../../transactions/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, unreportedUpdate } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import type { SharedTimers } from './shared-timers.ts';
+import type { SharedJob, SharedTimers } from './shared-timers.ts';
 import { storedEntries } from './stored-entries.ts';
 
 const batch = new ColumnBatch({ ...GUARDED_COLUMNS, fromStatus: 'integer', status: 'integer' });
@@ -26,14 +27,38 @@ export async function commitAnswers(
   jobs: JobsInCommit,
   timers: SharedTimers,
 ): Promise<true[]> {
-  const { own, shared } = timers.jobsToRemove(answers.flatMap(({ overdueJob }) => overdueJob ?? []));
+  const { own, shared } = timers.jobsWithoutUse(answers.flatMap(({ overdueJob }) => overdueJob ?? []));
   await Promise.all([
     client.query('set local synchronous_commit = off'),
     client.query({ name: 'record-answers', text: RECORD_ANSWERS, values: batch.values(answers.map(rowOf)) }),
     own.length > 0 && jobs.remove(client, 'overdue', own),
-    shared.length > 0 && jobs.remove(client, 'overdue-taps', shared),
   ]);
+  const ended = shared.length > 0 ? await findEnded(client, shared) : [];
+  if (ended.length > 0) await jobs.remove(client, 'overdue-taps', ended);
   return answers.map(() => true as const);
+}
+
+const named = new ColumnBatch({ job: 'uuid', acquirerId: 'integer', id: 'uuid', attempt: 'integer' });
+
+const ENDED = `
+with x as (${named.rows}),
+needed as materialized (
+  select x.job from x join transactions t on t.acquirer_id = x."acquirerId" and t.id = x.id and t.attempt = x.attempt
+  where t.status in (${MUST_NOT_REST.join()})
+)
+select distinct x.job as id from x where x.job not in (select needed.job from needed)`;
+
+/** The jobs none of whose taps needs to be moved on. */
+async function findEnded(client: pg.PoolClient, shared: readonly SharedJob[]): Promise<string[]> {
+  const taps = shared.flatMap(({ id: job, data }) =>
+    data.taps.map((tap) => ({ job, acquirerId: data.acquirerId, ...tap })),
+  );
+  const { rows } = await client.query<{ id: string }>({
+    name: 'find-ended-jobs',
+    text: ENDED,
+    values: named.values(taps),
+  });
+  return rows.map(({ id }) => id);
 }
 
 const ACKNOWLEDGE = guardedUpdate({ ...UPDATE, guard: `${UPDATE.guard} and t.disposition is not null` });

@@ -1,10 +1,10 @@
 import type { Database } from '../postgres/open-database.ts';
 
 /**
- * Numbers of new transactions after which the table may have changed its size so much that plans must be made again.
- * After the last, autovacuum has analyzed the table.
+ * Numbers of new transactions of this process after which the table may have changed its size so much that plans must
+ * be made again. After the last, autovacuum has analyzed the table.
  */
-const MILESTONES = [1_000, 10_000, 100_000];
+const MILESTONES = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 
 /**
  * Has Postgres analyze a new table of transactions as it grows. Batches run by plans that are made once for each

@@ -4,8 +4,10 @@ import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 import type { IdentifiedJob } from './jobs-in-commit.ts';
 
 /** One `overdue-taps` job for several taps of a commit. */
+export type SharedJob = Extract<IdentifiedJob, { readonly queue: 'overdue-taps' }>;
+
 interface SharedTimer {
-  readonly job: IdentifiedJob;
+  readonly job: SharedJob;
   /** The jobs that the taps asked for. */
   readonly replaced: readonly string[];
   /** How many of its taps have no recorded response to their phones yet. */
@@ -75,18 +77,18 @@ export class SharedTimers {
     this.#timers.set(overdueJobOf(tap)!.id!, timer);
   }
 
-  /** The jobs to remove in a commit that records the responses to taps that asked for these `overdue` jobs. */
-  jobsToRemove(overdueJobs: readonly string[]): {
-    readonly own: readonly string[];
-    readonly shared: readonly string[];
-  } {
+  /**
+   * The jobs that are not needed after a commit that records the responses to taps that asked for these `overdue` jobs.
+   * A shared one is needed all the same if Postgres has lost an earlier record, because records are not flushed.
+   */
+  jobsWithoutUse(overdueJobs: readonly string[]): { readonly own: string[]; readonly shared: readonly SharedJob[] } {
     const own = overdueJobs.filter((id) => !this.#timers.has(id));
     const answered = Map.groupBy(
       overdueJobs.flatMap((id) => this.#timers.get(id) ?? []),
       (timer) => timer,
     );
     const ended = [...answered].filter(([timer, taps]) => timer.open === taps.length);
-    return { own, shared: ended.map(([timer]) => timer.job.id) };
+    return { own, shared: ended.map(([timer]) => timer.job) };
   }
 
   /**

@@ -141,3 +141,12 @@ test('a tap that is alone after its batch was refused has its own job again', as
   await respondTo(tap);
   expect(removed).toEqual([['overdue', tap.transaction.overdueJob]]);
 });
+
+test('the job stays if the database lost a record of a response that was not flushed', async () => {
+  const taps = [tapDueAfter(35), tapDueAfter(35)];
+  await insert(taps);
+  await respondTo(taps[0]!);
+  await testDatabase.database.query('update transactions set status = 4 where id = $1', [taps[0]!.transaction.id]);
+  await respondTo(taps[1]!);
+  expect(removed.map(([queue]) => queue)).not.toContain('overdue-taps');
+});
