@@ -61,8 +61,14 @@ export class CrashSite {
   }
 
   static async open({ onDatabase, type = 'type-1' }: CrashSiteOptions = {}): Promise<CrashSite> {
-    const options = { role: 'none', profile: { deadlineMs: DEADLINE_MS }, testDatabase: onDatabase, type } as const;
-    const installation = await startInstallation(options);
+    const installation = await startInstallation({
+      role: 'none',
+      profile: { deadlineMs: DEADLINE_MS },
+      testDatabase: onDatabase,
+      type,
+      // The jobs of killed gateways are found as soon as in production.
+      settings: { JOB_MONITOR_SECONDS: '1' },
+    });
     const receiver = await startReceiver();
     const gateway = await installation.startGateway();
     await (await Backend.open(installation)).listenAt(receiver.url);
