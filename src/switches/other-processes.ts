@@ -41,6 +41,10 @@ export class SharedLines implements OtherProcesses {
   #leftToOthers: readonly string[] = [];
   #reported = '';
   #reportedAtMs = Number.NEGATIVE_INFINITY;
+  /** The last report that was asked for; never rejected. */
+  #running: Promise<void> = Promise.resolve();
+  /** the report after it, if a caller waits for one. */
+  #next: Promise<void> | undefined;
 
   private constructor(options: OtherProcessesOptions) {
     this.#options = options;
@@ -64,8 +68,22 @@ export class SharedLines implements OtherProcesses {
   }
 
   async lookFor(acquirerId: number, processorIds: readonly number[]): Promise<number | undefined> {
-    await this.#report(this.#own());
+    await this.#reportAgain();
     return this.reaching(acquirerId, processorIds);
+  }
+
+  /**
+   * Reports after this call, together with all that ask until then: while a switch is down, every tap asks, and each
+   * report is a commit on the same row.
+   */
+  #reportAgain(): Promise<void> {
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined;
+      const report = this.#report(this.#own());
+      this.#running = report.catch(() => {}); // its callers receive the fault
+      return report;
+    });
+    return this.#next;
   }
 
   /** The other processes take over what this one would have taken. */
@@ -81,7 +99,7 @@ export class SharedLines implements OtherProcesses {
   async #look(): Promise<void> {
     const own = this.#own();
     const isDue = performance.now() - this.#reportedAtMs >= REPORT_EVERY_MS;
-    if (isDue || own.join() !== this.#reported) await this.#report(own);
+    if (isDue || own.join() !== this.#reported) await this.#reportAgain();
     else this.#compare(own);
   }
 
