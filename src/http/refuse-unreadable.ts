@@ -60,7 +60,7 @@ export class UnreadableRequests {
   }
 
   readonly onClientError = (error: ClientError, socket: Socket): void => {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    if (error.code === 'ECONNRESET' || !socket.writable || isUnused(error, socket)) {
       socket.destroy();
       return;
     }
@@ -95,6 +95,14 @@ export class UnreadableRequests {
     const others = (this.#underWay.get(socket) ?? []).filter((other) => !other.closed);
     this.#underWay.set(socket, [...others, response]);
   }
+}
+
+/**
+ * A load balancer opens connections before it needs them. It would take a 408 on one of them for the response to the
+ * request that it sends at this moment; a closed connection says that it may be sent again on another one (RFC 9112 9.5).
+ */
+function isUnused({ code }: ClientError, { bytesRead }: Socket): boolean {
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' && bytesRead === 0;
 }
 
 function refusalOf({ code = '', rawPacket, bytesParsed = 0 }: ClientError): ProblemAnswer {

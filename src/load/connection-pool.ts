@@ -4,6 +4,8 @@ import { HttpConnection, type HttpTarget } from './http-connection.ts';
  * Servers close idle connections after 5 s or more (Node's default); a request in transit at that time would seem lost.
  */
 const DEFAULT_IDLE_MS = 4_000;
+/** Servers allow less time before the first request. The gateway closes a connection after 10 s. */
+const UNUSED_MS = 8_000;
 
 export interface ConnectionPoolOptions {
   readonly target: HttpTarget;
@@ -48,7 +50,8 @@ export class ConnectionPool {
   take(): HttpConnection | undefined {
     const maxIdleMs = this.#options.maxIdleMs ?? DEFAULT_IDLE_MS;
     for (let line = this.#idle.pop(); line; line = this.#idle.pop()) {
-      if (line.isUsable && performance.now() - line.releasedAtMs < maxIdleMs) return line;
+      const mostMs = line.isUsed ? maxIdleMs : Math.min(maxIdleMs, UNUSED_MS);
+      if (line.isUsable && performance.now() - line.releasedAtMs < mostMs) return line;
       this.#drop(line);
     }
     return this.#open < this.#options.most ? this.#dial() : undefined;

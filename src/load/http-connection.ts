@@ -32,6 +32,8 @@ export class HttpConnection {
   #onEnd: ((end: HttpEnd) => void) | undefined;
   /** Monotonic time at which the last response was complete. */
   releasedAtMs = 0;
+  /** Whether a request has been sent on it. */
+  isUsed = false;
 
   constructor({ host, port, isTls }: HttpTarget) {
     const socket = isTls
@@ -66,6 +68,7 @@ export class HttpConnection {
   /** Sends a request; `onEnd` is called once. While the connection is being opened, the request waits. */
   send(request: Buffer, onEnd: (end: HttpEnd) => void): void {
     this.#onEnd = onEnd;
+    this.isUsed = true;
     if (this.#isClosed) this.#end({ kind: 'unsent', reason: NO_REASON });
     else this.#socket.write(request);
   }
@@ -76,6 +79,11 @@ export class HttpConnection {
   }
 
   #onData(chunk: Buffer): void {
+    // Without a request in progress, a server may only say why it closes (RFC 9112 9.5).
+    if (this.#onEnd === undefined) {
+      this.#shut();
+      return;
+    }
     const read = this.#reader.read(chunk);
     if (read === undefined) return;
     if (read === 'bad') {

@@ -84,8 +84,8 @@ describe.concurrent('a request whose handler never returns', () => {
 });
 
 describe.concurrent('a connection is closed in time', () => {
-  test('on which nothing is sent', async () => {
-    expect(await toldTo('')).toMatch(/^(HTTP\/1\.1 408 |$)/);
+  test('on which nothing is sent, without a response that a later request could take for its own', async () => {
+    expect(await toldTo('')).toBe('');
   });
 
   test('whose headers are sent byte by byte', async () => {
