@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HandoverOpener, readHandovers } from '../card/open-handover.ts';
 import { LIVE_KEYS_TRUSTED_MS } from '../card/seal-handover.ts';
 import type { Config } from '../config.ts';
+import { namesInPayload } from '../jobs/names-in-payload.ts';
 import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';
 import { armFetcher } from '../ops/failpoints.ts';
 import type { Log } from '../ops/log.ts';
@@ -55,7 +56,8 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   const recoveries = createRecoveries(parts, lanes);
   const deliverer = createDeliverer(parts, lanes, recoveries);
   const pipeline = new Pipeline(stores.jobs, deps, {
-    onError: (error, queue, asked) => log.error({ error, queue, ...namesOf(asked) }, 'job failed, it will be retried'),
+    onError: (error, queue, asked) =>
+      log.error({ error, queue, ...namesInPayload(queue, asked) }, 'job failed, it will be retried'),
     onUnknownDue: report('jobs that are due could not be looked for'),
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
@@ -70,12 +72,6 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   if (opener) closers.push(() => withdraw(opener, isWorker));
   if (others) closers.push(() => others.withdraw());
   return pipeline;
-}
-
-/** The ids of the rows that a job concerns; the rest of its data is not logged. */
-function namesOf(asked: object = {}): Readonly<Record<string, unknown>> {
-  const { acquirerId, id, eventId, attempt } = asked as Partial<Record<string, unknown>>;
-  return { acquirerId, id, eventId, attempt };
 }
 
 async function openHandovers(

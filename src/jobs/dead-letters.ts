@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { jobPayloads, type QueueName } from '#schemas/jobs';
+import type { QueueName } from '#schemas/jobs';
+import { namesInPayload, type PayloadNames } from './names-in-payload.ts';
 import { DEAD_LETTERS, QUEUE_NAMES } from './queues.ts';
 
 /** One screen. An operator with more of one kind redrives the whole queue. */
@@ -28,8 +29,7 @@ export interface DeadLetter {
   readonly queue: string;
   /** Why it was given up: what is wrong with its payload, or the kind of the last failure. */
   readonly reason: string;
-  /** The numbers and ids of its payload, under their field names in the queue's schema. */
-  readonly names: Readonly<Record<string, string | number>>;
+  readonly names: PayloadNames;
   /** Tries after the first. */
   readonly retries: number;
   readonly enqueuedAt: Date;
@@ -72,26 +72,5 @@ export async function listDeadLetters(
   acquirerId?: number,
 ): Promise<DeadLetter[]> {
   const { rows } = await database.query(LIST, [DEAD_LETTERS, queue ?? null, acquirerId ?? null, MAX_LISTED]);
-  return rows.map(({ data, ...letter }) => ({ ...letter, names: namesIn(letter.queue, data) }));
-}
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** No count or id of the gateway is larger, and every card number is. */
-const LARGEST_NUMBER = 2 ** 31;
-
-/** The names in a payload. An unreadable payload may contain anything else. */
-function namesIn(queue: string, data: unknown): DeadLetter['names'] {
-  const schema = jobPayloads[queue as QueueName];
-  if (schema === undefined || typeof data !== 'object' || data === null) return {};
-  const given = new Map(Object.entries(data));
-  const declared = Object.keys(schema.shape).map((name) => [name, given.get(name)] as const);
-  return Object.fromEntries(declared.filter(([, value]) => isId(value) || isNumber(value)));
-}
-
-function isId(value: unknown): boolean {
-  return typeof value === 'string' && UUID.test(value);
-}
-
-function isNumber(value: unknown): boolean {
-  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < LARGEST_NUMBER;
+  return rows.map(({ data, ...letter }) => ({ ...letter, names: namesInPayload(letter.queue, data) }));
 }

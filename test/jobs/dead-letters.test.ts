@@ -26,7 +26,11 @@ function tapwireJobs(...args: string[]) {
 }
 
 /** Puts a job among the dead letters, as a pump does that cannot read it. */
-async function die(queue: 'overdue' | 'authorize', data: object, reason = 'attempt: too small'): Promise<DeadLetter> {
+async function die(
+  queue: 'overdue' | 'overdue-taps' | 'authorize',
+  data: object,
+  reason = 'attempt: too small',
+): Promise<DeadLetter> {
   await jobs.boss.send(queue, data);
   const [taken] = await jobs.boss.fetch(queue, { includeMetadata: true });
   await jobs.giveUp(queue, { id: taken!.id, retryCount: taken!.retryCount }, reason);
@@ -67,6 +71,16 @@ test('a job that cannot be read is listed with its queue and its reason, and of 
   const { stdout } = await tapwireJobs('dead-letters', 'list', '--queue', 'overdue');
   expect(stdout).toContain(letter.id);
   expect(stdout).toContain(`acquirerId=7 id=${data.id}`);
+  expect(stdout).not.toContain(PAN);
+});
+
+test('a job that concerns several transactions names each of them', async () => {
+  const taps = [payload(), payload()].map(({ id, attempt }) => ({ id, attempt, pan: PAN }));
+  const ids = taps.map(({ id }) => id);
+  const letter = await die('overdue-taps', { acquirerId: 7, taps: [...taps, { id: PAN }, PAN, null] });
+  expect(letter.names).toEqual({ acquirerId: 7, ids });
+  const { stdout } = await tapwireJobs('dead-letters', 'list', '--queue', 'overdue-taps');
+  expect(stdout).toContain(`acquirerId=7 ids=${ids.join()}`);
   expect(stdout).not.toContain(PAN);
 });
 

@@ -1,3 +1,4 @@
+import type { PayloadNames } from '../../jobs/names-in-payload.ts';
 import type { Backlog, PendingWebhooks } from '../backlog.ts';
 import type { ProcessFigures, SwitchFigures } from './figures.ts';
 
@@ -58,7 +59,7 @@ export interface ShownDeadLetter {
   readonly id: string;
   readonly queue: string;
   readonly reason: string;
-  readonly names: Readonly<Record<string, string | number>>;
+  readonly names: PayloadNames;
   readonly diedAt: Date;
 }
 
