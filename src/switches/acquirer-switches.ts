@@ -42,6 +42,8 @@ const TIMES = {
   followEveryMs: 2_000,
   /** An HSM that has not responded by then delays only its own switches. */
   openWithinMs: 10_000,
+  /** A failover of the database ends sooner. A switch that still waits for the database needs a person. */
+  databaseWithinMs: 60_000,
 };
 const STORE_UNAVAILABLE = new StoreUnavailable(false).code;
 /** Differs from the fingerprint of every stored processor. */
@@ -63,6 +65,8 @@ export class AcquirerSwitches implements Switches {
   readonly #slow = new Set<string>();
   #following: Repetition | undefined;
   #faults: readonly ProcessorFault[] = [];
+  /** Keys of switches that wait for the database, with the time of the first failure. Infinity after it was reported. */
+  readonly #waitingSinceMs = new Map<string, number>();
   #isClosed = false;
 
   private constructor(options: AcquirerSwitchesOptions) {
@@ -112,11 +116,27 @@ export class AcquirerSwitches implements Switches {
       if (fault.reason === STORE_UNAVAILABLE) log.warn(fault, 'processor cannot be opened until the database responds');
       else log.error(fault, 'processor cannot be opened');
     }
+    this.#tellLongWaits(faults.filter(({ reason }) => reason === STORE_UNAVAILABLE));
     for (const { acquirerId, processorId } of this.#faults.filter((fault) => !isAmong(faults)(fault)))
       log.info({ acquirerId, processorId }, 'processor fault changed or cleared');
     this.#faults = faults;
     // A failed report does not stop the switches; the log has the fault.
     if (faults.length > 0) shared.tell(faults).catch(() => {});
+  }
+
+  /** The database may respond to others, and to readiness, but not to this switch: its taps are not sent. */
+  #tellLongWaits(waiting: readonly ProcessorFault[]): void {
+    const { clock, log } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const keys = new Set(waiting.map(({ acquirerId, processorId: id }) => keyOf({ acquirerId, id })));
+    for (const key of this.#waitingSinceMs.keys()) if (!keys.has(key)) this.#waitingSinceMs.delete(key);
+    for (const fault of waiting) {
+      const key = keyOf({ acquirerId: fault.acquirerId, id: fault.processorId });
+      const sinceMs = this.#waitingSinceMs.get(key) ?? nowMs;
+      const isLong = nowMs - sinceMs >= this.#times.databaseWithinMs;
+      this.#waitingSinceMs.set(key, isLong ? Number.POSITIVE_INFINITY : sinceMs);
+      if (isLong) log.error(fault, 'processor has waited too long for the database, its taps are not sent');
+    }
   }
 
   /**

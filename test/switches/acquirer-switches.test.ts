@@ -14,7 +14,13 @@ const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
 /** A gateway's switches that follow `stored`, and a simulated switch to connect to. */
 async function open(
-  differing: { pins?: PinTranslation; openWithinMs?: number; followEveryMs?: number; failures?: Error[] } = {},
+  differing: {
+    pins?: PinTranslation;
+    openWithinMs?: number;
+    followEveryMs?: number;
+    databaseWithinMs?: number;
+    failures?: Error[];
+  } = {},
 ) {
   const simulator = await startSimulator({ processors: [{ processor: type1, port: 0 }], timeScale: 0.05 });
   onTestFinished(() => simulator.close());
@@ -49,7 +55,11 @@ async function open(
     access: testSwitchAccess(),
     clock,
     log: { info: () => {}, warn: note('warn'), error: note('error') },
-    times: { followEveryMs: differing.followEveryMs ?? 20, openWithinMs: differing.openWithinMs ?? 10_000 },
+    times: {
+      followEveryMs: differing.followEveryMs ?? 20,
+      openWithinMs: differing.openWithinMs ?? 10_000,
+      databaseWithinMs: differing.databaseWithinMs ?? 60_000,
+    },
   });
   const store = (id: number, more: object = {}) =>
     stored.push({ acquirerId: 1, id, type: 'type-1', config: { ...config, ...more } });
@@ -101,6 +111,18 @@ test.each([
   onTestFinished(() => switches.close(clock.monotonicMs()));
   await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
   expect(logged.filter((each) => each.includes('cannot be opened'))).toEqual([line]);
+});
+
+test('a switch that waits for the database for a minute is an error, once', async () => {
+  const failures = Array.from({ length: 5 }, () => new StoreUnavailable(false));
+  const { opening, logged, store } = await open({ failures, databaseWithinMs: 1 });
+  store(1);
+  const switches = await opening;
+  onTestFinished(() => switches.close(clock.monotonicMs()));
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+  expect(logged.filter((each) => each.startsWith('error'))).toEqual([
+    'error: processor has waited too long for the database, its taps are not sent',
+  ]);
 });
 
 test('an HSM that does not respond delays no other switch, and is tried again', async () => {
