@@ -27,9 +27,9 @@ export type Databases = Readonly<Record<'taps' | 'jobs' | 'messages' | 'reports'
 export function openDatabases(url: string, connections: number, closers: Closers): Databases {
   const ofJobs = Math.max(LEAST_JOB_CONNECTIONS, Math.floor(connections * SHARE_OF_JOBS));
   const databases = {
-    taps: openPool(url, { maxConnections: connections - ofJobs, limits: SESSION_LIMITS.tap, isPipelined: true }),
-    jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job, isPipelined: true }),
-    messages: openPool(url, { maxConnections: MESSAGE_CONNECTIONS, limits: SESSION_LIMITS.job }),
+    taps: openPool(url, { maxConnections: connections - ofJobs, limits: SESSION_LIMITS.tap }),
+    jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job }),
+    messages: openPool(url, { maxConnections: MESSAGE_CONNECTIONS, limits: SESSION_LIMITS.job, runsCopy: true }),
     reports: openPool(url, { maxConnections: REPORT_CONNECTIONS, limits: SESSION_LIMITS.report }),
   };
   closers.push(() => Promise.all(Object.values(databases).map((pool) => pool.end())));

@@ -170,7 +170,7 @@ export class GroupCommit<Item, Outcome> {
 }
 
 /**
- * Runs `work` between begin and commit; rolls back and rethrows what it throws. On a pipelined connection, statements
+ * Runs `work` between begin and commit; rolls back and rethrows what it throws. Statements
  * do not wait for the responses to those before them: a commit takes one round trip if its work seals it, and one more
  * for each response that the work waits for.
  *

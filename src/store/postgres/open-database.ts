@@ -13,8 +13,11 @@ const held = new WeakMap<Database, HeldClients>();
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
-  /** Statements do not wait for the responses to those before them. Such connections cannot run COPY. */
-  readonly isPipelined?: boolean;
+  /**
+   * Its connections run COPY, which pipelined connections cannot, and never `inTransaction`. On all other connections,
+   * statements do not wait for the responses to those before them.
+   */
+  readonly runsCopy?: boolean;
   /** The purpose of its sessions; default: reports and commands. */
   readonly limits?: SessionLimits;
 }
@@ -45,7 +48,7 @@ export async function openDatabase(url: string, options: DatabaseOptions = {}): 
 /** A pool that connects on first use; the caller has checked its server before. */
 export function openPool(
   url: string,
-  { maxConnections = 10, limits = SESSION_LIMITS.report, isPipelined = false }: DatabaseOptions = {},
+  { maxConnections = 10, limits = SESSION_LIMITS.report, runsCopy = false }: DatabaseOptions = {},
 ): Database {
   const clients = new HeldClients(limits.heldMs);
   const pool = new pg.Pool({
@@ -53,7 +56,7 @@ export function openPool(
     connectionTimeoutMillis: limits.waitMs,
     max: maxConnections,
     application_name: 'tapwire',
-    pipeline: isPipelined,
+    pipeline: !runsCopy,
     Client: LimitedClient,
     onConnect: (client) => {
       clients.taken(client);

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { Overloaded, StoreUnavailable } from '../../../src/errors.ts';
 import { GroupCommit, type GroupCommitOptions, inTransaction } from '../../../src/store/postgres/group-commit.ts';
 import { type Database, openDatabase } from '../../../src/store/postgres/open-database.ts';
@@ -7,18 +7,17 @@ import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let testDatabase: TestDatabase;
-/** As the gateway opens those of taps and jobs. */
-let pipelined: Database;
+let pool: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
-  pipelined = await openDatabase(testDatabase.url, { maxConnections: 4, isPipelined: true });
+  pool = await openDatabase(testDatabase.url, { maxConnections: 4 });
   await testDatabase.database.query(
     'create table kept (key text primary key, value integer not null check (value >= 0), writes integer not null default 1)',
   );
 });
 beforeEach(() => testDatabase.database.query('truncate kept'));
 afterAll(async () => {
-  await pipelined.end();
+  await pool.end();
   await testDatabase.drop();
 });
 
@@ -37,7 +36,7 @@ async function store(client: pg.PoolClient, items: readonly Item[]): Promise<str
 }
 
 /** A group that records its batches, as their keys. */
-function group(changes: Partial<GroupCommitOptions<Item, string>> = {}, database = pipelined) {
+function group(changes: Partial<GroupCommitOptions<Item, string>> = {}, database = pool) {
   const batches: string[][] = [];
   const write = changes.write ?? store;
   const commits = new GroupCommit<Item, string>(database, {
@@ -332,7 +331,7 @@ describe('a commit that is sealed', () => {
 
 test('statements whose transaction was not opened may be stored', async () => {
   const write = (client: pg.PoolClient) => store(client, [{ key: 'OWN', value: 1 }]);
-  const work = inTransaction(pipelined, write, 'begin isolation level nonsense');
+  const work = inTransaction(pool, write, 'begin isolation level nonsense');
   await expect(work).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', mayBeStored: true });
   expect(await stored()).toEqual({ OWN: 1 });
 });
@@ -342,6 +341,20 @@ test('a fault that its work does not report rolls back', async () => {
     await store(client, [{ key: 'FIRST', value: 1 }]);
     await client.query('select no_such_function()').catch(() => {});
   };
-  await expect(inTransaction(pipelined, write)).rejects.toThrow('ROLLBACK');
+  await expect(inTransaction(pool, write)).rejects.toThrow('ROLLBACK');
   expect(await stored()).toEqual({});
+});
+
+test('a transaction sends its statements without a warning of pg', async () => {
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => void warnings.push(warning);
+  process.on('warning', onWarning);
+  onTestFinished(() => void process.removeListener('warning', onWarning));
+  await inTransaction(testDatabase.database, async (client, seal) => {
+    const sent = [1, 2, 3].map((value) => store(client, [{ key: `KEY ${value}`, value }]));
+    seal();
+    await Promise.all(sent);
+  });
+  expect(Object.keys(await stored())).toHaveLength(3);
+  expect(warnings).toEqual([]);
 });

@@ -33,7 +33,7 @@ afterAll(async () => {
 });
 
 function poolBehindRelay(limits = LIMITS, maxConnections = 4): Database {
-  const pool = openPool(relay.url, { limits, maxConnections, isPipelined: true });
+  const pool = openPool(relay.url, { limits, maxConnections });
   opened.push(pool);
   return pool;
 }

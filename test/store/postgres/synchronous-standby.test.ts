@@ -21,7 +21,7 @@ beforeAll(async () => {
   await operator.query('create table written (n integer)');
   await operator.query(`alter system set synchronous_standby_names = 'failed'`);
   await operator.query('select pg_reload_conf()');
-  database = await openDatabase(server.url, { isPipelined: true });
+  database = await openDatabase(server.url);
   await eventually(async () => {
     const { rows } = await database.query('show synchronous_standby_names');
     expect(rows).toEqual([{ synchronous_standby_names: 'failed' }]);

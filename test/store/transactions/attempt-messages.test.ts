@@ -4,6 +4,7 @@ import { fromHex } from '../../../src/bytes/hex.ts';
 import { maskerOf } from '../../../src/iso8583/masker.ts';
 import { showMessages } from '../../../src/ops/console/shown-messages.ts';
 import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
+import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
 import {
   AttemptMessages,
   type AttemptMessagesOptions,
@@ -15,10 +16,16 @@ import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let testDatabase: TestDatabase;
+/** As the gateway opens the one of messages. */
+let database: Database;
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
+  database = openAlike(testDatabase.database, { maxConnections: 1, runsCopy: true });
 });
-afterAll(() => testDatabase.drop());
+afterAll(async () => {
+  await database.end();
+  await testDatabase.drop();
+});
 
 const types = await loadProcessors();
 
@@ -32,7 +39,6 @@ function exchange(changes: Partial<Exchange> = {}): Exchange {
 }
 
 function open(changes: Partial<AttemptMessagesOptions> = {}): AttemptMessages {
-  const { database } = testDatabase;
   return new AttemptMessages({ database, kept: 'all', onError: failOnBug, ...changes });
 }
 
@@ -77,7 +83,6 @@ describe('the messages of attempts', () => {
 
   test('of ordinary approvals are dropped and counted if the database is unavailable too long; the others have their own room', async () => {
     const { promise: isBack, resolve: back } = Promise.withResolvers<void>();
-    const { database } = testDatabase;
     const frozen = { connect: () => isBack.then(() => database.connect()) } as never;
     const messages = open({ database: frozen });
     const request = new Uint8Array(16_384);
