@@ -1,28 +1,31 @@
 import type { Database } from '../postgres/open-database.ts';
 
 /**
- * Numbers of new transactions of this process after which the table may have changed its size so much that plans must
- * be made again. After the last, autovacuum has analyzed the table.
+ * Numbers of new rows of this process after which the table may have changed its size so much that plans must be made
+ * again. After the last, autovacuum has analyzed the table.
  */
 const MILESTONES = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 
 /**
- * Has Postgres analyze a new table of transactions as it grows. Batches run by plans that are made once for each
- * connection (group-commit.ts). For a table with a page or two, the scan of any index looks as cheap as a search by
- * key, and such a plan remains until the first ANALYZE, which autovacuum begins up to a minute later. ANALYZE makes
- * all connections plan again.
+ * Has Postgres analyze a table as it grows. Batches run by plans that are made once for each connection
+ * (group-commit.ts). For a table with a page or two, the scan of any index looks as cheap as a search by key, and such
+ * a plan remains until the next ANALYZE, which autovacuum begins up to a minute later. A table that was analyzed while
+ * it was empty has the same plans. ANALYZE makes all connections plan again.
  */
 export class FirstStatistics {
   readonly #database: Database;
+  readonly #table: string;
   #inserted = 0;
   #reached = 0;
   #running: Promise<unknown> = Promise.resolve();
 
-  constructor(database: Database) {
+  /** @param table with rows that batches search by key */
+  constructor(database: Database, table: 'transactions' | 'reversal_attempts' | 'superseded_attempts') {
     this.#database = database;
+    this.#table = table;
   }
 
-  /** Counts one new transaction. */
+  /** Counts one new row. */
   count(): void {
     this.#inserted++;
     const milestone = MILESTONES[this.#reached];
@@ -34,10 +37,10 @@ export class FirstStatistics {
 
   async #analyze(milestone: number): Promise<void> {
     const { rows } = await this.#database.query<{ isKnown: boolean }>(
-      `select reltuples >= $1 as "isKnown" from pg_class where oid = 'transactions'::regclass`,
-      [milestone],
+      'select reltuples >= $1 as "isKnown" from pg_class where oid = $2::regclass',
+      [milestone, this.#table],
     );
-    if (!rows[0]!.isKnown) await this.#database.query('analyze transactions');
+    if (!rows[0]!.isKnown) await this.#database.query(`analyze ${this.#table}`);
   }
 
   /** Resolves when no analysis is running. */

@@ -64,7 +64,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #lateResponses: GroupCommit<LateRecord, LateRecordOutcome>;
   readonly #answers: GroupCommit<PhoneResponseRecord, true>;
   readonly #list: ListTransactions;
-  readonly #statistics: FirstStatistics;
+  readonly #statistics: Readonly<Record<'transactions' | 'reversals' | 'superseded', FirstStatistics>>;
   readonly #timers = new SharedTimers();
 
   /**
@@ -74,7 +74,11 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void, lists = database) {
     this.#database = database;
     this.#list = createTransactionList(lists);
-    this.#statistics = new FirstStatistics(lists);
+    this.#statistics = {
+      transactions: new FirstStatistics(lists, 'transactions'),
+      reversals: new FirstStatistics(lists, 'reversal_attempts'),
+      superseded: new FirstStatistics(lists, 'superseded_attempts'),
+    };
     const group = <Item, Outcome>(
       keyOf: (item: Item) => string,
       write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit, seal: Seal) => Promise<Outcome[]>,
@@ -109,7 +113,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   readonly #onLostAnswer: (error: unknown) => void;
 
   async insert(attempt: NewAttempt): Promise<InsertOutcome> {
-    this.#statistics.count();
+    this.#statistics.transactions.count();
     const outcome = await this.#inserts.submit(attempt);
     if (outcome === 'inserted') this.#timers.inserted(attempt);
     return outcome;
@@ -119,8 +123,10 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return this.#retries.submit(attempt);
   }
 
-  submitPin(attempt: PinAttempt): Promise<boolean> {
-    return this.#pinAttempts.submit(attempt);
+  async submitPin(attempt: PinAttempt): Promise<boolean> {
+    const isSubmitted = await this.#pinAttempts.submit(attempt);
+    if (isSubmitted) this.#statistics.superseded.count();
+    return isSubmitted;
   }
 
   expirePin(expiry: PinExpiry): Promise<boolean> {
@@ -135,10 +141,13 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return this.#decisions.submit(decision);
   }
 
-  stepReversal(step: ReversalStep): Promise<boolean> {
+  async stepReversal(step: ReversalStep): Promise<boolean> {
     const write = () => this.#reversals.submit(step);
     // The bytes wait for this write, on a slot that other requests need; if it fails, the job is repeated.
-    return step.record?.kind === 'sent' ? write() : untilStored(write);
+    const isSent = step.record?.kind === 'sent';
+    const isStored = await (isSent ? write() : untilStored(write));
+    if (isSent && isStored) this.#statistics.reversals.count();
+    return isStored;
   }
 
   recordLate(record: LateRecord): Promise<LateRecordOutcome> {
@@ -208,6 +217,6 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     ];
     await Promise.all(groups.map((group) => group.idle()));
     await this.#answers.idle();
-    await this.#statistics.close();
+    await Promise.all(Object.values(this.#statistics).map((each) => each.close()));
   }
 }
