@@ -1,9 +1,11 @@
 import type { Config } from '../config.ts';
+import { repeatEvery } from '../limits/repeat-every.ts';
 import type { Log } from '../ops/log.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { BusinessDates } from '../store/switches/business-dates.ts';
+import { SEEN_EVERY_MS } from '../store/switches/database-epoch.ts';
 import { postgresExchangedKeys } from '../store/switches/exchanged-keys.ts';
 import { postgresProcessorFaults } from '../store/switches/processor-faults.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
@@ -17,7 +19,8 @@ import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import type { Closers } from './opening.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
-const ANOTHER_DATABASE = 'database was replaced by a backup or a standby, STANs skip ahead';
+const SKIPPED = 'database was replaced and may lack reservations, STANs skip ahead';
+const NOT_NOTED = 'presence could not be recorded for the next failover';
 
 /** Logged on level error, because a person must act. */
 const FEW_LEFT = 'few STANs are left before the cut-over, taps without a STAN will not be sent';
@@ -45,9 +48,15 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
   const stans = await StanBlocks.open(
     database,
-    (scopes) => log.warn({ scopes }, ANOTHER_DATABASE),
+    (scopes) => log.warn({ scopes }, SKIPPED),
     (scope, left) => log.error({ ...scope, left }, left > 0 ? FEW_LEFT : NONE_LEFT),
   );
+  const noting = repeatEvery(
+    SEEN_EVERY_MS,
+    () => stans.noteDatabase(),
+    (error) => log.debug({ error }, NOT_NOTED),
+  );
+  closers.push(() => noting.stop());
   const dates = await BusinessDates.open(database, clock.nowMs, (error) =>
     log.error({ error }, 'business date could not be recorded'),
   );

@@ -1,6 +1,7 @@
 import { type QueueFigures, queueFigures } from '../jobs/dead-letters.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import { FEW_STANS, STANS } from '../store/switches/stan-blocks.ts';
+import { FEW_STANS } from '../store/switches/stan-blocks.ts';
+import { STANS } from '../store/switches/stans.ts';
 import { OPEN_REVERSAL_STATES } from '../transactions/model/transaction.ts';
 
 /** Pending work of the whole installation; every process reports the same. */

@@ -26,6 +26,7 @@ export const LONG_FILES: readonly string[] = [
   'security/strange-requests.test.ts',
   'flow/pin-expiry.test.ts',
   'store/postgres/silent-connections.test.ts',
+  'store/switches/stans-after-failover.test.ts',
   'flow/clocks-apart.test.ts',
   'security/raw-requests.test.ts',
   'cli/database/demo.test.ts',

@@ -1,9 +1,10 @@
+import type pg from 'pg';
 import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
-import { GroupCommit } from '../postgres/group-commit.ts';
+import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { NOTE_EPOCH, THIS_EPOCH } from './database-epoch.ts';
+import { STANS } from './stans.ts';
 
-/** STANs are 000001 to 999999 (ISO 8583:1987, DE11), so a scope has this many per business date. */
-export const STANS = 999_999;
 /** An operator is alerted while a tenth is left: at a steady rate, more than two hours before the numbers run out. */
 export const FEW_STANS = 100_000;
 /** Limit of scopes that a process remembers as reported. Above it, they are reported again. */
@@ -18,16 +19,6 @@ const BLOCK_SIZE = 100;
  * unused numbers.
  */
 const MAX_SCOPES = 50_000;
-/**
- * A standby that took over within a minute has lost seconds of reservations, during which a scope uses fewer numbers.
- */
-const JUMP_AFTER_FAILOVER = 100_000;
-/**
- * A backup may be hours old: the jump is half of the numbers, so the other half is not reached before the next
- * business date.
- */
-const JUMP_AFTER_RESTORE = 500_000;
-
 /** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
 interface StanScope {
   readonly acquirerId: number;
@@ -43,42 +34,68 @@ interface StanScope {
  * that a reversal still needs is skipped.
  *
  * A restored backup or a standby that took over may lack the last reservations. Two measures prevent a repetition. A
- * running process requires numbers above those it has had. And if the database is not the same as before (by system
- * identifier, timeline and oid), every scope jumps ahead.
+ * running process requires numbers above those it has had. And a database that is not the same as before (by system
+ * identifier, timeline and oid) reserves none until it is known whether some were lost, and all scopes have skipped them
+ * (database-epoch.ts).
  */
 export class StanBlocks {
+  readonly #database: Database;
+  readonly #onSkip: OnSkip;
   readonly #onFew: OnFewStans;
   readonly #reported = new Set<string>();
   readonly #reserve: GroupCommit<Wanted, Block | undefined>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
 
-  private constructor(database: Database, onFew: OnFewStans) {
+  private constructor(database: Database, onSkip: OnSkip, onFew: OnFewStans) {
+    this.#database = database;
+    this.#onSkip = onSkip;
     this.#onFew = onFew;
     this.#reserve = new GroupCommit<Wanted, Block | undefined>(database, {
       keyOf: ({ scope }) => scope,
-      write: async (client, wanted) => {
-        const values = [JSON.stringify(wanted)];
-        const { rows } = await client.query<Reserved>({ name: 'reserve-stans', text: RESERVE, values });
-        const reserved = new Map(rows.map((row) => [row.scope, row]));
-        return wanted.map(({ scope }) => blockOf(reserved.get(scope)));
-      },
+      write: (client, wanted) => this.#reserveAll(client, wanted),
     });
   }
 
   /**
-   * @param onJump called with the number of scopes that have jumped ahead because the database is not the same as
-   * before
+   * @param onSkip called with the number of scopes that have skipped numbers because reservations may have been lost
    * @param onFew called once for a scope and business date when fewer than `FEW_STANS` are left, and once when all
    * are used
    */
-  static async open(
-    database: Database,
-    onJump: (scopes: number) => void = () => {},
-    onFew: OnFewStans = () => {},
-  ): Promise<StanBlocks> {
-    const { rowCount } = await database.query(JUMP);
-    if (rowCount) onJump(rowCount);
-    return new StanBlocks(database, onFew);
+  static async open(database: Database, onSkip: OnSkip = () => {}, onFew: OnFewStans = () => {}): Promise<StanBlocks> {
+    const blocks = new StanBlocks(database, onSkip, onFew);
+    await blocks.noteDatabase();
+    return blocks;
+  }
+
+  /**
+   * Records that this process is connected to the database as it is now. To be repeated while it runs, every
+   * `SEEN_EVERY_MS`.
+   */
+  async noteDatabase(): Promise<void> {
+    await inTransaction(this.#database, (client) => this.#note(client, false));
+  }
+
+  /** @param isLossShown whether this process has had numbers that the database has not reserved */
+  async #note(client: pg.ClientBase, isLossShown: boolean): Promise<void> {
+    const { rowCount } = await client.query({ name: 'note-epoch', text: NOTE_EPOCH, values: [isLossShown] });
+    if (rowCount) this.#onSkip(rowCount);
+  }
+
+  async #reserveAll(client: pg.ClientBase, wanted: readonly Wanted[]): Promise<(Block | undefined)[]> {
+    const reserve = async (isNoted: boolean) => {
+      const values = [JSON.stringify(wanted), isNoted];
+      return (await client.query<Reserved>({ name: 'reserve-stans', text: RESERVE, values })).rows;
+    };
+    let rows = await reserve(false);
+    if (rows.some(({ isKnown, isLost }) => !isKnown || isLost)) {
+      await this.#note(
+        client,
+        rows.some(({ isLost }) => isLost),
+      );
+      rows = await reserve(true);
+    }
+    const reserved = new Map(rows.map((row) => [row.scope, row]));
+    return wanted.map(({ scope }) => blockOf(reserved.get(scope)));
   }
 
   /**
@@ -128,6 +145,8 @@ export class StanBlocks {
   }
 }
 
+/** Called with the number of scopes. */
+export type OnSkip = (scopes: number) => void;
 /** Called with the scope and how many numbers of its business date are left. */
 export type OnFewStans = (scope: StanScope, left: number) => void;
 
@@ -140,7 +159,12 @@ interface Wanted extends StanScope {
 
 interface Reserved {
   readonly scope: string;
-  readonly first: number;
+  /** Null if nothing was reserved. */
+  readonly first: number | null;
+  /** Whether the database is the one that was noted, with the same kind of commits. */
+  readonly isKnown: boolean;
+  /** Whether the database has not reserved numbers that this process has had. */
+  readonly isLost: boolean;
   readonly day: string;
   readonly owed: readonly string[];
   /** Numbers that the business date has used, including those of this block. */
@@ -159,7 +183,7 @@ interface Block {
 }
 
 function blockOf(reserved: Reserved | undefined): Block | undefined {
-  if (reserved === undefined) return undefined;
+  if (reserved === undefined || reserved.first === null) return undefined;
   const { first, day, owed, used } = reserved;
   const end = first + BLOCK_SIZE;
   const stans: string[] = [];
@@ -175,42 +199,38 @@ function blockOf(reserved: Reserved | undefined): Block | undefined {
 const OF_BLOCK = `array(
     select lpad((counter % ${STANS} + 1)::text, 6, '0') from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter)`;
 
-// Returns no row for a scope whose business date has no block left.
+// Reserves nothing in a database that was not noted as it is, and nothing for a scope whose business date has no block
+// left. $2: whether the database was noted in this transaction.
 const RESERVE = `
 with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint, most bigint)),
+known as (
+  select e.first_value from database_epoch e, (${THIS_EPOCH}) this
+  where e.epoch = this.epoch and e.is_synchronous = this.is_synchronous
+),
+lost as (
+  select x.scope from x left join stan_blocks b using (scope)
+  where x.floor > coalesce(b.next_value, 0)
+),
 reserved as (
   insert into stan_blocks as b (scope, next_value, business_date, day_first)
-  select scope, floor + ${BLOCK_SIZE}, day, floor from x
+  select scope, greatest(floor, first_value) + ${BLOCK_SIZE}, day, greatest(floor, first_value) from x, known
+  where $2::boolean or not exists (select from lost)
   on conflict (scope) do update
-  set next_value = greatest(b.next_value, excluded.day_first) + ${BLOCK_SIZE},
+  set next_value = greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE},
     day_first = case when excluded.business_date > b.business_date
-      then greatest(b.next_value, excluded.day_first) else b.day_first end,
+      then greatest(b.next_value, (select floor from x where x.scope = b.scope)) else b.day_first end,
     business_date = greatest(b.business_date, excluded.business_date),
     reserved_at = clock_timestamp()
   where excluded.business_date > b.business_date
-    or greatest(b.next_value, excluded.day_first) + ${BLOCK_SIZE} - b.day_first <= (select most from x where x.scope = b.scope)
+    or greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE} - b.day_first <= (select most from x where x.scope = b.scope)
   returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
 )
-select scope, first, business_date::text as day, used, array(
+select x.scope, first, business_date::text as day, used, exists (select from known) as "isKnown",
+  not $2::boolean and exists (select from lost where lost.scope = x.scope) as "isLost", array(
   select t.stan from transactions t
   where t.acquirer_id = x."acquirerId" and t.stan = any(${OF_BLOCK}) and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or t.tid = x.tid)
   union all
   select s.stan from superseded_attempts s
   where s.acquirer_id = x."acquirerId" and s.stan = any(${OF_BLOCK}) and s.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or s.tid = x.tid)
 ) as owed
-from reserved join x using (scope)`;
-
-const JUMP = `
-with noted as (
-  insert into database_epoch (epoch)
-  select concat_ws('/', system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8), oid)
-  from pg_control_system(), pg_database where datname = current_database()
-  on conflict (is_only) do update set epoch = excluded.epoch where database_epoch.epoch <> excluded.epoch
-  returning epoch
-),
-newest as (select max(reserved_at) as at from stan_blocks)
-update stan_blocks
-set next_value = next_value + case when newest.at > clock_timestamp() - interval '1 minute'
-  then ${JUMP_AFTER_FAILOVER} else ${JUMP_AFTER_RESTORE} end
-from newest
-where exists (select from noted) and exists (select from database_epoch)`;
+from x left join reserved using (scope)`;

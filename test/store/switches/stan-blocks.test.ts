@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 
 const DAY = '2026-03-02';
 const NEXT_DAY = '2026-03-03';
-const TERMINAL = { acquirerId: 1, tid: 'TW000001' };
+const TERMINAL = { acquirerId: 1, tid: 'TW000001' as string | null };
 /** The size of a reserved block. */
 const BLOCK = 100;
 const LAST = 999_999;
@@ -19,8 +19,8 @@ beforeEach(() => testDatabase.database.query('truncate stan_blocks, database_epo
 afterAll(() => testDatabase.drop());
 
 /** Simulates another process that reserves numbers. */
-function openProcess(onJump?: (scopes: number) => void): Promise<StanBlocks> {
-  return StanBlocks.open(testDatabase.database, onJump);
+function openProcess(onSkip?: (scopes: number) => void): Promise<StanBlocks> {
+  return StanBlocks.open(testDatabase.database, onSkip);
 }
 
 async function take(blocks: StanBlocks, count: number, scope = TERMINAL, day = DAY): Promise<(string | undefined)[]> {
@@ -149,7 +149,7 @@ test('what a reversal still needs is looked up by number, however few reversals 
   await testDatabase.database.query('analyze transactions');
   await (await StanBlocks.open(database)).next({ acquirerId: 1, tid: null }, DAY);
   await database.query('set plan_cache_mode = force_generic_plan');
-  const { rows } = await database.query('explain execute "reserve-stans"(null)');
+  const { rows } = await database.query('explain execute "reserve-stans"(null, false)');
   await database.end();
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   for (const table of ['transactions t', 'superseded_attempts s'])
@@ -157,38 +157,86 @@ test('what a reversal still needs is looked up by number, however few reversals 
 });
 
 describe('a database with another identity', () => {
-  const become = (epoch: string) => testDatabase.database.query('update database_epoch set epoch = $1', [epoch]);
+  const change = (setting: string) => testDatabase.database.query(`update database_epoch set ${setting}`);
+  const isNow = `select concat_ws('/', system_identifier, '00000000', oid) from pg_control_system(), pg_database where datname = current_database()`;
+  /** As if the last process had been connected to the former primary, with commits that wait for a standby or do not. */
+  const failOver = (isSynchronous: boolean) => change(`epoch = (${isNow}), is_synchronous = ${isSynchronous}`);
+  /** What is always skipped, and a thousand for each second that the test takes. */
+  const atLeast = 10_000;
+  const atMost = 40_000;
 
-  test('makes every number jump ahead, beyond those that it may not know', async () => {
+  test('that was promoted from a synchronous standby skips nothing', async () => {
     await take(await openProcess(), 1);
-    await become('a standby');
-    const jumps: number[] = [];
-    const blocks = await openProcess((scopes) => jumps.push(scopes));
-    expect(jumps).toEqual([1]);
-    expect(await take(blocks, 1)).toEqual(stansFrom(100_000 + BLOCK + 1, 1));
+    await failOver(true);
+    expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
   });
 
-  test('jumps further if its last record is old, as in a restored backup', async () => {
+  test('that was promoted from an asynchronous standby skips what may have been lost, once', async () => {
     await take(await openProcess(), 1);
-    await testDatabase.database.query(`update stan_blocks set reserved_at = reserved_at - interval '1 hour'`);
-    await become('a backup');
-    expect(await take(await openProcess(), 1)).toEqual(stansFrom(500_000 + BLOCK + 1, 1));
+    await failOver(false);
+    const skips: number[] = [];
+    const first = Number((await take(await openProcess((scopes) => skips.push(scopes)), 1))[0]);
+    expect(first).toBeGreaterThan(atLeast);
+    expect(first).toBeLessThan(atMost);
+    expect(Number((await take(await openProcess((scopes) => skips.push(scopes)), 1))[0])).toBe(first + BLOCK);
+    expect(skips).toEqual([1]);
   });
 
-  test('is detected once', async () => {
-    await take(await openProcess(), 1);
-    await become('another');
-    await openProcess();
-    const jumps: number[] = [];
-    await openProcess((scopes) => jumps.push(scopes));
-    expect(jumps).toEqual([]);
+  test('is detected by a process that continues', async () => {
+    const blocks = await openProcess();
+    await take(blocks, BLOCK);
+    await failOver(false);
+    expect(Number((await take(blocks, 1))[0])).toBeGreaterThan(atLeast);
   });
 
-  test('that lost the reservation of a live process does not repeat those numbers', async () => {
+  test('lets new scopes skip as well', async () => {
+    await take(await openProcess(), 1);
+    await failOver(false);
+    const blocks = await openProcess();
+    expect(Number((await take(blocks, 1, { acquirerId: 7, tid: null }))[0])).toBeGreaterThan(atLeast);
+  });
+
+  test('skips more the longer it was not seen, and at most half of what is left of the day', async () => {
+    await take(await openProcess(), 1);
+    await failOver(false);
+    await change(`seen_at = seen_at - interval '1 hour'`);
+    const left = LAST - BLOCK;
+    expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + Math.floor(left / 2) + 1, 1));
+  });
+
+  test('is no failover if it is much older, another cluster or another database', async () => {
+    for (const difference of [`seen_at = seen_at - interval '10 minutes'`, `epoch = 'another/00000001/5'`]) {
+      await testDatabase.database.query('truncate stan_blocks, database_epoch');
+      await take(await openProcess(), 1);
+      await failOver(true);
+      await change(difference);
+      expect(Number((await take(await openProcess(), 1))[0])).toBeGreaterThan(atLeast);
+    }
+  });
+
+  test.each([
+    { how: 'synchronous', isSynchronous: true, left: LAST - 12 * BLOCK },
+    { how: 'asynchronous, each seen after ten seconds,', isSynchronous: false, left: 500_000 },
+  ])('replaced ten times in a day: ten $how failovers with restarts leave enough numbers', async ({
+    isSynchronous,
+    left,
+  }) => {
+    await take(await openProcess(), 1);
+    for (let failover = 0; failover < 10; failover++) {
+      await failOver(isSynchronous);
+      await change(`seen_at = seen_at - interval '10 s'`);
+      await take(await openProcess(), 1);
+    }
+    const used = 'select next_value - day_first as used from stan_blocks';
+    const { rows } = await testDatabase.database.query<{ used: number }>(used);
+    expect(LAST - rows[0]!.used).toBeGreaterThan(left);
+  });
+
+  test('that lost the reservation of a live process does not repeat those numbers, and skips', async () => {
     const blocks = await openProcess();
     await take(blocks, BLOCK);
     await setCounter(0);
-    expect(await take(blocks, 1)).toEqual(stansFrom(BLOCK + 1, 1));
+    expect(Number((await take(blocks, 1))[0])).toBeGreaterThan(atLeast);
   });
 });
 
