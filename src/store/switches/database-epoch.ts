@@ -9,10 +9,10 @@ import { STANS } from './stans.ts';
  * the first reservation that does (and before the first one that does not), because only the database outlives all
  * processes. The write-ahead log is a sequence: a standby that has this record has everything before it.
  *
- * The record cannot show that somebody promoted a standby that was no longer synchronous, or recovered the database to an
- * earlier time. Both have the timeline of a failover. Three observations show it:
+ * The record cannot show that an operator promoted a standby that was no longer synchronous, or recovered the database to
+ * an earlier time. Both have the timeline of a failover. Three observations show it:
  *
- * - A process remembers numbers that the database has not reserved. It was told that they were, so they are lost.
+ * - A process remembers numbers that the database has not reserved. The reservation was confirmed, so it is lost.
  * - A recovery target is set.
  * - Processes write the time into this record every {@link SEEN_EVERY_MS}, so it shows what the database has received.
  *   A failover is seen soon after. A backup is older.

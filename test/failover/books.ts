@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AnswerFile, answersPath } from '../../src/load/answer-file.ts';
+import type { KeptAnswer } from '../../src/load/clients/tap-calls.ts';
+import { proveLedger } from '../../src/load/prove-ledger.ts';
+import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { openDatabase } from '../../src/store/postgres/open-database.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import type { Tap } from './phones.ts';
+
+/** The longest deadline, its job, and reversals that wait for the guard of the switch. */
+const SETTLE_WITHIN_MS = 180_000;
+
+export interface Books {
+  readonly databaseUrl: string;
+  readonly ledgerUrl: string;
+  /** Nothing was open then. */
+  readonly since: Date;
+  readonly taps: readonly Tap[];
+}
+
+/**
+ * Compares the books of the gateway, the switches (`tapwire verify-ledger`) and the phones, when nothing is open.
+ *
+ * @returns what disagrees, one sentence for each
+ */
+export async function compareBooks({ databaseUrl, ledgerUrl, since, taps }: Books): Promise<readonly string[]> {
+  const answersFolder = mkdtempSync(join(tmpdir(), 'tapwire-answers-'));
+  try {
+    const answers = new AnswerFile(answersPath(answersFolder, 0));
+    for (const { id, outcome } of taps)
+      if (id !== undefined) answers.add({ id, outcome: outcome as KeptAnswer['outcome'] });
+    answers.write();
+    const ledger = await proveLedger({
+      books: { databaseUrl, ledgerUrl, since: since.toISOString() },
+      types: await loadProcessors(),
+      answersFolder,
+      settleWithinMs: SETTLE_WITHIN_MS,
+      isAsked: () => false,
+    });
+    const disagreements = ledger.ok ? [] : [ledger.description, ...ledger.violations];
+    return [...disagreements, ...(await approvedDespiteRefusal(databaseUrl, taps))];
+  } finally {
+    rmSync(answersFolder, { recursive: true, force: true });
+  }
+}
+
+/** 503 says that nothing was stored, so the customer was not charged. */
+async function approvedDespiteRefusal(databaseUrl: string, taps: readonly Tap[]): Promise<string[]> {
+  const refused = taps.filter(({ status }) => status === 503).map(({ reference }) => reference);
+  const database = await openDatabase(databaseUrl, { maxConnections: 1 });
+  try {
+    const { rows } = await database.query<{ id: string }>(
+      'select id from transactions where merchant_reference = any($1) and disposition = $2',
+      [refused, Disposition.Approved],
+    );
+    return rows.map(({ id }) => `refused with 503, and Approved: ${id}`);
+  } finally {
+    await database.end();
+  }
+}
