@@ -50,13 +50,19 @@ async function main(): Promise<number> {
     console.error(`test:failover needs:\n${missing.map((each) => `  ${each}`).join('\n')}`);
     return 2;
   }
-  const rounds = await failOver(failovers, perSecond, faults);
+  const rounds = await failOver({ failovers, perSecond, faults, json: values.json });
   console.log(reportOf(rounds, perSecond));
-  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(rounds, null, 1)}\n`);
   return rounds.every(isSound) && rounds.length === failovers ? 0 : 1;
 }
 
-async function failOver(failovers: number, perSecond: number, faults: typeof FAULTS): Promise<RoundResult[]> {
+interface Plan {
+  readonly failovers: number;
+  readonly perSecond: number;
+  readonly faults: typeof FAULTS;
+  readonly json: string | undefined;
+}
+
+async function failOver({ failovers, perSecond, faults, json }: Plan): Promise<RoundResult[]> {
   const rounds: RoundResult[] = [];
   const closers: (() => Promise<void>)[] = [];
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -76,6 +82,7 @@ async function failOver(failovers: number, perSecond: number, faults: typeof FAU
       });
       rounds.push(round);
       console.log(`${rounds.length}/${failovers} ${lineOf(round)}`);
+      if (json !== undefined) writeFileSync(json, `${JSON.stringify(rounds, null, 1)}\n`);
       if (!isSound(round)) keepEvidence(cluster, site);
     }
   } finally {

@@ -52,7 +52,7 @@ const RECOVERY_TARGETS = `'recovery_target', 'recovery_target_lsn', 'recovery_ta
  */
 export const NOTE_EPOCH = `
 with this as (${THIS_EPOCH}),
-before as (select * from database_epoch for update),
+before as (select * from database_epoch where is_only for update),
 change as (
   select this.*, coalesce(before.epoch <> this.epoch, true) as is_other, before.first_value,
     greatest(extract(epoch from clock_timestamp() - before.seen_at), 0) as unseen_seconds,

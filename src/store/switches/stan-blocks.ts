@@ -205,7 +205,7 @@ const RESERVE = `
 with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint, most bigint)),
 known as (
   select e.first_value from database_epoch e, (${THIS_EPOCH}) this
-  where e.epoch = this.epoch and e.is_synchronous = this.is_synchronous
+  where e.is_only and e.epoch = this.epoch and e.is_synchronous = this.is_synchronous
 ),
 lost as (
   select x.scope from x left join stan_blocks b using (scope)

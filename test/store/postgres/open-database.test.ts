@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { StartError } from '../../../src/errors.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { openDatabase, withoutPassword } from '../../../src/store/postgres/open-database.ts';
@@ -50,6 +50,18 @@ test.each([
   ['nonsense', '(not a URL)'],
 ])('%s is shown as %s', (url, shown) => {
   expect(withoutPassword(url)).toBe(shown);
+});
+
+test('no session compiles its statements: the plans of batches look expensive, and are not', async () => {
+  const database = await openDatabase(inject('templateUrl').replace(/\/tapwire\?/, '/postgres?'), {
+    maxConnections: 1,
+  });
+  try {
+    const { rows } = await database.query('show jit');
+    expect(rows).toEqual([{ jit: 'off' }]);
+  } finally {
+    await database.end();
+  }
 });
 
 test('a missing database is created, and migrated by any number of processes at once', async () => {

@@ -148,10 +148,12 @@ test('what a reversal still needs is looked up by number, however few reversals 
   const database = openAlike(testDatabase.database, { maxConnections: 1 }); // each connection makes its own plans
   await testDatabase.database.query('analyze transactions');
   await (await StanBlocks.open(database)).next({ acquirerId: 1, tid: null }, DAY);
-  await database.query('set plan_cache_mode = force_generic_plan');
+  for (const setting of ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off'])
+    await database.query(`set ${setting}`);
   const { rows } = await database.query('explain execute "reserve-stans"(null, false)');
   await database.end();
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  expect(plan).not.toContain('Seq Scan');
   for (const table of ['transactions t', 'superseded_attempts s'])
     expect(plan).toMatch(new RegExp(`on ${table} .*\\n *Index Cond: \\(\\(acquirer_id = .*stan = `));
 });
