@@ -18,6 +18,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   'webhook-backlog': () => import('./webhook-backlog.ts'),
   'reversal-backlog': () => import('./reversal-backlog.ts'),
   'verify-ledger': () => import('./verify-ledger.ts'),
+  index: () => import('./index-under-load.ts'),
   seed: () => import('./seed.ts'),
   http: () => import('./http.ts'),
 };
@@ -30,7 +31,7 @@ export interface BenchOptions {
   readonly rounds?: number | undefined;
   /** How many processes of the gateway share the load; `e2e`, `overload` and `soak`. */
   readonly gateways?: number | undefined;
-  /** The number of transactions in the database; `http` and `seed`. */
+  /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;
   /** The folder of that database, kept for the next run. */
   readonly data?: string | undefined;

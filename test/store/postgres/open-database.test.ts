@@ -68,8 +68,8 @@ test('a missing database is created, and migrated by any number of processes at 
   const url = urlOfMissingDatabase();
   const databases = await Promise.all(Array.from({ length: 3 }, () => openDatabase(url, { maxConnections: 2 })));
   try {
-    await Promise.all(databases.map(migrate));
-    await Promise.all(databases.map(migrate));
+    await Promise.all(databases.map((each) => migrate(each)));
+    await Promise.all(databases.map((each) => migrate(each)));
     const { rows } = await databases[0]!.query('select name from migrations order by name');
     expect(rows.length).toBeGreaterThan(0);
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
