@@ -15,6 +15,7 @@ import { type Finding, fault, good } from '../ops/doctor/finding.ts';
 import { frontFindings } from '../ops/doctor/front-findings.ts';
 import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
+import { partitionFindings } from '../ops/doctor/partition-findings.ts';
 import { sessionFindings } from '../ops/doctor/session-findings.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
 import { demoProfilePath } from '../phone/profile.ts';
@@ -88,7 +89,7 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   const findings = await databaseFindings(database, questions);
   if ((await pendingMigrations(database)).length > 0) return findings; // the other checks read tables that do not exist yet
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
-  findings.push(...(await backlogFindings(database)));
+  findings.push(...(await backlogFindings(database)), ...(await partitionFindings(database)));
   return findings;
 }
 

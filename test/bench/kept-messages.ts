@@ -88,7 +88,8 @@ async function measure(
 async function keptIn(database: Database): Promise<Pick<Figures, 'kept' | 'bytesPerTap'>> {
   await database.query('vacuum attempt_messages');
   const { rows } = await database.query(
-    `select count(*)::float8 as kept, pg_total_relation_size('attempt_messages')::float8 / greatest(count(*), 1) as bytes
+    `select count(*)::float8 as kept, (select sum(pg_total_relation_size(relid))::float8
+       from pg_partition_tree('attempt_messages')) / greatest(count(*), 1) as bytes
      from attempt_messages`,
   );
   return { kept: rows[0].kept, bytesPerTap: rows[0].bytes };

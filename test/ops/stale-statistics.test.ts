@@ -10,6 +10,8 @@ const ROWS = 40_000;
 const PENDING = ROWS / 10;
 
 const GROWING = ['transactions', 'transaction_events', 'webhook_events'];
+/** With the partitions of those that are partitioned. */
+const TABLES = `select relid::regclass::text as name from unnest($1::text[]) as root, pg_partition_tree(root::regclass) where isleaf`;
 const EMPTY = `set session_replication_role = replica; truncate ${GROWING.join()}, webhook_attempts, webhook_endpoints cascade;
   reset session_replication_role`;
 
@@ -36,7 +38,8 @@ beforeAll(async () => {
   const processor = (await loadProcessors()).get('type-1')!;
   await saveTenants(database, { type: 'type-1', config: processor.exampleConfig });
   // The statistics of a gateway that has just been started, which nothing updates.
-  for (const table of GROWING) await database.query(`alter table ${table} set (autovacuum_enabled = false)`);
+  const { rows: tables } = await database.query<{ name: string }>(TABLES, [GROWING]);
+  for (const { name } of tables) await database.query(`alter table ${name} set (autovacuum_enabled = false)`);
   await seedBooks(database, 2);
   await database.query('analyze');
   await database.query(EMPTY);

@@ -1,3 +1,4 @@
+import { fromDay } from '../../store/postgres/partitions.ts';
 import { readEntries, type StoredEntry } from '../../store/transactions/stored-entries.ts';
 import type { StatusId } from '../../transactions/model/status.ts';
 import type { Books } from './books.ts';
@@ -20,6 +21,7 @@ const DECLARE = `declare trails no scroll cursor for
   select t.acquirer_id as "acquirerId", t.id, t.status, e.attempt, e.moves
   from transactions t
   left join transaction_events e on e.acquirer_id = t.acquirer_id and e.transaction_id = t.id
+    and ($1::timestamptz is null or ${fromDay('$1::timestamptz')})
   where t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'audit'), '-infinity')
   order by t.acquirer_id, t.id, e.id`;
 

@@ -1,7 +1,9 @@
 import type { Exchange, MaskedMessage, MessageKeeper } from '../../switches/ports.ts';
+import type { StoredTransaction } from '../../transactions/ports/store-ports.ts';
 import { copyIn } from '../postgres/copy-in.ts';
 import { CopyRows } from '../postgres/copy-rows.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { fromDay } from '../postgres/partitions.ts';
 
 /** Which exchanges are stored: all, those that are not an ordinary approval, or none. */
 export type KeptMessages = 'all' | 'exceptions' | 'none';
@@ -188,14 +190,15 @@ const MAX_SHOWN = 200;
 const FIND = `
 select attempt, kind, number, processor_id as "processorId", connection, sent_at as "sentAt", took_ms as "tookMs", outcome,
   masked_request as request, masked_response as response, request_bytes as "requestBytes", response_bytes as "responseBytes"
-from attempt_messages where acquirer_id = $1 and transaction_id = $2 order by sent_at, id limit ${MAX_SHOWN}`;
+from attempt_messages where acquirer_id = $1 and transaction_id = $2 and ${fromDay('$3::timestamptz')}
+order by sent_at, attempt, number limit ${MAX_SHOWN}`;
 
 /** The stored exchanges of a transaction, oldest first. */
 export async function findMessages(
   database: Database,
-  { acquirerId, id }: { readonly acquirerId: number; readonly id: string },
+  { acquirerId, id, createdAtMs }: StoredTransaction,
 ): Promise<KeptExchange[]> {
-  const { rows } = await database.query<FoundExchange>(FIND, [acquirerId, id]);
+  const { rows } = await database.query<FoundExchange>(FIND, [acquirerId, id, new Date(createdAtMs)]);
   return rows.map(({ request, response, requestBytes, responseBytes, sentAt, ...row }) => ({
     ...row,
     sentAt: sentAt.toISOString(),

@@ -1,8 +1,9 @@
 import type pg from 'pg';
 import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
 import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import type { StoredTransaction, Tenant } from '../../transactions/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { fromDay } from '../postgres/partitions.ts';
 import { readEntries, type StoredEntry } from './stored-entries.ts';
 import { TenantConditions } from './tenant-conditions.ts';
 import { ATTEMPT_COLUMNS, selectList } from './transaction-columns.ts';
@@ -110,15 +111,22 @@ export async function findOwned(database: Database, tenant: Tenant, id: string):
   return rows[0];
 }
 
-/** The audit trail by attempt, oldest first. */
+const FIND_EVENTS = `
+select attempt, moves from transaction_events
+where acquirer_id = $1 and transaction_id = $2 and ${fromDay('$3::timestamptz')} order by id`;
+
+/**
+ * The audit trail by attempt, oldest first. The statement has no name: with a plan of its own for each search, only the
+ * partitions are locked that it reads.
+ */
 export async function findEvents(
   database: Database,
-  key: TransactionKey,
+  { acquirerId, id, createdAtMs }: StoredTransaction,
 ): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
-  const { rows } = await database.query<{ attempt: number; moves: StoredEntry[] }>({
-    name: 'find-events',
-    text: 'select attempt, moves from transaction_events where acquirer_id = $1 and transaction_id = $2 order by id',
-    values: [key.acquirerId, key.id],
-  });
+  const { rows } = await database.query<{ attempt: number; moves: StoredEntry[] }>(FIND_EVENTS, [
+    acquirerId,
+    id,
+    new Date(createdAtMs),
+  ]);
   return rows.map(({ attempt, moves }) => ({ attempt, moves: readEntries(moves) }));
 }

@@ -2,6 +2,13 @@ import { PinState } from '../../transactions/model/pin.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../transactions/model/transaction.ts';
 import type { Database } from '../postgres/open-database.ts';
+import {
+  ATTEMPT_MESSAGES,
+  dropPartitions,
+  makePartitions,
+  mixedPartitions,
+  TRANSACTION_EVENTS,
+} from '../postgres/partitions.ts';
 
 const { needsReview } = ReversalState;
 
@@ -91,7 +98,6 @@ released as (
 )
 select count(*) from erased`;
 
-const DELETE_AUDIT = deletion('audit', 'transaction_events', 'at', 'true');
 /** Each has its own card data, which its reversal may need. */
 const DELETE_SUPERSEDED = unmarkedDeletion(
   'superseded_attempts',
@@ -109,7 +115,6 @@ const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
 
 /** Selected only by age: a summary of each range of pages finds them. */
 const DELETE_CHANGES = unmarkedDeletion('admin_events', 'at');
-const DELETE_MESSAGES = unmarkedDeletion('attempt_messages', 'sent_at');
 const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
 
 const DELETE_BUSINESS_DATES = unmarkedDeletion('business_dates', 'since');
@@ -150,25 +155,43 @@ async function holdsCards(database: Database): Promise<boolean> {
 }
 
 /**
+ * Makes the partitions of the next days, and drops those that are past their retention time.
+ * What others' locks prevent is done
+ * an hour later; rows without a partition are stored all the same.
+ */
+async function keepPartitions(database: Database, { auditDays, messageDays }: Retention): Promise<void> {
+  for (const [table, days] of [
+    [TRANSACTION_EVENTS, auditDays],
+    [ATTEMPT_MESSAGES, messageDays],
+  ] as const) {
+    await makePartitions(database, table);
+    await dropPartitions(database, table, days);
+  }
+}
+
+/**
  * Removes one batch of each kind of data past its retention time.
  *
  * @returns `more` while there may be another batch
  */
 export async function purge(database: Database, retention: Retention): Promise<'more' | 'done'> {
   const { cardDays, auditDays, webhookDays, linkDays, messageDays } = retention;
+  await keepPartitions(database, retention);
+  const events = await mixedPartitions(database, TRANSACTION_EVENTS);
+  const messages = await mixedPartitions(database, ATTEMPT_MESSAGES);
   let isFull = false;
   for (const [statement, days] of [
     [ERASE_CARDS, cardDays],
     ...((await holdsCards(database)) ? [[ERASE_HELD_CARDS, cardDays] as const] : []),
     [DELETE_SUPERSEDED, cardDays],
-    [DELETE_AUDIT, auditDays],
+    ...events.map((partition) => [deletion('audit', partition, 'at', 'true'), auditDays] as const),
     [DELETE_LATE_RESPONSES, auditDays],
     [DELETE_REVERSALS, auditDays],
     [DELETE_CHANGES, auditDays],
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],
     [DELETE_LINKS, linkDays],
-    [DELETE_MESSAGES, messageDays],
+    ...messages.map((partition) => [unmarkedDeletion(partition, 'sent_at'), messageDays] as const),
     [DELETE_SESSIONS, LINE_DAYS],
     [DELETE_BUSINESS_DATES, LINE_DAYS],
     [DELETE_KEYS, LINE_DAYS],

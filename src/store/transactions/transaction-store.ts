@@ -16,6 +16,7 @@ import type {
   RequestKey,
   ResponseIdentity,
   ReversalKey,
+  StoredTransaction,
   Tenant,
   TransactionFilter,
   TransactionReader,
@@ -199,8 +200,8 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return mapConnectionLoss(findOwned(this.#database, tenant, id));
   }
 
-  events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
-    return mapConnectionLoss(findEvents(this.#database, key));
+  events(transaction: StoredTransaction): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
+    return mapConnectionLoss(findEvents(this.#database, transaction));
   }
 
   /** Resolves when all submitted writes are committed. */

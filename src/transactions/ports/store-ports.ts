@@ -186,11 +186,14 @@ export interface TransactionFilter {
   readonly offset: number;
 }
 
+/** A transaction, and the time from which rows about it were stored. */
+export type StoredTransaction = Pick<Transaction, 'acquirerId' | 'id' | 'createdAtMs'>;
+
 /** Reads transactions on behalf of their owners. */
 export interface TransactionReader {
   list(tenant: Tenant, filter: TransactionFilter): Promise<ShownTransaction[]>;
   findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined>;
-  events(key: TransactionKey): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
+  events(transaction: StoredTransaction): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
 }
 
 /**

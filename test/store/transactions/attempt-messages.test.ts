@@ -42,7 +42,7 @@ function open(changes: Partial<AttemptMessagesOptions> = {}): AttemptMessages {
   return new AttemptMessages({ database, kept: 'all', onError: failOnBug, ...changes });
 }
 
-const find = ({ about }: Exchange) => findMessages(testDatabase.database, about);
+const find = ({ about }: Exchange) => findMessages(testDatabase.database, { ...about, createdAtMs: Date.now() });
 
 describe('the messages of attempts', () => {
   test('are found as they were stored', async () => {

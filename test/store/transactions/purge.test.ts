@@ -42,8 +42,8 @@ async function agesWithCard(): Promise<number[]> {
 
 const reported = (days: number) =>
   query(
-    `insert into transaction_events (acquirer_id, transaction_id, attempt, moves, at)
-     values (1, $1, 1, '[]', now() - $2 * interval '1 day')`,
+    `insert into transaction_events (acquirer_id, transaction_id, attempt, moves, at, day)
+     values (1, $1, 1, '[]', now() - $2 * interval '1 day', (now() at time zone 'UTC')::date - $2::integer)`,
     [randomUUID(), days],
   );
 
@@ -135,10 +135,34 @@ describe('the audit trail', () => {
   test('cannot be deleted earlier, nor changed or emptied at any time', async () => {
     await reported(2_500);
     await expect(purge(testDatabase.database, { ...RETENTION, auditDays: 30 })).rejects.toThrow(/append-only/);
+    await expect(query(`update transaction_events_default set moves = '[]'`)).rejects.toThrow(/append-only/);
     await expect(query('delete from transaction_events')).rejects.toThrow(/append-only/);
     await expect(query(`update transaction_events set moves = '[]'`)).rejects.toThrow(/append-only/);
     await expect(query('truncate transaction_events')).rejects.toThrow(/append-only/);
     expect(await count('transaction_events')).toBe(1);
+  });
+});
+
+describe('the messages of attempts', () => {
+  const kept = (days: number) =>
+    query(
+      `insert into attempt_messages (acquirer_id, transaction_id, sent_at, took_ms, processor_id, attempt, number, kind, connection, outcome, day)
+       values (1, gen_random_uuid(), now() - $1 * interval '1 day', 1, 1, 1, 1, 'reversal', 'line', 'answered',
+         (now() at time zone 'UTC')::date - $1::integer)`,
+      [days],
+    );
+
+  test('are dropped with their day after 30 days, and deleted where they have no day of their own', async () => {
+    for (const days of [32, 31, 29]) await kept(days);
+    await query(`do $$ declare day date := (now() at time zone 'UTC')::date - 32; begin
+      execute format('create table old_day (like attempt_messages including defaults including constraints)');
+      execute format('with moved as (delete from attempt_messages where day = %L returning *) insert into old_day select * from moved', day);
+      execute format('alter table attempt_messages attach partition old_day for values from (%L) to (%L)', day, day + 1);
+    end $$`);
+    expect(await count('attempt_messages')).toBe(3);
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await count('attempt_messages')).toBe(1);
+    await expect(query('select from old_day')).rejects.toThrow('does not exist');
   });
 });
 
