@@ -19,7 +19,7 @@ export interface PartitionedTable {
   readonly aheadDays: number;
   /** Whether the database refuses changes of its rows. */
   readonly isAppendOnly: boolean;
-  /** No partition with a younger row is dropped, whatever the settings say. */
+  /** No partition with a younger row is dropped, with any settings. */
   readonly leastDays: number;
 }
 
