@@ -1,6 +1,7 @@
 import { Server as NetServer, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { HttpError } from './http-error.ts';
+import type { PendingResponses } from './pending-responses.ts';
 import { isHttps } from './tls-files.ts';
 
 /** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
@@ -17,8 +18,6 @@ const IDLE_LOOKS = 6;
 const MOST_LOOKS = 100;
 
 interface Tracked {
-  /** Requests in progress. */
-  active: number;
   bytesRead: number;
   idleLooks: number;
 }
@@ -28,7 +27,7 @@ interface Tracked {
  * `Connection: close`, so that a client notices the stop between two requests and none fails. A connection that stays
  * idle is ended after a moment. What arrives after that is refused, so that the stop has an end.
  */
-export function leaveConnections(server: FastifyInstance): void {
+export function leaveConnections(server: FastifyInstance, pending: PendingResponses): void {
   const http = server.server;
   const openedAtMs = new Map<Socket, number>();
   const connections = new Map<Socket, Tracked>();
@@ -39,20 +38,14 @@ export function leaveConnections(server: FastifyInstance): void {
     socket.once('close', () => openedAtMs.delete(socket));
   });
   http.on(isHttps(http) ? 'secureConnection' : 'connection', (socket: Socket) => {
-    connections.set(socket, { active: 0, bytesRead: 0, idleLooks: 0 });
+    connections.set(socket, { bytesRead: 0, idleLooks: 0 });
     socket.once('close', () => connections.delete(socket));
-  });
-  http.on('request', (request, response) => {
-    const tracked = connections.get(request.socket);
-    if (!tracked) return;
-    tracked.active++;
-    response.once('close', () => tracked.active--);
   });
   server.addHook('preClose', async () => {
     isLeaving = true;
     endSilent(server, openedAtMs);
     NetServer.prototype.close.call(http); // without ending idle connections, as `http.Server` would
-    await untilNoneIsIdle(connections);
+    await untilNoneIsIdle(connections, (socket) => pending.of(socket).responses.length === 0);
     isClosing = true;
   });
   server.addHook('onRequest', (_request, _reply, done) => {
@@ -65,14 +58,18 @@ export function leaveConnections(server: FastifyInstance): void {
 }
 
 /** Ends connections that stay idle; resolves when only those with a request in progress are left. */
-function untilNoneIsIdle(connections: ReadonlyMap<Socket, Tracked>): Promise<void> {
+function untilNoneIsIdle(
+  connections: ReadonlyMap<Socket, Tracked>,
+  hasNoRequest: (socket: Socket) => boolean,
+): Promise<void> {
   return new Promise((resolve) => {
     let looks = 0;
     const look = () => {
       let isIdle = false;
       for (const [socket, tracked] of connections) {
-        isIdle ||= tracked.active === 0;
-        tracked.idleLooks = tracked.active > 0 || socket.bytesRead !== tracked.bytesRead ? 0 : tracked.idleLooks + 1;
+        const isUnused = hasNoRequest(socket);
+        isIdle ||= isUnused;
+        tracked.idleLooks = !isUnused || socket.bytesRead !== tracked.bytesRead ? 0 : tracked.idleLooks + 1;
         tracked.bytesRead = socket.bytesRead;
         if (tracked.idleLooks > IDLE_LOOKS) socket.end();
       }

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { formatTraceparent, takeTrace } from '../ops/traceparent.ts';
+import type { PendingResponses } from './pending-responses.ts';
 import { type ProblemAnswer, problemBody, STATUS_TITLES } from './problem.ts';
 
 /**
@@ -46,12 +47,13 @@ const REQUEST_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+ \S+ HTTP\/1\.[01]\r?\n/;
  * The handler for fastify's `clientErrorHandler`. It lets pending responses on the connection finish first, in order.
  */
 export class UnreadableRequests {
-  readonly #underWay = new WeakMap<Socket, readonly ServerResponse[]>();
   readonly #refused = new WeakSet<Socket>();
 
+  #pending: PendingResponses | undefined;
+
   /** Watches the connections of a server. Answers CONNECT and unknown expectations, for which Node sends no body. */
-  watch(server: HttpServer): void {
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#note(request.socket, response));
+  watch(server: HttpServer, pending: PendingResponses): void {
+    this.#pending = pending;
     server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#close(socket, NO_TUNNELS));
     server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
       const { headers, body } = rendered(UNKNOWN_EXPECTATION);
@@ -66,15 +68,15 @@ export class UnreadableRequests {
     }
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
-    const responses = this.#underWay.get(socket) ?? [];
+    const { responses, isCutShort } = this.#pending!.of(socket);
     const latest = responses.at(-1);
     // A request that was answered before it arrived completely, as with 413, gets no second response.
-    const isAnswered = latest !== undefined && !latest.req.complete && latest.headersSent;
+    const isAnswered = latest ? !latest.req.complete && latest.headersSent : isCutShort;
     const close = () => (isAnswered ? socket.destroySoon() : this.#close(socket, refusalOf(error)));
     // A request that never arrives completely gets only this refusal. The requests before it get their responses.
-    const pending = responses.findLast((response) => (response.req.complete || isAnswered) && !response.closed);
-    if (pending === undefined) close();
-    else pending.once('close', close);
+    const awaited = responses.findLast((response) => response.req.complete || isAnswered);
+    if (awaited === undefined) close();
+    else awaited.once('close', close);
   };
 
   #close(socket: Socket, refusal: ProblemAnswer): void {
@@ -88,12 +90,6 @@ export class UnreadableRequests {
     socket.end(head + body);
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
     socket.once('close', () => clearTimeout(timer));
-  }
-
-  /** Keeps the latest response as long as the connection, and earlier ones until they are sent. */
-  #note(socket: Socket, response: ServerResponse): void {
-    const others = (this.#underWay.get(socket) ?? []).filter((other) => !other.closed);
-    this.#underWay.set(socket, [...others, response]);
   }
 }
 

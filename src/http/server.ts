@@ -11,6 +11,7 @@ import { guardRequests } from './guard-requests.ts';
 import { invalidValuesProblem, type ValidationFailure } from './invalid-values.ts';
 import { NOT_JSON, parseJsonBodies } from './json-body.ts';
 import { leaveConnections } from './leave-connections.ts';
+import { PendingResponses } from './pending-responses.ts';
 import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
 import { correlationIdOf } from './request-ids.ts';
@@ -67,7 +68,8 @@ export function createServer(options: ServerOptions): Server {
   const { log, answerTimes = LONGEST_TIMES, requiresHttps = false } = options;
   const unreadable = new UnreadableRequests();
   const server = newFastify(options, unreadable);
-  unreadable.watch(server.server);
+  const pending = new PendingResponses(server.server);
+  unreadable.watch(server.server, pending);
   parseJsonBodies(server);
   server.server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.setValidatorCompiler(validatorCompiler);
@@ -75,7 +77,7 @@ export function createServer(options: ServerOptions): Server {
   const routes = listRoutes(server);
   identifyRequests(server);
   keepAnswerDeadlines(server, answerTimes);
-  leaveConnections(server);
+  leaveConnections(server, pending);
   guardRequests(server, routes, { requiresHttps });
   server.addHook('onResponse', (request, reply, done) => {
     log.answered(request, reply);
