@@ -4,6 +4,7 @@ import type { QueueName } from '#schemas/jobs';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
 import { namedStatement } from '../store/postgres/named-statement.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
+import { beginWith } from '../store/postgres/pipelined-transaction.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/model/jobs.ts';
@@ -41,12 +42,7 @@ const WITH_DUE_JOBS = {
  * For an empty table, a scan of all rows or of any index looks as cheap as pg-boss's index of waiting jobs, and the plan
  * remains when there are a hundred thousand jobs. Without scans and sorts only that index is left.
  */
-const BEGIN_BY_INDEX = [
-  'begin',
-  ...['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_sort = off'].map(
-    (it) => `set local ${it}`,
-  ),
-].join('; ');
+const BEGIN_BY_INDEX = beginWith(['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_sort = off']);
 
 /** A finished job, and the one that replaces it if more work remains. */
 export interface FinishedJob {

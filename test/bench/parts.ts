@@ -11,14 +11,10 @@ export async function startProcess(
   environment: object,
   description: string,
 ): Promise<{ line: string; pid: number }> {
-  const child = spawn(
-    process.execPath,
-    [...(args.includes('start') && process.env.GW_FLAGS ? process.env.GW_FLAGS.split(' ') : []), ...args],
-    {
-      env: { ...process.env, ...environment },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   closers.push(async () => {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { isStoreCondition } from '../../errors/store-conditions.ts';
 import { Overloaded, StoreUnavailable } from '../../errors.ts';
 import type { Database } from './open-database.ts';
-import { PipelinedTransaction } from './pipelined-transaction.ts';
+import { beginWith, PipelinedTransaction } from './pipelined-transaction.ts';
 
 /** Writes per fsync: above this, the statement's own time dominates. */
 const MAX_BATCH = 256;
@@ -25,7 +25,7 @@ const BATCH_SETTINGS = [
   'enable_hashjoin = off',
   'enable_mergejoin = off',
 ];
-const BEGIN = ['begin', ...BATCH_SETTINGS.map((setting) => `set local ${setting}`)].join('; ');
+const BEGIN = beginWith(BATCH_SETTINGS);
 
 /** Channel of a {@link CommitReport} for each commit; it has subscribers only if there are metrics. */
 export const COMMITS = 'tapwire:commits';

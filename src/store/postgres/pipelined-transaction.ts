@@ -6,6 +6,11 @@ import type pg from 'pg';
  */
 type FailedEnd = 'rolledBack' | 'uncertain' | 'connectionLost';
 
+/** The start of a transaction in which these settings hold. */
+export function beginWith(settings: readonly string[]): string {
+  return ['begin', ...settings.map((setting) => `set local ${setting}`)].join('; ');
+}
+
 /**
  * SQLSTATE of a warning. A server with a synchronous standby waits at COMMIT until the standby has the transaction. If
  * this wait is cancelled, by an operator or by a time limit, the server answers COMMIT, with this warning alone.
