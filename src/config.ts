@@ -52,6 +52,11 @@ export function readProcessorNames({ PROCESSORS }: NodeJS.ProcessEnv): string[] 
   return environment.shape.PROCESSORS.parse(PROCESSORS);
 }
 
+/** Reads only CELLS_FILE, for commands that use the databases of the listed cells. */
+export function readCellsFile({ CELLS_FILE }: NodeJS.ProcessEnv): string {
+  return environment.shape.CELLS_FILE.parse(CELLS_FILE);
+}
+
 /** @throws StartError BAD_CONFIG naming all invalid settings */
 export function readConfig(variables: NodeJS.ProcessEnv): Config {
   const read = withSecretFiles(variables);

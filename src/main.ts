@@ -3,6 +3,7 @@ import { HandoverSealer } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { createTransactionDependencies } from './gateway/create-transaction-dependencies.ts';
 import { LongestDeadlines } from './gateway/longest-deadlines.ts';
+import { openCell } from './gateway/open-cell.ts';
 import { reportFigures } from './gateway/open-console.ts';
 import { openDatabases } from './gateway/open-databases.ts';
 import { followCertificate, listen, openFront } from './gateway/open-front.ts';
@@ -149,8 +150,21 @@ async function openDomain(base: DomainParts) {
   );
   closers.push(() => unmatchedResponses.close());
   const messages = openMessages(config, databases.messages, report, closers);
-  const lines = { config, types, directory, database, clock, unmatchedResponses, messages, log, closers };
+  const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
+  const lines = {
+    config,
+    types,
+    directory,
+    database,
+    clock,
+    unmatchedResponses,
+    messages,
+    claims: cell?.locks,
+    log,
+    closers,
+  };
   const switches = config.TAPWIRE_ROLE === 'api' ? undefined : await openSwitches(lines);
+  if (switches) await cell?.follow(switches);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
   const sealer = new HandoverSealer(handoverKeys);

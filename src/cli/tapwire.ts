@@ -65,6 +65,10 @@ const COMMANDS: Commands = {
     description: 'show the queues; list or retry permanently failed jobs (dead-letters)',
     load: () => import('./jobs.ts'),
   },
+  cell: {
+    description: 'list cells and move acquirers between them (list, add, status, move, forget)',
+    load: () => import('./cell.ts'),
+  },
   'verify-ledger': {
     description: 'compare the database with the ledger of the simulated switches (--ledger URL)',
     load: () => import('./verify-ledger.ts'),

@@ -3,17 +3,17 @@ import { StartError } from '../errors.ts';
 import { withSecretFiles } from '../ops/secret-files.ts';
 import type { Finding } from '../ops/verify-ledger/finding.ts';
 import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
-import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
-import { openDatabase } from '../store/postgres/open-database.ts';
+import { entriesOfCell, verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
+import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import { installedTypes } from './processor-types.ts';
 import { tableOf } from './table.ts';
-import { flag, text } from './words.ts';
+import { flag, text, texts } from './words.ts';
 
-const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL] [--since TIME] [--json]
+const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL ...] [--since TIME] [--json]
 
   --ledger    URL of the simulated switch's ledger, such as http://127.0.0.1:9000/ledger
-  --database  the gateway's database (DATABASE_URL)
+  --database  the gateway's database (DATABASE_URL); once for each cell if there are several
   --since     start of the switch, 2026-11-20T10:00:00Z; its ledger has no earlier submissions
   --json      print the findings as JSON`;
 
@@ -26,27 +26,51 @@ export async function run(args: string[]): Promise<number> {
     args,
     options: {
       ledger: text,
-      database: { ...text, default: withSecretFiles(process.env).variables.DATABASE_URL },
+      database: texts,
       since: text,
       json: flag,
     },
   });
-  if (values.ledger === undefined || values.database === undefined) {
+  const ofEnvironment = withSecretFiles(process.env).variables.DATABASE_URL;
+  const urls = values.database ?? (ofEnvironment === undefined ? [] : [ofEnvironment]);
+  if (values.ledger === undefined || urls.length === 0) {
     const missing = [
       ...(values.ledger === undefined ? ['--ledger'] : []),
-      ...(values.database === undefined ? ['--database (or DATABASE_URL)'] : []),
+      ...(urls.length === 0 ? ['--database (or DATABASE_URL)'] : []),
     ];
     throw new StartError('BAD_USAGE', `Missing: ${missing.join(', ')}.\n\n${USAGE}`);
   }
   const since = values.since === undefined ? undefined : parseTime(values.since);
+  const findings = await verifyCells(values.ledger, urls, since);
+  if (values.json) console.log(JSON.stringify(urls.length === 1 ? findings[0] : findings, null, 2));
+  else
+    console.log(
+      findings.map((each, n) => `${urls.length > 1 ? `Database ${n + 1}:\n` : ''}${reportOf(each)}`).join('\n\n'),
+    );
+  return findings.flat().some(({ violationCount }) => violationCount > 0) ? 1 : 0;
+}
+
+/** The findings in each database. Each approval must be in exactly one of them. */
+async function verifyCells(ledgerUrl: string, urls: readonly string[], since: Date | undefined): Promise<Finding[][]> {
   const types = await installedTypes();
-  const database = await openDatabase(values.database, { maxConnections: 1, limits: SESSION_LIMITS.ledger });
+  const databases: Database[] = [];
   try {
-    const findings = await verifyLedger({ database, ledger: readLedger(values.ledger), types, since });
-    console.log(values.json ? JSON.stringify(findings, null, 2) : reportOf(findings));
-    return findings.some(({ violationCount }) => violationCount > 0) ? 1 : 0;
+    for (const url of urls)
+      databases.push(await openDatabase(url, { maxConnections: 1, limits: SESSION_LIMITS.ledger }));
+    const known = new Map<Database, number[]>();
+    if (databases.length > 1) {
+      for (const database of databases)
+        known.set(database, await entriesOfCell({ database, ledger: readLedger(ledgerUrl), since }));
+    }
+    const findings: Finding[][] = [];
+    for (const database of databases) {
+      const others = databases.filter((other) => other !== database).flatMap((other) => known.get(other) ?? []);
+      const ofOtherCells = databases.length > 1 ? others : undefined;
+      findings.push(await verifyLedger({ database, ledger: readLedger(ledgerUrl), ofOtherCells, types, since }));
+    }
+    return findings;
   } finally {
-    await database.end();
+    for (const database of databases) await database.end();
   }
 }
 

@@ -40,6 +40,18 @@ export const environment = z.object({
     .optional()
     .describe('URL of a Postgres database (15 or newer); if not set, an embedded Postgres is started'),
   DATABASE_URL_FILE: secretFile('DATABASE_URL'),
+  CELL_NAME: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,30}$/, 'must be at most 31 small letters, digits and hyphens, beginning with a letter')
+    .optional()
+    .describe(
+      'Name of the cell to which this installation belongs, if there are several; the same in all its processes',
+    ),
+  CELLS_FILE: z
+    .string()
+    .min(1)
+    .default('cells.json')
+    .describe('File with the cells of the operator, which `tapwire cell` reads and writes (src/cells/README.md)'),
   JOB_MONITOR_SECONDS: z.coerce
     .number()
     .int()

@@ -9,7 +9,7 @@ import { SEEN_EVERY_MS } from '../store/switches/database-epoch.ts';
 import { postgresExchangedKeys } from '../store/switches/exchanged-keys.ts';
 import { postgresProcessorFaults } from '../store/switches/processor-faults.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
-import { AcquirerSwitches } from '../switches/acquirer-switches.ts';
+import { AcquirerSwitches, type LineClaims } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
 import type { MessageKeeper } from '../switches/ports.ts';
 import { refusePinTerminals } from '../switches/translate-pin.ts';
@@ -34,6 +34,8 @@ export interface SwitchParts {
   readonly clock: TransactionDependencies['clock'];
   readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
+  /** In an installation of several cells. */
+  readonly claims: LineClaims | undefined;
   readonly log: Log;
   readonly closers: Closers;
 }

@@ -26,8 +26,15 @@ export interface AcquirerSwitchesOptions
   /** Calls back when `stored` has changed, so that the change is applied before the next interval. */
   readonly followStored?: ((onChange: () => void) => void) | undefined;
   readonly faults: ProcessorFaults;
+  /** In an installation of several cells: allows connections to an acquirer's switches. */
+  readonly claims?: LineClaims | undefined;
   readonly times?: Partial<typeof TIMES> | undefined;
   readonly log: ConnectionLog & { error(fields: object, text: string): void };
+}
+
+export interface LineClaims {
+  /** @returns a function to call when the connections are closed; undefined if another cell serves the acquirer */
+  claim(acquirerId: number): Promise<(() => Promise<void>) | undefined>;
 }
 
 interface OpenSwitch {
@@ -63,6 +70,8 @@ export class AcquirerSwitches implements Switches {
   readonly #leaving = new Set<AcquirerSwitch>();
   /** Keys of switches whose opening took too long and has not ended. */
   readonly #slow = new Set<string>();
+  /** What to call when a switch is closed. */
+  readonly #releases = new WeakMap<AcquirerSwitch, () => Promise<void>>();
   #following: Repetition | undefined;
   #faults: readonly ProcessorFault[] = [];
   /** Keys of switches that wait for the database, with the time of the first failure. Infinity after it was reported. */
@@ -103,7 +112,12 @@ export class AcquirerSwitches implements Switches {
     this.#isClosed = true;
     void this.#following?.stop(); // an opening in progress closes its switch itself
     const open = [...this.#open.values()].map(({ line }) => line);
-    await Promise.all([...open, ...this.#leaving].map((line) => line.close(deadlineAtMs)));
+    await Promise.all([...open, ...this.#leaving].map((line) => this.#close(line, deadlineAtMs)));
+  }
+
+  async #close(line: AcquirerSwitch, deadlineAtMs: number): Promise<void> {
+    await line.close(deadlineAtMs);
+    await this.#releases.get(line)?.();
   }
 
   /** Logs each fault once, not at every retry, and logs when it is fixed. */
@@ -168,10 +182,10 @@ export class AcquirerSwitches implements Switches {
       // After the close it matches no stored processor. If the next one cannot be opened and the old configuration
       // returns, the switch is opened again.
       this.#open.set(key, { ...current, fingerprint: CLOSED });
-      await current.line.close(this.#options.clock.monotonicMs() + HAND_OVER_MS);
+      await this.#close(current.line, this.#options.clock.monotonicMs() + HAND_OVER_MS);
     }
     const opened = await this.#openInTime(key, record);
-    if (this.#isClosed) return opened.line.close(this.#options.clock.monotonicMs()); // no other code would close it
+    if (this.#isClosed) return this.#close(opened.line, this.#options.clock.monotonicMs()); // no other code would close it
     this.#open.set(key, { fingerprint, ...opened });
     if (current && !current.isListening) void this.#closeWhenAnswered(current.line);
   }
@@ -181,7 +195,7 @@ export class AcquirerSwitches implements Switches {
    */
   async #closeWhenAnswered(line: AcquirerSwitch): Promise<void> {
     this.#leaving.add(line);
-    await line.close(this.#options.clock.monotonicMs() + line.profile.deadlineMs);
+    await this.#close(line, this.#options.clock.monotonicMs() + line.profile.deadlineMs);
     this.#leaving.delete(line);
   }
 
@@ -198,7 +212,7 @@ export class AcquirerSwitches implements Switches {
     } catch (fault) {
       if (!isTimeout(fault)) throw fault;
       this.#slow.add(key);
-      const closeLate = ({ line }: Pick<OpenSwitch, 'line'>) => line.close(this.#options.clock.monotonicMs());
+      const closeLate = ({ line }: Pick<OpenSwitch, 'line'>) => this.#close(line, this.#options.clock.monotonicMs());
       opening.then(closeLate, () => {}).finally(() => this.#slow.delete(key));
       throw late();
     }
@@ -206,7 +220,7 @@ export class AcquirerSwitches implements Switches {
 
   async #openOne(record: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
     const { acquirerId, id, type, config } = record;
-    const { types, stored, followStored, times, ...shared } = this.#options;
+    const { types, stored, followStored, claims, times, ...shared } = this.#options;
     const processor = types.get(type);
     const where = nameOf(record);
     if (!processor) throw new StartError('BAD_PROCESSOR', `${where}: there is no processor type ${type}`);
@@ -216,7 +230,18 @@ export class AcquirerSwitches implements Switches {
       throw new StartError('BAD_PROCESSOR', `${where} (${type}): ${faults}`);
     }
     const options = { ...shared, acquirerId, processorId: id, processor, config: checked.data };
-    return { line: await openAcquirerSwitch(options), isListening: checked.data.accept !== undefined };
+    const isListening = checked.data.accept !== undefined;
+    if (!claims) return { line: await openAcquirerSwitch(options), isListening };
+    const release = await claims.claim(acquirerId);
+    if (!release) throw new StartError('BAD_PROCESSOR', `${where}: its acquirer is served by another cell`);
+    try {
+      const line = await openAcquirerSwitch(options);
+      this.#releases.set(line, release);
+      return { line, isListening };
+    } catch (error) {
+      await release();
+      throw error;
+    }
   }
 }
 

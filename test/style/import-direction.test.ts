@@ -24,6 +24,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   switches: 4,
   webhooks: 4,
   push: 4,
+  cells: 5,
   ops: 5,
   docs: 5,
   http: 5,

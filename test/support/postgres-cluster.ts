@@ -22,7 +22,7 @@ declare module 'vitest' {
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = makeMemoryFolder('tapwire-test-');
   chmodSync(folder, 0o755); // the cluster's account must be able to pass through
-  const cluster = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false });
+  const cluster = await startEmbeddedPostgres({ directory: join(folder, 'postgres'), durable: false, isLogical: true });
   const stop = async () => {
     await cluster.stop();
     const socketFolder = new URL(cluster.url).searchParams.get('host')!;

@@ -49,6 +49,39 @@ const MATCH = `create temp table matched as
   join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
   join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.type = e.processor`;
 
+// A cell that has given an acquirer up still has its rows, which are no longer true. Views of the session hide them.
+const STALE = `(select acquirer_id from public.acquirer_cells where state in ('arriving', 'gone'))`;
+const WITH_STALE_ROWS = `select c.relname as name from pg_class c
+  join pg_attribute a on a.attrelid = c.oid and a.attname = 'acquirer_id' and not a.attisdropped
+  where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+    and c.relname <> 'acquirer_cells' and exists ${STALE}`;
+
+async function hideStaleRows(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(WITH_STALE_ROWS);
+  for (const { name } of rows) {
+    await client.query(`create temp view ${name} as select * from public.${name}
+      where acquirer_id is null or acquirer_id not in ${STALE}`);
+  }
+}
+
+/** The numbers of the entries that the books know. The same ledger numbers its entries in the same way in every cell. */
+export async function matchedEntries({ client }: Pick<Books, 'client'>): Promise<number[]> {
+  const { rows } = await client.query<{ all: number[] }>(
+    `select coalesce(array_agg(distinct n), '{}') as all from matched`,
+  );
+  return rows[0]!.all;
+}
+
+/** Removes the entries that only the books of other cells know. @returns how many both know */
+export async function leaveToOthers({ client }: Pick<Books, 'client'>, theirs: readonly number[]): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(
+    'select count(distinct n)::integer as count from matched where n = any($1)',
+    [theirs],
+  );
+  await client.query('delete from ledger_entries where n = any($1) and n not in (select n from matched)', [theirs]);
+  return rows[0]!.count;
+}
+
 /**
  * Copies the ledger beside the database, so that joins compare the two at any size, and begins a transaction with a
  * snapshot of the database. The client must not be used for anything else afterwards.
@@ -60,6 +93,7 @@ export async function openBooks(
 ): Promise<Books> {
   await client.query(`set work_mem = '${WORK_MEMORY}'`);
   for (const setting of PLANS) await client.query(`set ${setting}`);
+  await hideStaleRows(client);
   await client.query(CREATE);
   let batch: LedgerLine[] = [];
   for await (const line of ledger) {

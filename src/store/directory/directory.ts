@@ -287,5 +287,6 @@ const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation
 const USERS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", merchant_id as "merchantId", username,
   is_blocked as "isBlocked", permissions from users`;
 const ENDPOINTS = `select acquirer_id as "acquirerId", integrator_id as "integratorId", serves, id from webhook_endpoints`;
-const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors where removed_at is null
+const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors
+  where removed_at is null and acquirer_id not in (select e.acquirer_id from served_elsewhere e)
   order by acquirer_id, id`;

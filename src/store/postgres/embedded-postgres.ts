@@ -23,6 +23,8 @@ interface Options {
   readonly durable?: boolean;
   /** Only in tests: another address of this machine to listen on. */
   readonly listenOn?: string;
+  /** Whether acquirers can be moved to and from this database: PostgreSQL's logical replication. */
+  readonly isLogical?: boolean;
 }
 
 /**
@@ -32,10 +34,18 @@ interface Options {
 const MAX_CONNECTIONS = 300;
 const START_TIMEOUT_SECONDS = 60;
 
+/** For a few moves at once; each takes a sender, a slot and a worker, and a few more during its initial copy. */
+const LOGICAL = [
+  'wal_level=logical',
+  ...['max_wal_senders=40', 'max_replication_slots=40'],
+  ...['max_worker_processes=32', 'max_logical_replication_workers=24', 'max_sync_workers_per_subscription=4'],
+];
+
 export async function startEmbeddedPostgres({
   directory,
   durable = true,
   listenOn = '',
+  isLogical = false,
 }: Options): Promise<EmbeddedPostgres> {
   const binaries = await findBinaries();
   const dataDirectory = resolve(directory);
@@ -54,7 +64,10 @@ export async function startEmbeddedPostgres({
   // pg_ctl has just reported that no server runs. A postmaster.pid that survived a power cut names an unrelated
   // process.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true });
-  startServer(run, binaries.pg_ctl, dataDirectory, serverSettings(socketDirectory, durable, listenOn));
+  startServer(run, binaries.pg_ctl, dataDirectory, [
+    ...serverSettings(socketDirectory, durable, listenOn),
+    ...(isLogical ? LOGICAL : []),
+  ]);
   return { url, stop: stopWithUs(account, binaries.pg_ctl, dataDirectory, socketDirectory) };
 }
 

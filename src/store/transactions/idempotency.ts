@@ -50,7 +50,8 @@ export type ClaimOutcome =
   | { readonly kind: 'answered'; readonly answer: KeptAnswer };
 
 const CLAIM = `
-insert into idempotency_keys as k (credential, route, key, claim, fingerprint) values ($1, $2, $3, $4, $5)
+insert into idempotency_keys as k (credential, route, key, claim, fingerprint, acquirer_id)
+values ($1, $2, $3, $4, $5, acquirer_of_credential($1))
 on conflict (credential, route, key) do update
 set claim = excluded.claim, fingerprint = excluded.fingerprint, status = null, sealed_answer = null, started_at = clock_timestamp()
 where k.started_at < clock_timestamp() - interval '${KEPT_FOR}'

@@ -1,0 +1,48 @@
+import { LimitedClient } from '../store/postgres/limited-client.ts';
+import { CellError } from './cell-error.ts';
+import type { Cell } from './cell-list.ts';
+
+/** A statement may delete or index all rows of an acquirer. Statements of the cut-over have shorter limits. */
+const STATEMENT_TIMEOUT = '1h';
+const LOCK_TIMEOUT = '3s';
+
+/** One session in the database of a cell. Locks that it takes last until it ends, with the command. */
+export interface CellSession {
+  readonly cell: Cell;
+  /** Runs a statement and returns its rows. */
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
+  /** Runs `work` between begin and commit. A rollback follows what it throws. */
+  transaction<Result>(work: () => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** @throws CellError CELL_UNREACHABLE */
+export async function openCellSession(cell: Cell): Promise<CellSession> {
+  const client = new LimitedClient({ connectionString: cell.databaseUrl, application_name: 'tapwire-cell' });
+  client.on('error', () => {}); // the next statement fails
+  try {
+    await client.connect();
+    await client.query(`set statement_timeout = '${STATEMENT_TIMEOUT}'; set lock_timeout = '${LOCK_TIMEOUT}'`);
+  } catch (cause) {
+    await client.end().catch(() => {});
+    throw new CellError('CELL_UNREACHABLE', `The database of cell ${cell.name} does not answer.`, { cause });
+  }
+  const query = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
+    (await client.query<Row>(text, [...values])).rows;
+  return {
+    cell,
+    query,
+    transaction: async (work) => {
+      await client.query('begin');
+      try {
+        const result = await work();
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        await client.query('rollback').catch(() => {}); // the session is lost, and its transaction with it
+        throw error;
+      }
+    },
+    close: () => client.end().catch(() => {}),
+  };
+}

@@ -1,0 +1,103 @@
+import { CellError } from './cell-error.ts';
+import type { CellSession } from './cell-session.ts';
+import { isServing, readOwnership } from './ownership.ts';
+
+/** Replication of one acquirer needs a sender and a slot, and each table that is being copied needs another. */
+const LEAST_SLOTS = 4;
+
+interface Installed {
+  readonly name: string;
+  readonly keys: readonly string[];
+}
+
+/**
+ * Finds what would make a move fail, before anything is changed.
+ *
+ * @throws CellError CANNOT_MOVE with every reason
+ */
+export async function checkMove(source: CellSession, target: CellSession, acquirerId: number): Promise<void> {
+  const faults = [
+    ...(await checkIdentity(source)),
+    ...(await checkIdentity(target)),
+    ...(await checkSource(source, acquirerId)),
+    ...(await checkTarget(target, acquirerId)),
+  ];
+  if (faults.length === 0) {
+    faults.push(...(await checkVersions(source, target)));
+    faults.push(...(await checkKeys(source, target)));
+    faults.push(...(await checkNames(source, target, acquirerId)));
+  }
+  if (faults.length > 0) throw new CellError('CANNOT_MOVE', `The acquirer cannot be moved.\n- ${faults.join('\n- ')}`);
+}
+
+async function checkIdentity(session: CellSession): Promise<string[]> {
+  const { name } = session.cell;
+  const [known] = await session.query<{ known: boolean }>(`select to_regclass('cell_identity') is not null as known`);
+  if (!known!.known) return [`The database of ${name} has an older schema. Run tapwire migrate there.`];
+  const [installed] = await session.query<Installed>('select name, keys from cell_identity');
+  if (!installed) return [`No process of ${name} was started with CELL_NAME=${name}. Restart all of them with it.`];
+  return installed.name === name ? [] : [`The database of ${name} belongs to cell ${installed.name}.`];
+}
+
+async function checkSource(source: CellSession, acquirerId: number): Promise<string[]> {
+  const { name } = source.cell;
+  const faults: string[] = [];
+  if ((await source.query('select from acquirers where id = $1', [acquirerId])).length === 0)
+    faults.push(`${name} has no acquirer ${acquirerId}.`);
+  const [settings] = await source.query<{ level: string; slots: number; superuser: string }>(
+    `select current_setting('wal_level') as level, current_setting('is_superuser') as superuser,
+      least(current_setting('max_wal_senders')::integer,
+        current_setting('max_replication_slots')::integer - (select count(*) from pg_replication_slots))::integer as slots`,
+  );
+  const { level, slots, superuser } = settings!;
+  if (level !== 'logical') faults.push(`${name} has wal_level ${level}. Set it to logical and restart its Postgres.`);
+  if (slots < LEAST_SLOTS) faults.push(`${name} has ${slots} free replication slots; ${LEAST_SLOTS} are needed.`);
+  if (superuser !== 'on')
+    faults.push(`The database user of ${name} is no superuser, which replication slots and clearing rows need.`);
+  return faults;
+}
+
+async function checkTarget(target: CellSession, acquirerId: number): Promise<string[]> {
+  const { name } = target.cell;
+  const faults: string[] = [];
+  const ownership = await readOwnership(target, acquirerId).catch(() => undefined);
+  const isThere = (await target.query('select from acquirers where id = $1', [acquirerId])).length > 0;
+  if (isThere && isServing(ownership)) faults.push(`${name} has an acquirer ${acquirerId} of its own.`);
+  const [settings] = await target.query<{ superuser: string }>(`select current_setting('is_superuser') as superuser`);
+  if (settings!.superuser !== 'on')
+    faults.push(`The database user of ${name} is no superuser, which subscriptions need.`);
+  return faults;
+}
+
+async function checkVersions(source: CellSession, target: CellSession): Promise<string[]> {
+  const version = `select (select string_agg(name, ' ' order by name) from migrations) as migrations,
+    (select version from pgboss.version) as jobs, (select string_agg(name, ' ' order by name) from pgboss.queue) as queues`;
+  const read = async (session: CellSession) => JSON.stringify((await session.query(version))[0]);
+  return (await read(source)) === (await read(target))
+    ? []
+    : [`${source.cell.name} and ${target.cell.name} run different versions of Tapwire. Update both first.`];
+}
+
+/** What one cell has sealed, hashed or signed must be readable in the other one, in both directions. */
+async function checkKeys(source: CellSession, target: CellSession): Promise<string[]> {
+  const keysOf = async (session: CellSession) =>
+    (await session.query<Installed>('select keys from cell_identity'))[0]!.keys;
+  const present = new Set(await keysOf(target));
+  const missing = (await keysOf(source)).filter((key) => !present.has(key));
+  if (missing.length === 0) return [];
+  const names = [...new Set(missing.map((key) => key.split(' ').slice(0, 2).join(' ')))].join(', ');
+  return [`${target.cell.name} lacks keys of ${source.cell.name} (${names}). All cells need the same key file.`];
+}
+
+/** Names that are unique in a whole cell, and not only for each acquirer. */
+async function checkNames(source: CellSession, target: CellSession, acquirerId: number): Promise<string[]> {
+  const names = await source.query<{ name: string }>(
+    'select lower(username) as name from users where acquirer_id = $1',
+    [acquirerId],
+  );
+  const taken = await target.query<{ name: string }>(
+    'select lower(username) as name from users where lower(username) = any($1) and acquirer_id <> $2',
+    [names.map(({ name }) => name), acquirerId],
+  );
+  return taken.length === 0 ? [] : [`${target.cell.name} has ${taken.length} users with the same names.`];
+}

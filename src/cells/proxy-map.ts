@@ -1,0 +1,72 @@
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { CellError } from './cell-error.ts';
+import type { ProxySettings } from './cell-list.ts';
+
+/** A running HAProxy answers within milliseconds. */
+const ANSWER_WITHIN_MS = 3_000;
+
+export function hostsOf({ hosts }: ProxySettings, acquirerId: number): string[] {
+  return hosts.map((host) => host.replaceAll('{acquirer}', String(acquirerId)).toLowerCase());
+}
+
+/**
+ * Sends the requests of an acquirer to a backend: in the map file, which HAProxy reads when it starts, and in every
+ * running HAProxy through its runtime API. May be repeated.
+ *
+ * @throws CellError MOVE_STUCK if a running HAProxy was not changed
+ */
+export async function setBackend(proxy: ProxySettings, acquirerId: number, backend: string): Promise<void> {
+  const hosts = hostsOf(proxy, acquirerId);
+  await rewriteMap(proxy.map, hosts, backend);
+  await Promise.all(proxy.sockets.map((socket) => changeRunning(socket, proxy.map, hosts, backend)));
+}
+
+async function rewriteMap(path: string, hosts: readonly string[], backend: string): Promise<void> {
+  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'ENOENT') return '';
+    throw new CellError('MOVE_STUCK', `The map ${path} cannot be read.`, { cause });
+  });
+  const others = text.split('\n').filter((line) => line !== '' && !hosts.includes(line.trim().split(/\s+/, 1)[0]!));
+  const lines = [...others, ...hosts.map((host) => `${host} ${backend}`)];
+  const fresh = `${path}.${process.pid}.new`;
+  const mode = await stat(path).then(
+    (found) => found.mode & 0o777,
+    () => 0o644,
+  );
+  await writeFile(fresh, `${lines.join('\n')}\n`, { mode });
+  await rename(fresh, path);
+}
+
+async function changeRunning(socket: string, map: string, hosts: readonly string[], backend: string): Promise<void> {
+  for (const host of hosts) {
+    // `set map` changes existing entries only.
+    const isKnown = await hasEntry(socket, map, host);
+    const answer = await ask(socket, `${isKnown ? 'set' : 'add'} map ${map} ${host} ${backend}`);
+    if (answer.trim() !== '')
+      throw new CellError('MOVE_STUCK', `HAProxy at ${socket} did not change its map: ${answer.trim()}`);
+  }
+}
+
+async function hasEntry(socket: string, map: string, host: string): Promise<boolean> {
+  const entries = await ask(socket, `show map ${map}`);
+  return entries.split('\n').some((line) => line.split(' ')[1] === host);
+}
+
+/** Runs one command of HAProxy's runtime API, and returns its output. */
+function ask(socket: string, command: string): Promise<string> {
+  const fault = (cause?: unknown) =>
+    new CellError('MOVE_STUCK', `HAProxy at ${socket} does not answer. Run the move again when it does.`, { cause });
+  return new Promise((resolve, reject) => {
+    const port = /^(.+):(\d+)$/.exec(socket);
+    const connection = port ? connect(Number(port[2]), port[1]) : connect(socket);
+    let answer = '';
+    connection.setTimeout(ANSWER_WITHIN_MS, () => connection.destroy(new Error('timeout')));
+    connection.on('error', (cause) => reject(fault(cause)));
+    connection.on('data', (chunk) => {
+      answer += chunk.toString();
+    });
+    connection.on('end', () => resolve(answer));
+    connection.end(`${command}\n`);
+  });
+}

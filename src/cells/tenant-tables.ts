@@ -1,0 +1,70 @@
+import { CellError } from './cell-error.ts';
+import type { CellSession } from './cell-session.ts';
+
+/** Tables with an acquirer_id that describe the cell itself. */
+const OF_THE_CELL = ['acquirer_cells', 'cell_moves'];
+
+/** Tables without a key whose rows are written once, besides those in which triggers enforce it. */
+const WRITTEN_ONCE = ['attempt_messages'];
+
+/** Tables without an acquirer_id, with the reason why a move leaves their rows behind. */
+export const LEFT_BEHIND: Readonly<Record<string, string>> = {
+  cell_identity: 'describes the cell',
+  database_epoch: 'identifies the database',
+  handover_keys: 'public keys of the processes of this cell',
+  login_tries: 'throttles logins for half an hour',
+  migrations: 'describes the schema',
+  process_commands: 'commands to processes of this cell',
+  process_figures: 'figures of processes of this cell',
+  process_lines: 'connections of processes of this cell',
+  purge_marks: 'handed over with the acquirer: the earlier mark of both cells counts',
+  stan_blocks: 'handed over with the acquirer: the counters of its scopes',
+};
+
+/** A table with rows of acquirers. */
+export interface TenantTable {
+  readonly name: string;
+  /** The column with the number of the acquirer. */
+  readonly column: 'acquirer_id' | 'id';
+  /** Whether rows are never updated, and replication sends only new ones. */
+  readonly isAppendOnly: boolean;
+}
+
+// Every table with acquirer_id is found, so that a new one cannot be forgotten. Partitions belong to their table.
+const FIND = `
+select c.relname as name, case c.relname when 'acquirers' then 'id' else 'acquirer_id' end as column,
+  c.relreplident = 'f' or exists (
+    select from pg_index i join pg_attribute k on k.attrelid = c.oid and k.attnum = any(i.indkey)
+    where i.indrelid = c.oid and i.indisprimary and k.attname = a.attname) as "isIdentified",
+  c.relname = any($2) or exists (
+    select from pg_trigger t where t.tgrelid = c.oid and t.tgname = c.relname || '_append_only') as "isAppendOnly"
+from pg_class c
+join pg_attribute a on a.attrelid = c.oid and not a.attisdropped
+  and a.attname = case c.relname when 'acquirers' then 'id' else 'acquirer_id' end
+where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+  and c.relpersistence = 'p' and c.relname <> all($1)
+order by c.relname`;
+
+/** @throws CellError CANNOT_MOVE if the filter of a publication is impossible for a table */
+export async function tenantTables(session: CellSession): Promise<TenantTable[]> {
+  const rows = await session.query<TenantTable & { isIdentified: boolean }>(FIND, [OF_THE_CELL, WRITTEN_ONCE]);
+  const unidentified = rows.find(({ isIdentified, isAppendOnly }) => !isIdentified && !isAppendOnly);
+  if (unidentified) {
+    const what = `Table ${unidentified.name} has no replica identity with acquirer_id, so its changes cannot be filtered.`;
+    throw new CellError('CANNOT_MOVE', what);
+  }
+  return rows.map(({ name, column, isAppendOnly }) => ({ name, column, isAppendOnly }));
+}
+
+/** Deletes the acquirer's rows without triggers and foreign keys; the session must be a superuser's. */
+export async function clearRows(session: CellSession, acquirerId: number): Promise<void> {
+  const tables = await tenantTables(session);
+  await session.query(`set session_replication_role = replica`);
+  try {
+    for (const { name, column } of tables) {
+      await session.query(`delete from ${name} where ${column} = $1`, [acquirerId]);
+    }
+  } finally {
+    await session.query(`reset session_replication_role`).catch(() => {}); // the session is lost
+  }
+}

@@ -1,0 +1,143 @@
+import { parseArgs } from 'node:util';
+import { type Cell, cellName, findCell, readCells, withSecrets, writeCells } from '../cells/cell-list.ts';
+import { type CellSession, openCellSession } from '../cells/cell-session.ts';
+import { type CellStatus, conflictsIn, firstAcquirerOf, readStatus, reserveNumbers } from '../cells/cell-status.ts';
+import { findSource } from '../cells/find-source.ts';
+import { forgetAcquirer } from '../cells/forget-acquirer.ts';
+import { moveAcquirer, undoMove } from '../cells/move-acquirer.ts';
+import { hostsOf, setBackend } from '../cells/proxy-map.ts';
+import { readCellsFile } from '../config.ts';
+import { StartError } from '../errors.ts';
+import { checkedBy } from './administration.ts';
+import { type Commands, command, runCommand } from './commands.ts';
+import { type Columns, listOf, printList } from './table.ts';
+import { flag, idOf, text } from './words.ts';
+
+const COMMANDS: Commands = {
+  list: command('[--json]: show the cells of the list', list),
+  add: command('--name CELL --url URL --database URL [--replication URL] [--backend NAME]: add a cell', add),
+  status: command('[--json]: show which cell serves which acquirer; exit code 1 if a person must act', status),
+  move: command('--acquirer ID --to CELL [--undo]: move an acquirer, or continue an interrupted move', move),
+  forget: command('--acquirer ID --in CELL: remove the rows that a move has left behind', forget),
+};
+
+/** `tapwire cell ...`: several installations that each serve some of the acquirers (src/cells/README.md). */
+export function run(args: string[]): Promise<number> {
+  return runCommand('tapwire cell', COMMANDS, args);
+}
+
+function listPath(): string {
+  return readCellsFile(process.env);
+}
+
+async function list(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { json: flag } });
+  const { cells } = await readCells(listPath());
+  printList(cells, CELL_COLUMNS, values.json);
+  return 0;
+}
+
+const CELL_COLUMNS: Columns<Omit<Cell, 'databaseUrl' | 'replicationUrl'>> = {
+  titles: ['CELL', 'URL', 'BACKEND', 'FIRST ACQUIRER'],
+  cellsOf: (cell) => [cell.name, cell.url, cell.backend, String(firstAcquirerOf(cell))],
+};
+
+async function add(args: string[]): Promise<number> {
+  const options = { name: text, url: text, database: text, replication: text, backend: text };
+  const { values } = parseArgs({ args, options });
+  const name = checkedBy(cellName, values.name);
+  const known = await readCells(listPath());
+  const number = Math.max(-1, ...known.cells.map((cell) => cell.number)) + 1;
+  const { url = '', database = '', replication, backend = `cell-${name}` } = values;
+  const entry = { name, url, database, backend, number, ...(replication && { replication }) };
+  const session = await openCellSession(await withSecrets(entry));
+  try {
+    await reserveNumbers(session);
+  } finally {
+    await session.close();
+  }
+  await writeCells(listPath(), { ...known, cells: [...known.cells, entry] });
+  console.log(listOf([entry], CELL_COLUMNS));
+  return 0;
+}
+
+async function status(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { json: flag } });
+  const { cells } = await readCells(listPath());
+  const found = await Promise.all(cells.map(async (cell) => readStatus(await withSecrets(cell))));
+  const conflicts = conflictsIn(found);
+  if (values.json) console.log(JSON.stringify({ cells: found, conflicts }, null, 2));
+  else {
+    const rows = found.flatMap((cell) => cell.acquirers.map((acquirer) => ({ cell: cell.name, ...acquirer })));
+    console.log(listOf(rows, STATUS_COLUMNS));
+    for (const conflict of conflicts) console.log(`! ${conflict}`);
+  }
+  return conflicts.length > 0 ? 1 : 0;
+}
+
+const STATUS_COLUMNS: Columns<{ readonly cell: string } & CellStatus['acquirers'][number]> = {
+  titles: ['CELL', 'ACQUIRER', 'NAME', 'STATE', 'MOVES', 'OTHER CELL', 'LAST STEP'],
+  cellsOf: ({ cell, id, name, state, generation, peer, lastStep }) => [
+    ...[cell, String(id), name, state, String(generation)],
+    ...[peer ?? '', lastStep ?? ''],
+  ],
+};
+
+async function move(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { acquirer: text, to: text, undo: flag } });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  if (values.to === undefined) throw new StartError('BAD_CONFIG', '--to: expected the name of a cell');
+  const known = await readCells(listPath());
+  const target = await findCell(known, values.to);
+  await onSessions(known.cells.map(withSecrets), async (sessions) => {
+    const to = sessions.find(({ cell }) => cell.name === target.name)!;
+    const source = await findSource(sessions, to, acquirerId);
+    const { proxy } = known;
+    if (values.undo) {
+      await undoMove({ source, target: to, acquirerId });
+      console.log(`The move is undone: ${source.cell.name} serves acquirer ${acquirerId}.`);
+      return;
+    }
+    const startedAtMs = performance.now();
+    const print = (step: string, detail = '') =>
+      console.log(
+        `${((performance.now() - startedAtMs) / 1_000).toFixed(3).padStart(9)} s  ${step.padEnd(12)} ${detail}`.trimEnd(),
+      );
+    const flip = async () => {
+      if (proxy) await setBackend(proxy, acquirerId, to.cell.backend);
+      else print('', `no proxy is in the list: send the requests of acquirer ${acquirerId} to ${to.cell.url} now`);
+    };
+    await moveAcquirer({ source, target: to, acquirerId, flip, onStep: print });
+    const hosts = proxy ? ` Its hosts are ${hostsOf(proxy, acquirerId).join(', ')}.` : '';
+    console.log(`${to.cell.name} serves acquirer ${acquirerId}.${hosts}`);
+  });
+  return 0;
+}
+
+async function forget(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { acquirer: text, in: text } });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  if (values.in === undefined) throw new StartError('BAD_CONFIG', '--in: expected the name of a cell');
+  const known = await readCells(listPath());
+  const former = await findCell(known, values.in);
+  await onSessions(known.cells.map(withSecrets), async (sessions) => {
+    const left = sessions.find(({ cell }) => cell.name === former.name)!;
+    const current = await findSource(sessions, left, acquirerId);
+    await forgetAcquirer(left, current, acquirerId);
+  });
+  console.log(`${former.name} has no rows of acquirer ${acquirerId}.`);
+  return 0;
+}
+
+async function onSessions(
+  cells: readonly Promise<Cell>[],
+  act: (sessions: readonly CellSession[]) => Promise<void>,
+): Promise<void> {
+  const sessions: CellSession[] = [];
+  try {
+    for (const cell of cells) sessions.push(await openCellSession(await cell));
+    await act(sessions);
+  } finally {
+    for (const session of sessions) await session.close();
+  }
+}

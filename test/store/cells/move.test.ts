@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { forgetAcquirer } from '../../../src/cells/forget-acquirer.ts';
+import { undoMove } from '../../../src/cells/move-acquirer.ts';
+import { LEFT_BEHIND, tenantTables } from '../../../src/cells/tenant-tables.ts';
+import { Phone } from '../../../src/phone/phone.ts';
+import { outcomeOf } from '../../support/answers.ts';
+import { Killed, TwoCells } from '../../support/cells.ts';
+import { eventually } from '../../support/eventually.ts';
+import { enterPin, tapForPin } from '../../support/pins.ts';
+
+let cells: TwoCells;
+beforeAll(async () => {
+  // One for each acquirer: the second cell cannot connect before the first has closed its connection.
+  cells = await TwoCells.start({ maxSessions: 2 });
+});
+afterAll(() => cells.stop());
+
+const tapAt = (url: string, merchantReference?: string) =>
+  cells.installation.phoneAt(url).tap({ amount: '10.00', currency: 'ZAR', merchantReference });
+
+const count = async (side: 'a' | 'b', table: string, column = 'acquirer_id') =>
+  (await cells.databases[side].query(`select from ${table} where ${column} = 1`)).rowCount;
+
+describe('an acquirer that is moved', () => {
+  test('is served by the other cell, which has all its rows', async () => {
+    const before = outcomeOf(await tapAt(cells.gateways.a.url, 'before'));
+    expect(before.type).toBe('Approved');
+    const steps = await cells.move('a', 'b');
+    expect(steps.slice(0, 6)).toEqual(['checked', 'announced', 'fenced', 'replicating', 'copied', 'held']);
+    expect(steps.slice(-5)).toEqual(['arrived', 'tookOver', 'signedOn', 'flipped', 'finished']);
+    expect(outcomeOf(await tapAt(cells.gateways.b.url)).type).toBe('Approved');
+    const { source, target } = await cells.sessions('a', 'b');
+    for (const { name, column } of await tenantTables(source)) {
+      if (['handed_over', 'transactions', 'transaction_events', 'attempt_messages'].includes(name)) continue;
+      expect([name, await count('b', name, column)]).toEqual([name, await count('a', name, column)]);
+    }
+    await source.close();
+    await target.close();
+  });
+
+  test('is refused in its former cell, with Retry-After and without a row', async () => {
+    const { status, body } = await tapAt(cells.gateways.a.url, 'refused');
+    expect([status, body]).toEqual([503, expect.objectContaining({ errorCode: 201 })]);
+    const { rowCount } = await cells.databases.a.query(`select from transactions where merchant_reference = 'refused'`);
+    expect(rowCount).toBe(0);
+  });
+});
+
+test('every table of the schema is moved, or left behind for a reason', async () => {
+  const { source, target } = await cells.sessions('a', 'b');
+  const moved = (await tenantTables(source)).map(({ name }) => name);
+  const all = await source.query<{ name: string }>(`select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition`);
+  const ofTheCell = ['acquirer_cells', 'cell_moves'];
+  const known = [...moved, ...Object.keys(LEFT_BEHIND), ...ofTheCell].sort();
+  expect(all.map(({ name }) => name).sort()).toEqual(known);
+  await source.close();
+  await target.close();
+});
+
+describe('another acquirer of the former cell', () => {
+  test('is served while the same commits are asked to write for the one that has moved', async () => {
+    const { installation, gateways } = cells;
+    const tailor = () => installation.phone('tailor').tap({ amount: '10.00', currency: 'ZAR' });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? tailor() : tapAt(gateways.a.url))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 503, 200, 503, 200, 503, 200, 503]);
+  });
+
+  test('is not affected when the rows that the move has left are removed', async () => {
+    const { source, target } = await cells.sessions('a', 'b');
+    await expect(forgetAcquirer(target, source, 1)).rejects.toThrow('CANNOT_MOVE');
+    await forgetAcquirer(source, target, 1);
+    await source.close();
+    await target.close();
+    expect([await count('a', 'merchants'), await count('a', 'transactions')]).toEqual([0, 0]);
+    expect((await cells.databases.a.query('select from merchants where acquirer_id = 2')).rowCount).toBe(1);
+  });
+});
+
+describe('a move back', () => {
+  test('takes a PIN along that is awaited, and its job', async () => {
+    const { installation, gateways } = cells;
+    const device = randomUUID();
+    const phoneAt = (url: string) => new Phone(installation.profile('coffee', url), device);
+    const asked = await tapForPin(phoneAt(gateways.b.url));
+    await cells.move('b', 'a');
+    const text = `select from pgboss.job where name = 'expire-pin' and data ->> 'id' = $1`;
+    expect((await cells.databases.a.query(text, [asked.id])).rowCount).toBe(1);
+    expect((await cells.databases.b.query(text, [asked.id])).rowCount).toBe(0);
+    expect(outcomeOf(await enterPin(phoneAt(gateways.a.url), asked)).type).toBe('Approved');
+  });
+
+  test('that has not come to the end can be undone, and leaves nothing in the other cell', async () => {
+    const onStep = (step: string) => {
+      if (step === 'drained') throw new Killed();
+    };
+    await expect(cells.move('a', 'b', { onStep })).rejects.toThrow(Killed);
+    const { source, target } = await cells.sessions('a', 'b');
+    await undoMove({ source, target, acquirerId: 1 });
+    expect(outcomeOf(await tapAt(cells.gateways.a.url)).type).toBe('Approved');
+    expect(await count('b', 'merchants')).toBe(0);
+    const left = `select from pg_trigger where tgname = 'served_elsewhere_1'`;
+    expect([(await source.query(left)).length, (await target.query(left)).length]).toEqual([0, 0]);
+    expect((await source.query(`select from pg_replication_slots where database = current_database()`)).length).toBe(0);
+    await source.close();
+    await target.close();
+  });
+});
+
+describe('a command that dies while it holds the acquirer', () => {
+  test('leaves it in the source, which accepts taps again when the hold ends', async () => {
+    const onStep = (step: string) => {
+      if (step === 'closed') throw new Killed();
+    };
+    await expect(cells.move('a', 'b', { onStep })).rejects.toThrow(Killed);
+    await eventually(async () => {
+      const answer = await tapAt(cells.gateways.a.url, randomUUID());
+      expect(answer.status).toBe(200);
+      expect(outcomeOf(answer).type).toBe('Approved');
+    });
+    await cells.move('a', 'b');
+    expect(outcomeOf(await tapAt(cells.gateways.b.url)).type).toBe('Approved');
+  });
+});

@@ -1,0 +1,91 @@
+import type { Cell } from '../../src/cells/cell-list.ts';
+import { type CellSession, openCellSession } from '../../src/cells/cell-session.ts';
+import { type MoveOptions, moveAcquirer } from '../../src/cells/move-acquirer.ts';
+import { type Installation, type InstallationOptions, type StartedGateway, startInstallation } from './installation.ts';
+import { createTestDatabase, type TestDatabase } from './test-database.ts';
+
+type Side = 'a' | 'b';
+
+/** Two cells with one gateway each: `a` has the tenants of every installation, `b` has none. They share the switch. */
+export class TwoCells {
+  readonly installation: Installation;
+  readonly databases: Readonly<Record<Side, TestDatabase['database']>>;
+  readonly gateways: Record<Side, StartedGateway>;
+  readonly #cells: Readonly<Record<Side, Cell>>;
+  readonly #other: TestDatabase;
+  /** Where the proxy would send the first acquirer's requests. */
+  side: Side = 'a';
+
+  private constructor(
+    installation: Installation,
+    other: TestDatabase,
+    cells: Record<Side, Cell>,
+    gateways: Record<Side, StartedGateway>,
+  ) {
+    this.installation = installation;
+    this.#other = other;
+    this.#cells = cells;
+    this.gateways = gateways;
+    this.databases = { a: installation.database, b: other.database };
+  }
+
+  static async start(options: InstallationOptions = {}): Promise<TwoCells> {
+    const installation = await startInstallation({ ...options, role: 'none' });
+    const other = await createTestDatabase();
+    const a = await installation.startGateway({ CELL_NAME: 'a' });
+    const b = await installation.startGateway({ CELL_NAME: 'b', DATABASE_URL: other.url });
+    const urlOfA = installation.environment().DATABASE_URL!;
+    const cells = { a: cellOf('a', urlOfA, a.url, 0), b: cellOf('b', other.url, b.url, 1) };
+    return new TwoCells(installation, other, cells, { a, b });
+  }
+
+  get url(): string {
+    return this.gateways[this.side].url;
+  }
+
+  get database() {
+    return this.databases[this.side];
+  }
+
+  async sessions(from: Side, to: Side): Promise<{ source: CellSession; target: CellSession }> {
+    return { source: await openCellSession(this.#cells[from]), target: await openCellSession(this.#cells[to]) };
+  }
+
+  /** Moves the acquirer, as one call of the command does. @returns the steps */
+  async move(from: Side, to: Side, { acquirerId = 1, onStep }: Partial<MoveOptions> = {}): Promise<string[]> {
+    const steps: string[] = [];
+    const { source, target } = await this.sessions(from, to);
+    const flip = async () => {
+      if (acquirerId === 1) this.side = to;
+    };
+    try {
+      await moveAcquirer(
+        {
+          ...{ source, target, acquirerId, flip },
+          onStep: async (step, detail) => {
+            steps.push(step);
+            await onStep?.(step, detail);
+          },
+        },
+        { betweenHoldsMs: 200 },
+      );
+      return steps;
+    } finally {
+      await source.close();
+      await target.close();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.gateways.b.stop();
+    await this.installation.stop();
+    await this.#other.drop();
+  }
+}
+
+/** A command that dies at a step: its sessions end, and nothing more is called. */
+export class Killed extends Error {}
+
+function cellOf(name: Side, databaseUrl: string, url: string, number: number): Cell {
+  return { name, url, databaseUrl, replicationUrl: databaseUrl, backend: `cell-${name}`, number };
+}
