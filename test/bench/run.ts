@@ -13,6 +13,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   e2e: () => import('./e2e.ts'),
   overload: () => import('./overload.ts'),
   soak: () => import('./soak.ts'),
+  connections: () => import('./new-connections.ts'),
   load: () => import('./load-generator.ts'),
   messages: () => import('./kept-messages.ts'),
   'webhook-backlog': () => import('./webhook-backlog.ts'),
