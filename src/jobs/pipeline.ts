@@ -11,7 +11,7 @@ import { type OpenHandover, submitHandover } from '../transactions/tap/submit-ha
 import { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';
 import { PACES } from './paces.ts';
-import { type Hand, type JobResult, Pump } from './pump.ts';
+import { type JobResult, Pump, type WorkerSlot } from './pump.ts';
 import { rationByLoad } from './ration-by-load.ts';
 
 /** An outcome may still be committed: check again when the grace has surely ended. */
@@ -22,7 +22,7 @@ const PURGE_AGAIN_SECONDS = 3_600;
 type Handler<Queue extends QueueName> = (
   asked: JobPayloads[Queue],
   jobId: string,
-  hand: Hand,
+  slot: WorkerSlot,
 ) => Promise<JobResult<JobPayloads[Queue]>>;
 
 /** The handler of each queue; a queue without a handler belongs to another process. */
@@ -58,8 +58,8 @@ export class Pipeline {
     for (const [name, handler] of Object.entries(handlersOf(deps, options))) {
       const queue = name as QueueName;
       const { ration, ...pace } = PACES[queue];
-      const handle: Handler<QueueName> = (asked, jobId, hand) =>
-        around(queue, asked, () => (handler as Handler<QueueName>)(asked, jobId, hand));
+      const handle: Handler<QueueName> = (asked, jobId, slot) =>
+        around(queue, asked, () => (handler as Handler<QueueName>)(asked, jobId, slot));
       const rationed = ration && { ration: rationByLoad(ration) };
       const leftToOthers =
         deps.path.kind === 'direct' ? deps.path.others?.leftToOthers.bind(deps.path.others) : undefined;

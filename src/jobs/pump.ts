@@ -21,7 +21,7 @@ const MOST_GIVE_BACKS = 30;
 const GIVE_BACK_AGAIN_MS = 1_000;
 
 /** One worker slot of a pump, as its job sees it. */
-export interface Hand {
+export interface WorkerSlot {
   /** Lets another job have the slot while this one only waits. False if too many wait like that already. */
   release(): boolean;
 }
@@ -40,7 +40,11 @@ export interface PumpOptions<Queue extends QueueName> {
   readonly released?: number;
   /** Groups whose jobs are left to other processes. */
   readonly leftToOthers?: (() => readonly string[]) | undefined;
-  readonly handle: (payload: JobPayloads[Queue], jobId: string, hand: Hand) => Promise<JobResult<JobPayloads[Queue]>>;
+  readonly handle: (
+    payload: JobPayloads[Queue],
+    jobId: string,
+    slot: WorkerSlot,
+  ) => Promise<JobResult<JobPayloads[Queue]>>;
   /** `asked` is the payload of the failed job; undefined if none could be taken. */
   readonly onError: (error: unknown, queue: QueueName, asked?: JobPayloads[QueueName]) => void;
 }
@@ -173,9 +177,9 @@ export class Pump<Queue extends QueueName> {
       await this.#table.giveUp(queue, attempt, reason);
       return;
     }
-    const hand = this.#hand();
+    const slot = this.#newSlot();
     try {
-      const result = await handle(payload.data as JobPayloads[Queue], job.id, hand);
+      const result = await handle(payload.data as JobPayloads[Queue], job.id, slot);
       if (result === 'removed') return;
       const again = result === 'done' ? undefined : jobAgain(queue, payload.data as JobPayloads[Queue], result);
       await this.#table.finish({ queue, attempt, again });
@@ -183,7 +187,7 @@ export class Pump<Queue extends QueueName> {
       this.#options.onError(error, queue, payload.data);
       await this.#giveBack(attempt, error instanceof Error ? error.name : 'unknown');
     } finally {
-      hand.end();
+      slot.end();
     }
   }
 
@@ -201,7 +205,7 @@ export class Pump<Queue extends QueueName> {
     }
   }
 
-  #hand(): Hand & { end(): void } {
+  #newSlot(): WorkerSlot & { end(): void } {
     let isReleased = false;
     return {
       release: () => {

@@ -40,42 +40,42 @@ export class ConnectionPool {
   /** Opens the connections that are kept; resolves with the reason if the gateway accepts none. */
   async fill(): Promise<string | undefined> {
     const { kept, isNewEach } = this.#options;
-    const lines = Array.from({ length: isNewEach ? 1 : kept }, () => this.#dial());
-    const reasons = await Promise.all(lines.map((line) => line.connected()));
-    for (const line of lines) this.putBack(line);
+    const connections = Array.from({ length: isNewEach ? 1 : kept }, () => this.#dial());
+    const reasons = await Promise.all(connections.map((connection) => connection.connected()));
+    for (const connection of connections) this.putBack(connection);
     return reasons.find((reason) => reason !== undefined);
   }
 
   /** A free connection, or a new one; undefined if the maximum is reached. */
   take(): HttpConnection | undefined {
     const maxIdleMs = this.#options.maxIdleMs ?? DEFAULT_IDLE_MS;
-    for (let line = this.#idle.pop(); line; line = this.#idle.pop()) {
-      const mostMs = line.isUsed ? maxIdleMs : Math.min(maxIdleMs, UNUSED_MS);
-      if (line.isUsable && performance.now() - line.releasedAtMs < mostMs) return line;
-      this.#drop(line);
+    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
+      const mostMs = connection.isUsed ? maxIdleMs : Math.min(maxIdleMs, UNUSED_MS);
+      if (connection.isUsable && performance.now() - connection.releasedAtMs < mostMs) return connection;
+      this.#drop(connection);
     }
     return this.#open < this.#options.most ? this.#dial() : undefined;
   }
 
   /** The caller returns the connection when its request has ended. */
-  putBack(line: HttpConnection): void {
-    if (this.#options.isNewEach || !line.isUsable) this.#drop(line);
-    else this.#idle.push(line);
+  putBack(connection: HttpConnection): void {
+    if (this.#options.isNewEach || !connection.isUsable) this.#drop(connection);
+    else this.#idle.push(connection);
   }
 
   close(): void {
-    for (const line of this.#idle.splice(0)) this.#drop(line);
+    for (const connection of this.#idle.splice(0)) this.#drop(connection);
   }
 
   #dial(): HttpConnection {
     this.#open++;
-    const line = new HttpConnection(this.#options.target);
-    line.releasedAtMs = performance.now();
-    return line;
+    const connection = new HttpConnection(this.#options.target);
+    connection.releasedAtMs = performance.now();
+    return connection;
   }
 
-  #drop(line: HttpConnection): void {
+  #drop(connection: HttpConnection): void {
     this.#open--;
-    line.close();
+    connection.close();
   }
 }

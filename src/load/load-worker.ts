@@ -32,7 +32,7 @@ process.on('disconnect', () => process.exit(0));
 process.on('SIGINT', () => {});
 
 let loop: OpenLoop;
-let lines: ConnectionPool;
+let pool: ConnectionPool;
 let answers: AnswerFile | undefined;
 const tally = new Tally();
 
@@ -52,8 +52,8 @@ async function prepare(plan: WorkerPlan): Promise<void> {
   answers = plan.answersFolder === undefined ? undefined : new AnswerFile(answersPath(plan.answersFolder, plan.worker));
   const keepAnswer = (answer: KeptAnswer) => answers?.add(answer);
   const clients = { fleet, backend, requests: new RequestWriter(url, plan.connections.isNewEach), keepAnswer };
-  lines = new ConnectionPool({ target: targetOf(url), ...plan.connections });
-  const fault = await lines.fill();
+  pool = new ConnectionPool({ target: targetOf(url), ...plan.connections });
+  const fault = await pool.fill();
   if (fault !== undefined) throw new LoadError('UNREACHABLE', `${plan.url} takes no connections: ${fault}`);
   const { segments, spacing } = plan.arrivals;
   const times = dueTimes(segments, spacing, seededRandom(plan.seed));
@@ -65,7 +65,7 @@ async function prepare(plan: WorkerPlan): Promise<void> {
     return findScenario(name)!.call(clients, name, number);
   };
   const { answerWithinMs } = plan;
-  loop = new OpenLoop({ dueTimes: everyNth(times, plan), makeCall, lines, tally, answerWithinMs });
+  loop = new OpenLoop({ dueTimes: everyNth(times, plan), makeCall, pool, tally, answerWithinMs });
   tell({ kind: 'ready' });
 }
 
@@ -111,7 +111,7 @@ async function run(atMs: number): Promise<void> {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, before);
     before = now;
-    const levels = { inFlight: loop.inFlight, waiting: loop.waiting, connections: lines.size, busy: utilization };
+    const levels = { inFlight: loop.inFlight, waiting: loop.waiting, connections: pool.size, busy: utilization };
     const second = Math.max(0, Math.round((performance.now() - startAtMs) / SLICE_MS) - 1);
     tell({ kind: 'slice', second, slice: tally.take(levels) });
     answers?.write();
@@ -122,7 +122,7 @@ async function run(atMs: number): Promise<void> {
   clearInterval(timer);
   report();
   answers?.write();
-  lines.close();
+  pool.close();
   tell({ kind: 'done' });
 }
 

@@ -8,7 +8,7 @@ export interface OpenLoopOptions {
   readonly dueTimes: Iterator<number>;
   /** Makes the call that is due next. */
   readonly makeCall: () => ClientCall;
-  readonly lines: ConnectionPool;
+  readonly pool: ConnectionPool;
   readonly tally: Tally;
   /** A call without a response within this time counts as lost. */
   readonly answerWithinMs: number;
@@ -31,7 +31,7 @@ interface Due {
 }
 
 interface UnderWay {
-  readonly line: HttpConnection;
+  readonly connection: HttpConnection;
   readonly sentAtMs: number;
 }
 
@@ -114,40 +114,40 @@ export class OpenLoop {
   }
 
   #dispatch(due: Due): void {
-    const { lines, tally } = this.#options;
+    const { pool, tally } = this.#options;
     tally.count('due');
-    const line = lines.take();
-    if (line === undefined) {
+    const connection = pool.take();
+    if (connection === undefined) {
       if (this.waiting < MAX_WAITING) this.#waiting.push(due);
       else tally.count('unsent', 'too many wait for a connection');
       return;
     }
     tally.recordLag(performance.now() - due.dueAtMs);
-    this.#send(due, due.call, line);
+    this.#send(due, due.call, connection);
     tally.count('sent');
   }
 
-  #send(due: Due, call: ClientCall, line: HttpConnection): void {
-    const underWay = { line, sentAtMs: performance.now() };
+  #send(due: Due, call: ClientCall, connection: HttpConnection): void {
+    const underWay = { connection, sentAtMs: performance.now() };
     this.#underWay.add(underWay);
     this.#options.tally.count('requests');
-    line.send(call.request, (end) => {
+    connection.send(call.request, (end) => {
       this.#underWay.delete(underWay);
-      this.#onEnd(due, call, line, end);
+      this.#onEnd(due, call, connection, end);
     });
   }
 
-  #onEnd(due: Due, call: ClientCall, line: HttpConnection, end: HttpEnd): void {
-    const { lines, tally } = this.#options;
+  #onEnd(due: Due, call: ClientCall, connection: HttpConnection, end: HttpEnd): void {
+    const { pool, tally } = this.#options;
     if (end.kind === 'answered') {
       const read = call.read(end);
       if ('request' in read) {
-        this.#follow(due, read, line);
+        this.#follow(due, read, connection);
         return;
       }
       tally.countAnswer(call.scenario, read, performance.now() - due.dueAtMs);
     } else this.#countFailure(call === due.call ? end.kind : 'lost', end.reason);
-    lines.putBack(line);
+    pool.putBack(connection);
     this.#serveWaiting();
     this.#endIfDone();
   }
@@ -160,14 +160,14 @@ export class OpenLoop {
   }
 
   /** Sends the next request of the same call: on the same connection, unless it was closed with the response. */
-  #follow(due: Due, call: ClientCall, line: HttpConnection): void {
-    const { lines } = this.#options;
-    if (line.isUsable) {
-      this.#send(due, call, line);
+  #follow(due: Due, call: ClientCall, connection: HttpConnection): void {
+    const { pool } = this.#options;
+    if (connection.isUsable) {
+      this.#send(due, call, connection);
       return;
     }
-    lines.putBack(line);
-    const other = lines.take();
+    pool.putBack(connection);
+    const other = pool.take();
     if (other !== undefined) this.#send(due, call, other);
     else {
       this.#countFailure('lost', 'no connection for the second step');
@@ -177,11 +177,11 @@ export class OpenLoop {
 
   #serveWaiting(): void {
     while (this.waiting > 0) {
-      const line = this.#options.lines.take();
-      if (line === undefined) break;
+      const connection = this.#options.pool.take();
+      if (connection === undefined) break;
       const due = this.#waiting[this.#waitingFrom++]!;
       this.#options.tally.count('sent');
-      this.#send(due, due.call, line);
+      this.#send(due, due.call, connection);
     }
     this.#forgetServed();
   }
@@ -207,10 +207,10 @@ export class OpenLoop {
     const nowMs = performance.now();
     const isOver = nowMs >= this.#giveUpAtMs;
     if (isOver) this.#dropWaiting('the test ended');
-    for (const { line, sentAtMs } of [...this.#underWay]) {
+    for (const { connection, sentAtMs } of [...this.#underWay]) {
       const isLate = nowMs - sentAtMs >= this.#options.answerWithinMs;
       if (!isLate && !isOver) return;
-      line.close(isLate ? 'no answer in time' : GIVEN_UP);
+      connection.close(isLate ? 'no answer in time' : GIVEN_UP);
     }
     this.#endIfDone();
   }

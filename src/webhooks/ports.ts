@@ -108,7 +108,7 @@ export interface JobOutcome {
 }
 
 /** A worker slot; released while the job only waits. */
-export interface Hand {
+export interface WorkerSlot {
   /** Lets another job have the slot. False if too many already wait without one; the slot is then kept. */
   release(): boolean;
 }

@@ -3,7 +3,7 @@ import { OutboundError } from '../errors.ts';
 import type { Clock } from '../transactions/ports/process-ports.ts';
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.ts';
 import type { DeliveryEnd, Lanes, Turn } from './lanes.ts';
-import type { Attempt, DeliveryStore, Hand, JobOutcome, StoredEvent } from './ports.ts';
+import type { Attempt, DeliveryStore, JobOutcome, StoredEvent, WorkerSlot } from './ports.ts';
 import type { Recoveries } from './recoveries.ts';
 import { type AttemptResult, nextStep, parseRetryAfter } from './schedule.ts';
 import { type SecretVault, signWebhook } from './webhook-secret.ts';
@@ -13,7 +13,7 @@ const TIMEOUT_MS = 15_000;
 /** Limit of the stored part of a response. */
 const MAX_ANSWER_BYTES = 1_024;
 /** A slower response is awaited without a worker slot, because slots are for endpoints that respond. */
-const HAND_FOR_MS = 1_000;
+const SLOT_FOR_MS = 1_000;
 /** For a probe that found no room among too many others. */
 const PROBE_AGAIN_SECONDS = { least: 15, most: 60 } as const;
 /** A stop waits this long for responses that are about to arrive. */
@@ -54,7 +54,7 @@ export class WebhookDeliverer {
    *
    * @throws StoreUnavailable; the job is then repeated
    */
-  async deliver(job: WebhookJob, jobId: string, hand: Hand): Promise<DeliveryResult> {
+  async deliver(job: WebhookJob, jobId: string, slot: WorkerSlot): Promise<DeliveryResult> {
     const { store, lanes } = this.#options;
     const { outcome, ...later } = job;
     const event = await (outcome ? store.write({ ...job, outcome }) : store.open(job));
@@ -65,20 +65,20 @@ export class WebhookDeliverer {
     }
     const turn = await lanes.enter(event.endpoint.id);
     if (turn.kind === 'putOff') return { againAfterSeconds: turn.seconds, payload: later };
-    if (turn.isProbe && !hand.release()) {
+    if (turn.isProbe && !slot.release()) {
       turn.leave('notMade');
       return { againAfterSeconds: this.#untilNextProbe(), payload: later };
     }
-    const made = await this.#take(turn, event, hand);
+    const made = await this.#take(turn, event, slot);
     if (made === undefined) return { againAfterSeconds: 0, payload: later };
     await store.finish({ event, jobId, attempt: made.attempt, ...this.#decide(event, made) });
     return 'removed';
   }
 
   /** Makes the attempt, and informs the lane and waiting deliveries how it ended. */
-  async #take(turn: Extract<Turn, { kind: 'go' }>, event: StoredEvent, hand: Hand): Promise<Made | undefined> {
+  async #take(turn: Extract<Turn, { kind: 'go' }>, event: StoredEvent, slot: WorkerSlot): Promise<Made | undefined> {
     const { lanes, recoveries } = this.#options;
-    const slow = setTimeout(() => hand.release(), HAND_FOR_MS);
+    const slow = setTimeout(() => slot.release(), SLOT_FOR_MS);
     let end: DeliveryEnd = 'notMade';
     try {
       const made = await this.#post(event);

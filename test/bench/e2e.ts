@@ -16,6 +16,7 @@ import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { freePort, startProcess, untilReady } from './parts.ts';
 import type { BenchOptions } from './run.ts';
 import { costPerTap, preloadStatementCounter, readUsage, startStatementCounter, type TapCost } from './tap-cost.ts';
+import { endTurn, takeTurn } from './turns.ts';
 
 export const CONNECTIONS = 256;
 const SECONDS = 6;
@@ -147,27 +148,35 @@ async function measure(
   seconds: number,
   rounds: number,
 ): Promise<Figures> {
+  await takeTurn();
   await taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
   checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
   await saturate([echoPort], CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
   const results: { taps: number; echo: number }[] = [];
   const full: TapCost[] = [];
   const half: { readonly cost: TapCost; readonly latenciesMs: readonly number[] }[] = [];
+  await taps.prepare(SOLO_TAPS);
+  const soloMs = await solo(gatewayPort, taps);
+  endTurn();
   for (let round = 0; round < rounds; round++) {
+    await takeTurn();
     await taps.prepare(seconds * MOST_PER_SECOND);
     const echo = checked(await saturate([echoPort], CONNECTIONS, seconds / 2, taps.nextEcho));
     const before = await readUsage(database, pids);
     const run = checked(await saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
     await settle();
-    full.push(costPerTap(before, await readUsage(database, pids), run.answered));
+    const atFullLoad = costPerTap(before, await readUsage(database, pids), run.answered);
+    full.push(atFullLoad);
     results.push({ taps: run.perSecond, echo: echo.perSecond });
     await taps.prepare(seconds * MOST_PER_SECOND);
     const beforeHalf = await readUsage(database, pids);
     const calm = checked(await sustain([gatewayPort], CONNECTIONS, seconds, run.perSecond / 2, taps.next));
     await settle();
-    const cost = costPerTap(beforeHalf, await readUsage(database, pids), calm.answered);
-    half.push({ cost, latenciesMs: calm.latenciesMs });
+    const atHalfLoad = costPerTap(beforeHalf, await readUsage(database, pids), calm.answered);
+    half.push({ cost: atHalfLoad, latenciesMs: calm.latenciesMs });
     console.log(`round ${round + 1}: ${run.perSecond.toFixed(0)} taps/s, echo ${echo.perSecond.toFixed(0)}/s`);
+    const latenciesMs = { p50: percentile(calm.latenciesMs, 0.5), p99: percentile(calm.latenciesMs, 0.99) };
+    endTurn({ tapsPerSecond: run.perSecond, echoPerSecond: echo.perSecond, atFullLoad, atHalfLoad, latenciesMs });
   }
   const tapsPerSecond = percentile(
     results.map(({ taps }) => taps),
@@ -177,8 +186,6 @@ async function measure(
     results.map(({ echo }) => echo),
     0.5,
   );
-  await taps.prepare(SOLO_TAPS);
-  const soloMs = await solo(gatewayPort, taps);
   return {
     tapsPerSecond,
     echoPerSecond,

@@ -42,22 +42,22 @@ export interface Offer {
 export async function offerTaps({ port, perSecond, seconds, taps, tally }: Offer): Promise<number> {
   const refused = new RefusedTaps();
   const makeCall = () => tapCall(refused.take() ?? taps.take(), refused);
-  const lines = await openConnections(port);
+  const pool = await openConnections(port);
   const startedAtMs = performance.now();
   const due = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'poisson', seededRandom(1));
-  await new OpenLoop({ dueTimes: due, makeCall, lines, tally, answerWithinMs: ANSWER_WITHIN_MS }).run(startedAtMs);
+  await new OpenLoop({ dueTimes: due, makeCall, pool, tally, answerWithinMs: ANSWER_WITHIN_MS }).run(startedAtMs);
   const tookSeconds = (performance.now() - startedAtMs) / 1_000;
-  lines.close();
+  pool.close();
   return tookSeconds;
 }
 
 async function openConnections(port: number): Promise<ConnectionPool> {
   const target = { host: '127.0.0.1', port, isTls: false };
   const counts = { kept: CONNECTIONS, most: CONNECTIONS, isNewEach: false };
-  const lines = new ConnectionPool({ target, ...counts, maxIdleMs: MAX_IDLE_MS });
-  const fault = await lines.fill();
+  const pool = new ConnectionPool({ target, ...counts, maxIdleMs: MAX_IDLE_MS });
+  const fault = await pool.fill();
   if (fault !== undefined) throw new Error(`Port ${port} takes no connections: ${fault}`);
-  return lines;
+  return pool;
 }
 
 /** The scenario of the call is its outcome, which is known when the response is read. */

@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   mac: () => import('./mac.ts'),
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
+  compare: () => import('./compare.ts'),
   overload: () => import('./overload.ts'),
   soak: () => import('./soak.ts'),
   connections: () => import('./new-connections.ts'),
@@ -30,7 +31,9 @@ export interface BenchOptions {
   /** How long each round of a load lasts; for `overload` and `soak` the whole run. */
   readonly seconds?: number | undefined;
   readonly rounds?: number | undefined;
-  /** How many processes of the gateway share the load; `e2e`, `overload` and `soak`. */
+  /** The folder of another checkout; `compare`. */
+  readonly against?: string | undefined;
+  /** How many processes of the gateway share the load; `e2e`, `compare`, `overload` and `soak`. */
   readonly gateways?: number | undefined;
   /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;
@@ -42,6 +45,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     json: { type: 'string' },
+    against: { type: 'string' },
     seconds: { type: 'string' },
     rounds: { type: 'string' },
     gateways: { type: 'string' },
@@ -58,6 +62,7 @@ const { bench } = await load();
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
 await bench({
   json: values.json,
+  against: values.against,
   seconds: number(values.seconds),
   rounds: number(values.rounds),
   gateways: number(values.gateways),

@@ -79,7 +79,7 @@ export class Phones {
   #loop(dueTimes: Iterator<number>, makeCall: () => ClientCall, tally: Tally): OpenLoop {
     const target = { host: '127.0.0.1', port: this.#port, isTls: false };
     const lines = new ConnectionPool({ target, kept: 0, most: CONNECTIONS, isNewEach: false });
-    return new OpenLoop({ dueTimes, makeCall, lines, tally, answerWithinMs: ANSWER_WITHIN_MS });
+    return new OpenLoop({ dueTimes, makeCall, pool: lines, tally, answerWithinMs: ANSWER_WITHIN_MS });
   }
 
   #newTap(taps: Tap[]): ClientCall {

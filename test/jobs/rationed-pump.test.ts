@@ -110,8 +110,8 @@ test('a job that is requested again may have another payload', async () => {
 test('a job that waits without its credit lets another run, within the limit', async () => {
   const waiting: { release: () => boolean; end: () => void }[] = [];
   start(
-    (_payload, _jobId, hand) =>
-      new Promise((resolve) => waiting.push({ release: () => hand.release(), end: () => resolve('done') })),
+    (_payload, _jobId, slot) =>
+      new Promise((resolve) => waiting.push({ release: () => slot.release(), end: () => resolve('done') })),
     { credits: 2, released: 2, pollMs: 20 },
   );
   await enqueue([1, 2, 3, 4, 5].map(payload));

@@ -24,10 +24,10 @@ async function poolTo(onConnection: (socket: Socket, number: number) => void) {
 }
 
 function statusOn(pool: ConnectionPool): Promise<number | string> {
-  const line = pool.take()!;
+  const connection = pool.take()!;
   return new Promise((resolve) => {
-    line.send(Buffer.from('GET / HTTP/1.1\r\n\r\n'), (end) => {
-      pool.putBack(line);
+    connection.send(Buffer.from('GET / HTTP/1.1\r\n\r\n'), (end) => {
+      pool.putBack(connection);
       resolve(end.kind === 'answered' ? end.status : end.reason);
     });
   });

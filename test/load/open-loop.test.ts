@@ -33,12 +33,12 @@ async function loopAgainst(answer: (response: ServerResponse, number: number) =>
   await once(server, 'listening');
   onTestFinished(() => closeAll(server));
   const target = { host: '127.0.0.1', port: (server.address() as AddressInfo).port, isTls: false };
-  const lines = new ConnectionPool({ target, kept: 4, most, isNewEach });
-  expect(await lines.fill()).toBeUndefined();
+  const pool = new ConnectionPool({ target, kept: 4, most, isNewEach });
+  expect(await pool.fill()).toBeUndefined();
   const tally = new Tally();
   const times = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'even', seededRandom(1));
-  const loop = new OpenLoop({ dueTimes: times, makeCall: options.makeCall ?? call, lines, tally, answerWithinMs });
-  return { loop, lines, tally, server, connections };
+  const loop = new OpenLoop({ dueTimes: times, makeCall: options.makeCall ?? call, pool, tally, answerWithinMs });
+  return { loop, pool, tally, server, connections };
 }
 
 function closeAll(server: Server): void {
