@@ -164,7 +164,7 @@ async function openDomain(base: DomainParts) {
     closers,
   };
   const switches = config.TAPWIRE_ROLE === 'api' ? undefined : await openSwitches(lines);
-  if (switches) await cell?.follow(switches);
+  if (switches) cell?.follow(switches);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
   const sealer = new HandoverSealer(handoverKeys);
@@ -173,7 +173,7 @@ async function openDomain(base: DomainParts) {
   const parts = { config, stores, ownTokens, deadlines, clock, switches, others, sealer, log, pipeline };
   const tapLoad = new TapLoad();
   const plain = createTransactionDependencies({ ...parts, wakeups: wakeups.ofTaps });
-  const metrics = openMetrics(databases, messages, tapLoad, switches, closers);
+  const metrics = openMetrics({ config, databases, messages, tapLoad, switches, closers });
   const watched = (unwatched: TransactionDependencies) =>
     countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
   const deps = armFailpoints(pauseTapLoad(watched(plain), tapLoad), config.TAPWIRE_FAILPOINTS);

@@ -84,7 +84,7 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
 async function behindTheDatabase(config: Config, database: Database, nowMs: number): Promise<Finding[]> {
   const questions = {
     isProduction: config.TAPWIRE_ENV === 'prod',
-    connectionsPerProcess: connectionsOfProcess(config.DATABASE_CONNECTIONS),
+    connectionsPerProcess: connectionsOfProcess(config.DATABASE_CONNECTIONS, config.CELL_NAME !== undefined),
   };
   const findings = await databaseFindings(database, questions);
   if ((await pendingMigrations(database)).length > 0) return findings; // the other checks read tables that do not exist yet

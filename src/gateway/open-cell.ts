@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import { CellWatch, refuseInCell } from '../store/cells/cell-watch.ts';
+import { CellWatch, claimName, refuseInCell } from '../store/cells/cell-watch.ts';
 import { keyNames } from '../store/cells/key-names.ts';
 import { LineLocks } from '../store/cells/line-locks.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -20,7 +20,7 @@ export interface CellParts {
 export interface Cell {
   readonly locks: LineLocks;
   /** Follows which acquirers this cell serves, from now on. */
-  follow(switches: AcquirerSwitches): Promise<void>;
+  follow(switches: AcquirerSwitches): void;
 }
 
 /** @throws StartError BAD_CONFIG if CELL_NAME is not the name in the database */
@@ -37,11 +37,12 @@ export async function openCell({
     await refuseInCell(database);
     return undefined;
   }
+  await claimName(database, name, keyNames(stores.keys));
   const onError = report('moves of acquirers between cells could not be followed');
   const locks = new LineLocks(url, onError);
   closers.push(() => locks.close());
-  const follow = async (switches: AcquirerSwitches) => {
-    const watch = await CellWatch.open({
+  const follow = (switches: AcquirerSwitches) => {
+    const watch = CellWatch.open({
       ...{ database, name, onError },
       keys: () => keyNames(stores.keys),
       onChange: () => stores.directory.refresh(),

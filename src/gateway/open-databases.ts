@@ -36,7 +36,11 @@ export function openDatabases(url: string, connections: number, closers: Closers
   return databases;
 }
 
+/** In a cell: the session with the locks for connections to switches (store/cells/line-locks.ts). */
+const LOCKING_CONNECTIONS = 1;
+
 /** The most connections that one process opens. */
-export function connectionsOfProcess(connections: number): number {
-  return connections + MESSAGE_CONNECTIONS + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
+export function connectionsOfProcess(connections: number, isInCell: boolean): number {
+  const others = MESSAGE_CONNECTIONS + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
+  return connections + others + (isInCell ? LOCKING_CONNECTIONS : 0);
 }

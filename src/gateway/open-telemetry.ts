@@ -14,15 +14,20 @@ import type { Tracing } from '../ops/tracing/tracing.ts';
 import type { Databases } from './open-databases.ts';
 import type { Closers } from './opening.ts';
 
+export interface MetricsParts {
+  readonly config: Config;
+  readonly databases: Databases;
+  readonly messages: WatchedMessages;
+  readonly tapLoad: TapLoad;
+  readonly switches: WatchedSwitches | undefined;
+  readonly closers: Closers;
+}
+
 /** The metrics of this process; each component adds its own. */
-export function openMetrics(
-  databases: Databases,
-  messages: WatchedMessages,
-  tapLoad: TapLoad,
-  switches: WatchedSwitches | undefined,
-  closers: Closers,
-): Metrics {
+export function openMetrics({ config, databases, messages, tapLoad, switches, closers }: MetricsParts): Metrics {
   const metrics = new Metrics();
+  // One Prometheus may read several cells.
+  if (config.CELL_NAME !== undefined) metrics.registry.setDefaultLabels({ cell: config.CELL_NAME });
   registerDatabaseMetrics(metrics.registry, databases);
   registerBacklogMetrics(metrics.registry, createBacklogReader(databases.reports));
   registerTapLoad(metrics.registry, tapLoad);

@@ -7,6 +7,7 @@ import { RequestWriter } from '../../src/load/clients/request-writer.ts';
 import { CARD_NAMES, tapCall } from '../../src/load/clients/tap-calls.ts';
 import { ConnectionPool } from '../../src/load/connection-pool.ts';
 import { OpenLoop } from '../../src/load/open-loop.ts';
+import type { Slice } from '../../src/load/slice.ts';
 import { Tally } from '../../src/load/tally.ts';
 import type { Merchants } from './site.ts';
 
@@ -44,17 +45,23 @@ export class Phones {
   readonly #port: number;
   #made = 0;
 
-  private constructor(fleets: readonly Fleet[], port: number) {
+  private constructor(fleets: readonly Fleet[], port: number, origin: string) {
     this.#fleets = fleets;
     this.#port = port;
-    this.#requests = new RequestWriter(new URL(urlOf(port)), false);
+    this.#requests = new RequestWriter(new URL(origin), false);
   }
 
-  static async create(port: number, acquirers: readonly Merchants[]): Promise<Phones> {
-    const [cardDataKey] = (await createClient({ baseUrl: urlOf(port) }).getCardDataKeys()).keys;
+  /** @param origin the URL in requests, if a proxy chooses the gateway from it; `keysUrl` leads to any gateway then */
+  static async create(
+    port: number,
+    acquirers: readonly Merchants[],
+    urls: { readonly origin?: string; readonly keysUrl?: string } = {},
+  ): Promise<Phones> {
+    const { origin = urlOf(port), keysUrl = origin } = urls;
+    const [cardDataKey] = (await createClient({ baseUrl: keysUrl }).getCardDataKeys()).keys;
     const common = { cardDataKey: cardDataKey!, phones: PHONES / acquirers.length, seconds: TOKEN_SECONDS };
     const fleets = await Promise.all(acquirers.map((merchants) => Fleet.create({ ...merchants, ...common })));
-    return new Phones(fleets, port);
+    return new Phones(fleets, port, origin);
   }
 
   /** Sends new taps until it is stopped. */
@@ -110,6 +117,8 @@ export class Traffic {
   readonly #loop: OpenLoop;
   readonly #tally: Tally;
   readonly #ended: Promise<void>;
+  /** In the slices that were taken. */
+  #dueBefore = 0;
 
   constructor(made: readonly Tap[], loop: OpenLoop, tally: Tally) {
     this.#made = made;
@@ -120,7 +129,14 @@ export class Traffic {
 
   /** In the order in which they were due; the last ones that were made are not due yet. */
   get taps(): readonly Tap[] {
-    return this.#made.slice(0, this.#tally.sum().due);
+    return this.#made.slice(0, this.#dueBefore + this.#tally.sum().due);
+  }
+
+  /** Counts and latencies since the last call. */
+  takeSlice(): Slice {
+    const slice = this.#tally.take();
+    this.#dueBefore += slice.due;
+    return slice;
   }
 
   async stop(): Promise<void> {
@@ -134,8 +150,13 @@ interface AnswerBody {
   readonly onlineAuthorizationResponse?: { readonly type: string; readonly serviceReference: string };
 }
 
+/** A proxy without a gateway answers with a page. */
+function bodyOf(text: string): AnswerBody {
+  return text.startsWith('{') ? (JSON.parse(text) as AnswerBody) : {};
+}
+
 function keep(tap: Tap, { status, body }: HttpAnswer) {
-  const { errorCode, onlineAuthorizationResponse: response } = JSON.parse(body.toString() || '{}') as AnswerBody;
+  const { errorCode, onlineAuthorizationResponse: response } = bodyOf(body.toString());
   tap.status = status;
   tap.errorCode = errorCode;
   tap.answeredAtMs = performance.now();

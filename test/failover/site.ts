@@ -142,7 +142,13 @@ export class Site {
   }
 }
 
-async function saveAcquirerWith(database: Database, id: number, type: string, config: object): Promise<Merchants> {
+/** Writes an acquirer with merchants for a load and one processor. */
+export async function saveAcquirerWith(
+  database: Database,
+  id: number,
+  type: string,
+  config: object,
+): Promise<Merchants> {
   await saveAcquirer(database, id, `Acquirer ${id}`);
   await saveIntegrator(database, id, id, `Integrator ${id}`);
   const merchants = await saveLoadMerchants(database, { acquirerId: id, integratorId: id });

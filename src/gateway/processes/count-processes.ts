@@ -30,6 +30,14 @@ export async function readConnectionLimit(database: Database): Promise<number> {
   return rows[0]!.allowed;
 }
 
+export interface ConnectionLimits {
+  /** DATABASE_CONNECTIONS. */
+  readonly connections: number;
+  /** By the database. */
+  readonly allowed: number;
+  readonly isInCell?: boolean | undefined;
+}
+
 /**
  * The number of processes whose connections fit into the limit of the database. Connections that are open now are not
  * subtracted, because they may be those of the processes that this group replaces.
@@ -39,13 +47,13 @@ export async function readConnectionLimit(database: Database): Promise<number> {
  */
 export function fitProcesses(
   wanted: WantedProcesses,
-  { connections, allowed }: { readonly connections: number; readonly allowed: number },
+  { connections, allowed, isInCell = false }: ConnectionLimits,
   onFewer: (fields: object) => void,
   cores?: number,
 ): number {
   const count = countProcesses(wanted, cores);
   if (count === 1) return 1;
-  const each = connectionsOfProcess(connections);
+  const each = connectionsOfProcess(connections, isInCell);
   const fitting = Math.floor((allowed - CONNECTIONS_OF_PRIMARY) / each);
   if (fitting >= count) return count;
   if (wanted === 'auto' && fitting >= 1) {

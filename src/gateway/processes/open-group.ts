@@ -14,13 +14,13 @@ const PROGRAM = fileURLToPath(new URL('../../cli/gateway-process.ts', import.met
  * @throws StartError BAD_CONFIG if the database does not allow the connections of that many processes
  */
 export async function chooseCount(
-  { TAPWIRE_PROCESSES: wanted, DATABASE_CONNECTIONS: connections }: Config,
+  { TAPWIRE_PROCESSES: wanted, DATABASE_CONNECTIONS: connections, CELL_NAME: cell }: Config,
   { database }: Pick<PreparedDatabase, 'database'>,
   log: Log,
 ): Promise<number> {
   if (countProcesses(wanted) === 1) return 1;
   const allowed = await readConnectionLimit(database);
-  return fitProcesses(wanted, { connections, allowed }, (fields) =>
+  return fitProcesses(wanted, { connections, allowed, isInCell: cell !== undefined }, (fields) =>
     log.warn(fields, 'fewer processes than cores, the database does not allow the connections of more'),
   );
 }

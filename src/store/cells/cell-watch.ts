@@ -48,9 +48,7 @@ export class CellWatch {
     this.#repetition = repeatEvery(LOOK_EVERY_MS, () => this.#watch(), options.onError);
   }
 
-  /** @throws StartError BAD_CONFIG if the database belongs to a cell with another name */
-  static async open(options: CellWatchOptions): Promise<CellWatch> {
-    await claimName(options.database, options.name, options.keys());
+  static open(options: CellWatchOptions): CellWatch {
     const watch = new CellWatch(options);
     watch.#keys = options.keys().join();
     watch.#repetition.runSoon();
@@ -92,7 +90,8 @@ export class CellWatch {
   }
 }
 
-async function claimName(database: Database, name: string, keys: readonly string[]): Promise<void> {
+/** @throws StartError BAD_CONFIG if the database belongs to a cell with another name */
+export async function claimName(database: Database, name: string, keys: readonly string[]): Promise<void> {
   const text = `insert into cell_identity (name, keys) values ($1, $2)
     on conflict (is_only) do update set keys = excluded.keys, changed_at = clock_timestamp()
     where cell_identity.name = excluded.name returning name`;

@@ -1,0 +1,57 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { setBackend } from '../../src/cells/proxy-map.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-proxy-map-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The runtime API of HAProxy 2.6, as far as maps go. */
+async function startRuntime(entries: Map<string, string>, socket: string) {
+  const server = createServer({ allowHalfOpen: true }, (connection) => {
+    connection.on('data', (chunk) => {
+      const [verb, , , host = '', backend = ''] = chunk.toString().trim().split(' ');
+      if (verb === 'show') connection.end([...entries].map(([key, value]) => `0x55 ${key} ${value}\n`).join(''));
+      else if (verb === 'set' && !entries.has(host)) connection.end('entry not found.\n');
+      else {
+        entries.set(host, backend);
+        connection.end('\n');
+      }
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(socket, resolve));
+  return server;
+}
+
+test('an acquirer’s hosts are changed in the file and in the running proxy, and other hosts are kept', async () => {
+  const map = join(folder, 'cells.map');
+  const socket = join(folder, 'admin.sock');
+  writeFileSync(map, 'a1.example cell-a\na12.example cell-a\n');
+  const running = new Map([
+    ['a1.example', 'cell-a'],
+    ['a12.example', 'cell-a'],
+  ]);
+  const server = await startRuntime(running, socket);
+  const settings = { map, sockets: [socket], hosts: ['a{acquirer}.example', 'A{acquirer}.other.example'] };
+  await setBackend(settings, 1, 'cell-b');
+  await setBackend(settings, 1, 'cell-b'); // may be repeated
+  server.close();
+  const expected = { 'a12.example': 'cell-a', 'a1.example': 'cell-b', 'a1.other.example': 'cell-b' };
+  expect(Object.fromEntries(running)).toEqual(expected);
+  const lines = readFileSync(map, 'utf8').trim().split('\n');
+  expect(Object.fromEntries(lines.map((line) => line.split(' ')))).toEqual(expected);
+});
+
+test('a running proxy that does not answer is named, so that the move is continued', async () => {
+  const settings = {
+    map: join(folder, 'cells.map'),
+    sockets: [join(folder, 'no.sock')],
+    hosts: ['a{acquirer}.example'],
+  };
+  await expect(setBackend(settings, 1, 'cell-b')).rejects.toThrow('no.sock does not answer');
+});
