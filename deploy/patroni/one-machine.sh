@@ -144,7 +144,7 @@ for _ in $(seq 120); do
   sleep 1
 done
 [ "$(ask -c "select count(*) from pg_stat_replication where sync_state = 'quorum'")" = 2 ] ||
-  { tail -5 "$dir"/*.log >&2; fail "the cluster is not complete after two minutes"; }
+  { tail -n 5 "$dir"/*.log >&2; fail "the cluster is not complete after two minutes"; }
 ask -v password="$tapwire" -f "$here/create-database.sql" > /dev/null
 url="postgres://tapwire:$tapwire@127.0.0.1:${ports[12]}/tapwire"
 printf 'DATABASE_URL=%s\nADMIN_URL=%s\nPATRONI_API=patroni:%s\n' "$url" "$admin" "$api" > "$dir/cluster.env"

@@ -46,9 +46,16 @@ export async function compareBooks({ databaseUrl, ledgerUrl, since, taps }: Book
   }
 }
 
-/** 503 says that nothing was stored, so the customer was not charged. */
+function isRefused({ status, wasRefused = true }: Tap): boolean {
+  return status === 503 && wasRefused;
+}
+
+/**
+ * 503 says that nothing was stored, so the customer was not charged. This is not said of an earlier request without a
+ * response.
+ */
 async function approvedDespiteRefusal(databaseUrl: string, taps: readonly Tap[]): Promise<string[]> {
-  const refused = taps.filter(({ status }) => status === 503).map(({ reference }) => reference);
+  const refused = taps.filter(isRefused).map(({ reference }) => reference);
   const database = await openDatabase(databaseUrl, { maxConnections: 1 });
   try {
     const { rows } = await database.query<{ id: string }>(

@@ -51,6 +51,7 @@ export class PatroniCluster {
 
   static async start(): Promise<PatroniCluster> {
     const networks = NodeNetworks.open();
+    process.once('exit', () => networks.close()); // also if this process ends with an error
     const env = { ...process.env, NAMESPACES: networks.names.join(' '), ADDRESSES: networks.addresses.join(' ') };
     const script = spawn(SCRIPT, [], { env, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
     let folder = '';

@@ -33,6 +33,8 @@ export interface Tap {
   answeredAtMs?: number;
   status?: number;
   errorCode?: number | undefined;
+  /** Whether the response was 503 before it was sent again; undefined if it was sent once. */
+  wasRefused?: boolean;
   /** Of a response with an outcome. */
   id?: string;
   outcome?: string;
@@ -74,6 +76,7 @@ export class Phones {
 
   /** Sends taps again, unchanged, as phones do that got no outcome. Their responses replace the former ones. */
   async repeat(taps: readonly Tap[], perSecond: number): Promise<void> {
+    for (const tap of taps) tap.wasRefused = tap.status === 503;
     const waiting = taps.values();
     const makeCall = () => {
       const tap = waiting.next().value ?? taps[0]!; // the loop makes more than it sends

@@ -54,7 +54,15 @@ export function lineOf(round: RoundResult): string {
   const times = `recovery ${seconds(recoveryMs)}, new primary ${seconds(promotionMs)}, commits ${seconds(writableMs)}, outage ${seconds(outageMs)}`;
   const taps = `${sent} taps: ${answered} answered, ${refused} refused, ${uncertain} uncertain, ${unanswered} without response`;
   const rest = round.unexpected.map((each) => `, UNEXPECTED ${each}`).join('');
-  return `${fault.name}: ${times}; ${taps}${rest}; books: ${round.disagreements.join('; ') || 'agree'}`;
+  return `${fault.name}: ${times}; ${taps}${rest}; books: ${booksOf(round)}`;
+}
+
+const MOST_SHOWN = 10;
+
+function booksOf({ disagreements }: RoundResult): string {
+  if (disagreements.length === 0) return 'agree';
+  const others = disagreements.length - MOST_SHOWN;
+  return [...disagreements.slice(0, MOST_SHOWN), ...(others > 0 ? [`and ${others} more`] : [])].join('; ');
 }
 
 function seconds(ms: number): string {

@@ -65,8 +65,10 @@ interface Plan {
 async function failOver({ failovers, perSecond, faults, json }: Plan): Promise<RoundResult[]> {
   const rounds: RoundResult[] = [];
   const closers: (() => Promise<void>)[] = [];
+  let closing: Promise<void> | undefined;
+  const close = () => (closing ??= closeAll(closers));
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void closeAll(closers).finally(() => process.exit(2)));
+    process.once(signal, () => void close().finally(() => process.exit(2)));
   try {
     const cluster = await PatroniCluster.start();
     closers.push(() => cluster.close());
@@ -86,7 +88,7 @@ async function failOver({ failovers, perSecond, faults, json }: Plan): Promise<R
       if (!isSound(round)) keepEvidence(cluster, site);
     }
   } finally {
-    await closeAll(closers);
+    await close(); // the one that a signal began, if there is one: the process ends with this function
   }
   return rounds;
 }
