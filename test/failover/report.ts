@@ -3,7 +3,7 @@ import type { RoundResult } from './round.ts';
 
 /** The tables for src/ops/README.md. */
 export function reportOf(rounds: readonly RoundResult[], perSecond: number): string {
-  const groups = [...Map.groupBy(rounds, ({ fault }) => fault)];
+  const groups = [...Map.groupBy(rounds, ({ fault }) => fault.description)];
   const date = new Date().toISOString().slice(0, 10);
   const machine = `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown processor'}`;
   const total = (count: (round: RoundResult) => number) => rounds.reduce((sum, round) => sum + count(round), 0);
@@ -12,11 +12,11 @@ ${date}, ${machine}; ${perSecond} taps per second; ${rounds.length} failovers, $
 
 | what happens to the primary | failovers | event to first answered tap: median, longest | another node is the primary, and confirms commits: medians | after that, until the first answered tap: median, longest | no tap answered: longest |
 |---|---|---|---|---|---|
-${groups.map(([fault, those]) => timesRow(fault.description, those)).join('\n')}
+${groups.map(([description, those]) => timesRow(description, those)).join('\n')}
 
 | what happens to the primary | taps answered | 503, nothing stored | 500, uncertain | no response | answered and missing, or books that differ |
 |---|---|---|---|---|---|
-${groups.map(([fault, those]) => countsRow(fault.description, those)).join('\n')}
+${groups.map(([description, those]) => countsRow(description, those)).join('\n')}
 `;
 }
 
