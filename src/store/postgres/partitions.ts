@@ -165,7 +165,9 @@ class ReservedDays {
 
   async release(): Promise<void> {
     const { rowCount } = await this.#database.query('select from pg_constraint where conname = $1', [this.#name]);
-    if (rowCount !== 0) await this.#database.query(`alter table ${this.#table} drop constraint ${this.#name}`);
+    const drop = `alter table ${this.#table} drop constraint ${this.#name}`;
+    // If others hold locks on it, the next run drops it: its day is at least a day ahead.
+    if (rowCount !== 0) await tryWithLock(this.#database, [this.#table], (client) => client.query(drop));
   }
 }
 
