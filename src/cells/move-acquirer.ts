@@ -192,10 +192,15 @@ class Move {
       await startReplication(replication);
     }
     await this.#step('replicating');
+    let told = '';
     for (;;) {
-      const { tables, copied } = await copyState(replication);
+      const { tables, copied, errors } = await copyState(replication);
       if (tables > 0 && tables === copied) return;
       if (!(await isIntact(replication))) throw this.#stuck('The replication slot was lost. Run the move again.');
+      const progress = `${copied} of ${tables} tables are copied`;
+      const detail = errors > 0 ? `${progress}, ${errors} errors: see the log of the target's Postgres` : progress;
+      if (detail !== told) await this.#step('replicating', detail);
+      told = detail;
       await sleep(COPY_LOOK_MS);
     }
   }
@@ -257,7 +262,7 @@ class Move {
     const to = await readOwnership(target, acquirerId);
     if (to?.state === 'serving' && to.generation === this.#generation) return;
     const giveUpAtMs = performance.now() + ARRIVE_WITHIN_MS;
-    while (!(await hasArrived(target, acquirerId, this.#generation))) {
+    while (!((await this.#isCopied()) && (await hasArrived(target, acquirerId, this.#generation)))) {
       // Nothing writes to the source, so everything can be copied once more.
       if (!(await isIntact(this.#replication))) await this.#copy();
       else if (performance.now() > giveUpAtMs) {
@@ -267,19 +272,15 @@ class Move {
       }
       await sleep(LOOK_EVERY_MS);
     }
-    await this.#waitUntilCopied();
     await this.#step('arrived');
     await takeOver(target, acquirerId, this.#ownership(source, 'arriving'));
     await this.#step('tookOver');
   }
 
-  /** After a second copy, the table with the end may have been copied before others. */
-  async #waitUntilCopied(): Promise<void> {
-    for (;;) {
-      const { tables, copied } = await copyState(this.#replication);
-      if (tables > 0 && tables === copied) return;
-      await sleep(LOOK_EVERY_MS);
-    }
+  /** During a second copy, the table with the end mark may be copied before others. */
+  async #isCopied(): Promise<boolean> {
+    const { tables, copied } = await copyState(this.#replication);
+    return tables > 0 && tables === copied;
   }
 
   async #finish(): Promise<void> {

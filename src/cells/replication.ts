@@ -34,12 +34,16 @@ export async function startReplication(replication: Replication): Promise<void> 
 export interface CopyState {
   readonly tables: number;
   readonly copied: number;
+  /** Since the start. Postgres tries again after each; the cause is in the log of the target's Postgres. */
+  readonly errors: number;
 }
 
 /** How many tables have been copied. Replication continues when all are. */
 export async function copyState(replication: Replication): Promise<CopyState> {
-  const text = `select count(*)::integer as tables, count(*) filter (where srsubstate = 'r')::integer as copied
+  const text = `select count(*)::integer as tables, count(*) filter (where srsubstate = 'r')::integer as copied,
+      coalesce(max(e.apply_error_count + e.sync_error_count), 0)::integer as errors
     from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
+    left join pg_stat_subscription_stats e on e.subid = s.oid
     where s.subname = $1 and s.subdbid = (select oid from pg_database where datname = current_database())`;
   return (await replication.target.query<CopyState>(text, [subscriptionName(replication)]))[0]!;
 }

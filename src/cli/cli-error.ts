@@ -22,7 +22,15 @@ function reasonOf(error: unknown): string | undefined {
   if (error instanceof NotFound) return 'This acquirer does not exist, or it has no entry with this id.';
   if (error instanceof RequestRejected) return [REJECTIONS[error.code].detail, ...faultsOf(error)].join('\n');
   const { code, message } = error as { code?: unknown; message?: unknown };
+  if (isServedElsewhere(error))
+    return 'Another cell serves this acquirer, or it is being moved. See tapwire cell status.';
   return typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS') ? String(message) : undefined;
+}
+
+/** The database has refused a write of an acquirer (migration 0037). */
+function isServedElsewhere(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
+  return code === '23T03' || cause?.code === '23T03';
 }
 
 function faultsOf({ errors = [] }: RequestRejected): string[] {

@@ -20,10 +20,12 @@ const STEPS = [
 /** Half of the calls are killed, so a move takes two on average. */
 const KILLED = 0.5;
 const WARM_UP_MS = 10_000;
+/** errorCode of the interface. */
+const DATABASE_ERROR = 201;
 const USAGE = `usage: npm run test:cells -- [--moves N] [--rate N] [--seconds N] [--seed N] [--only kill|moves]
 
   --moves    how often the acquirer is moved (20)
-  --rate     taps per second in each cell (40)
+  --rate     taps per second in each cell (20)
   --seconds  how long latencies are measured before and after a cell is killed (30)
   --seed     chooses the steps at which commands are killed (1)
   --only     one of the two parts`;
@@ -32,7 +34,7 @@ async function main(): Promise<number> {
   const number = (value: string) => ({ type: 'string', default: value }) as const;
   const { values } = parseArgs({
     options: {
-      ...{ moves: number('20'), rate: number('40'), seconds: number('30'), seed: number('1') },
+      ...{ moves: number('20'), rate: number('20'), seconds: number('30'), seed: number('1') },
       ...{ only: { type: 'string' }, help: { type: 'boolean' } },
     },
   });
@@ -94,9 +96,29 @@ async function killOne(site: TwoOwnCells, rate: number, seconds: number): Promis
   console.log(`cell b, both cells running:  ${line(before)}`);
   console.log(`cell b, cell a killed:       ${line(after)}`);
   console.log(`p99 changed by ${((after.p99 / before.p99 - 1) * 100).toFixed(1)} %`);
-  const unanswered = taps.filter(({ status }) => status !== undefined && status !== 200).length;
+  console.log(`taps of cell b: ${reasonsOf(taps)}`);
+  const unstored = taps.filter(isUnstored).length;
   const faults = await compareCells({ ...site, ledgerUrl: site.ledgerUrl, taps: [...first.taps, ...second.taps] });
-  return [...faults, ...(unanswered > 0 ? [`${unanswered} taps of cell b were refused`] : [])];
+  return [...faults, ...(unstored > 0 ? [`${unstored} taps of cell b were refused for its database`] : [])];
+}
+
+/** Refused by a gateway whose database is unavailable, or whose cell does not serve the acquirer. */
+function isUnstored({ status, errorCode }: Tap): boolean {
+  return status === 503 && errorCode === DATABASE_ERROR;
+}
+
+/** How many taps have which status, with the reason of a refusal. */
+function reasonsOf(taps: readonly Tap[]): string {
+  const reason = ({ status, errorCode }: Tap) => {
+    if (status === 503 && errorCode === undefined) return '503 of HAProxy';
+    if (status === 503) return errorCode === DATABASE_ERROR ? '503 not stored' : '503 overloaded';
+    return status === undefined ? 'no response' : String(status);
+  };
+  const counts = Map.groupBy(taps, reason);
+  return [...counts]
+    .map(([name, those]) => `${those.length} ${name}`)
+    .sort()
+    .join(', ');
 }
 
 async function moveOften(site: TwoOwnCells, rate: number, moves: number, seed: number): Promise<string[]> {
@@ -120,11 +142,9 @@ async function moveOften(site: TwoOwnCells, rate: number, moves: number, seed: n
   }
   await Promise.all(traffic.map((each) => each.stop()));
   const taps: Tap[] = traffic.flatMap((each) => [...each.taps]);
-  const count = (status: number) => taps.filter((tap) => tap.status === status).length;
-  const others = taps.length - count(200) - count(503);
-  console.log(
-    `${moves} moves, ${kills} commands killed, ${taps.length} taps: ${count(200)} answered, ${count(503)} refused with 503, ${others} others`,
-  );
+  console.log(`${moves} moves, ${kills} commands killed`);
+  console.log(`taps of the acquirer that was moved: ${reasonsOf(traffic[0].taps)}`);
+  console.log(`taps of the other acquirer: ${reasonsOf(traffic[1].taps)}`);
   pauses.sort((one, other) => one - other);
   if (pauses.length > 0) {
     const median = pauses[pauses.length >> 1]!;
@@ -133,7 +153,7 @@ async function moveOften(site: TwoOwnCells, rate: number, moves: number, seed: n
     );
   }
   const faults = await compareCells({ ...site, ledgerUrl: site.ledgerUrl, taps });
-  const ofOther = traffic[1].taps.filter(({ status }) => status !== 200).length;
+  const ofOther = traffic[1].taps.filter(isUnstored).length;
   if (faults.length === 0) console.log('the books of both cells, the switches and the phones agree');
   return [...faults, ...(ofOther > 0 ? [`${ofOther} taps of the acquirer that was not moved were refused`] : [])];
 }

@@ -83,6 +83,18 @@ export interface DatabaseState {
   readonly connections: number;
   readonly active: number;
   readonly mostConnections: number;
+  /** Name of the cell to which the database belongs; null if there is only this installation. */
+  readonly cell: string | null;
+  /** Acquirers that are being moved, or that another cell serves: at most 20, the latest first. */
+  readonly moved: readonly MovedAcquirer[];
+}
+
+export interface MovedAcquirer {
+  readonly acquirerId: number;
+  /** Of this cell (migration 0037). */
+  readonly state: string;
+  /** The other cell. */
+  readonly peer: string;
 }
 
 /** One moment of the whole installation, before it is reduced to what a viewer may see. */

@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { forgetAcquirer } from '../../../src/cells/forget-acquirer.ts';
 import { undoMove } from '../../../src/cells/move-acquirer.ts';
 import { LEFT_BEHIND, tenantTables } from '../../../src/cells/tenant-tables.ts';
+import { readConfig } from '../../../src/config.ts';
+import { openKeyRing } from '../../../src/gateway/open-key-ring.ts';
+import { createConsoleBacklog } from '../../../src/ops/console/read-backlog.ts';
 import { Phone } from '../../../src/phone/phone.ts';
+import { IdempotencyKeys } from '../../../src/store/transactions/idempotency.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { Killed, TwoCells } from '../../support/cells.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -22,12 +26,41 @@ const tapAt = (url: string, merchantReference?: string) =>
 const count = async (side: 'a' | 'b', table: string, column = 'acquirer_id') =>
   (await cells.databases[side].query(`select from ${table} where ${column} = 1`)).rowCount;
 
+test.each([
+  ['[null,"issuer",7,"1001",null]', 7],
+  ['["key","user",8,"0b6f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11"]', 8],
+  ['[null,"token","0b6f7f5e-6a53-4d1e-9d43-5a4f8f0f1c11"]', null],
+  ['key no-such-key', null],
+])('the acquirer of the credential %s is %s', async (credential, expected) => {
+  const { rows } = await cells.databases.a.query('select acquirer_of_credential($1) as id', [credential]);
+  expect(rows[0].id).toBe(expected);
+});
+
 describe('an acquirer that is moved', () => {
   test('is served by the other cell, which has all its rows', async () => {
     const before = outcomeOf(await tapAt(cells.gateways.a.url, 'before'));
     expect(before.type).toBe('Approved');
+    const keeper = new IdempotencyKeys(
+      cells.databases.a,
+      await openKeyRing(readConfig(cells.installation.environment())),
+    );
+    await keeper.claim({
+      credential: '[null,"issuer",1,"1001",null]',
+      route: 'POST /x',
+      key: 'k',
+      fingerprint: Buffer.from('f'),
+    });
+    keeper.close();
+    expect(await count('a', 'idempotency_keys')).toBe(1);
     const steps = await cells.move('a', 'b');
-    expect(steps.slice(0, 6)).toEqual(['checked', 'announced', 'fenced', 'replicating', 'copied', 'held']);
+    expect([...new Set(steps)].slice(0, 6)).toEqual([
+      'checked',
+      'announced',
+      'fenced',
+      'replicating',
+      'copied',
+      'held',
+    ]);
     expect(steps.slice(-5)).toEqual(['arrived', 'tookOver', 'signedOn', 'flipped', 'finished']);
     expect(outcomeOf(await tapAt(cells.gateways.b.url)).type).toBe('Approved');
     const { source, target } = await cells.sessions('a', 'b');
@@ -37,6 +70,12 @@ describe('an acquirer that is moved', () => {
     }
     await source.close();
     await target.close();
+  });
+
+  test('is named in the consoles of both cells', async () => {
+    const stateOf = async (side: 'a' | 'b') => (await createConsoleBacklog(cells.databases[side])(undefined)).database;
+    expect(await stateOf('a')).toMatchObject({ cell: 'a', moved: [{ acquirerId: 1, state: 'gone', peer: 'b' }] });
+    expect(await stateOf('b')).toMatchObject({ cell: 'b', moved: [] });
   });
 
   test('is refused in its former cell, with Retry-After and without a row', async () => {
@@ -105,6 +144,35 @@ describe('a move back', () => {
     const left = `select from pg_trigger where tgname = 'served_elsewhere_1'`;
     expect([(await source.query(left)).length, (await target.query(left)).length]).toEqual([0, 0]);
     expect((await source.query(`select from pg_replication_slots where database = current_database()`)).length).toBe(0);
+    await source.close();
+    await target.close();
+  });
+});
+
+describe('a source that has lost the replication slot after it gave the acquirer up', () => {
+  test('is copied once more, and the target takes over', async () => {
+    const { source, target } = await cells.sessions('a', 'b');
+    const onStep = async (step: string) => {
+      if (step === 'closed') {
+        const [subscription] = await target.query<{ name: string }>(`select subname as name from pg_subscription
+          where subdbid = (select oid from pg_database where datname = current_database())`);
+        await target.query(`alter subscription ${subscription!.name} disable`);
+      }
+      if (step === 'gaveUp') throw new Killed();
+    };
+    expect(outcomeOf(await tapAt(cells.gateways.a.url)).type).toBe('Approved');
+    await expect(cells.move('a', 'b', { onStep })).rejects.toThrow(Killed);
+    await eventually(() =>
+      source.query(
+        `select pg_drop_replication_slot(slot_name) from pg_replication_slots where database = current_database()`,
+      ),
+    );
+    expect((await tapAt(cells.gateways.a.url)).status).toBe(503);
+    expect((await tapAt(cells.gateways.b.url)).status).toBe(503);
+    await cells.move('a', 'b');
+    expect(await count('b', 'transactions')).toBe(await count('a', 'transactions'));
+    expect(outcomeOf(await tapAt(cells.gateways.b.url)).type).toBe('Approved');
+    await cells.move('b', 'a');
     await source.close();
     await target.close();
   });

@@ -39,6 +39,17 @@ function showProcess(id, { isDraining, role }, cell) {
   if (cell.button) cell.append(' ', cell.button);
 }
 
+/** Which acquirers this cell does not serve, or not for long. */
+function factsOfCell({ cell, moved }) {
+  if (cell === null) return [];
+  const words = { arriving: 'is copied from', leaving: 'is copied to', gone: 'is served by' };
+  const acquirers = moved.map(({ acquirerId, state, peer }) => ({
+    name: `Acquirer ${acquirerId}`,
+    value: `${words[state] ?? 'is handed over to'} cell ${peer}`,
+  }));
+  return [{ name: 'Cell', value: cell }, ...acquirers];
+}
+
 export function showDatabase({ commits, backlog }) {
   const { database } = backlog;
   if (!database) return;
@@ -51,6 +62,7 @@ export function showDatabase({ commits, backlog }) {
     { name: 'Commits per second', value: rate(commits.perSecond) },
     { name: 'Commit p50', value: `${ms(commits.p50)} ms` },
     { name: 'Commit p99', value: `${ms(commits.p99)} ms` },
+    ...factsOfCell(database),
   ];
   keepInStep(
     byId('database'),
