@@ -9,10 +9,13 @@ declare
   today date := clock_timestamp() at time zone 'UTC';
   -- All rows of the past are older than the day in the name of their table.
   past text := 'transaction_events_before_' || to_char(today + 1, 'YYYYMMDD');
-  last_id bigint := (select last_value from transaction_events_id_seq);
+  last_id bigint;
   month date;
   month_table text;
 begin
+  -- Before the last id is read: an id that is taken afterwards would be used twice, and trails are in the order of ids.
+  lock table transaction_events in access exclusive mode;
+  last_id := (select last_value from transaction_events_id_seq);
   drop trigger transaction_events_kept_for_seven_years on transaction_events;
   alter table transaction_events alter column id drop identity, alter column day drop default;
   execute format('alter table transaction_events rename to %I', past);
