@@ -2,8 +2,6 @@ import { readFile, rename, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { CellError } from './cell-error.ts';
 
-/** Numbers of acquirers that one cell may assign, so that two cells never assign the same. */
-export const ACQUIRERS_PER_CELL = 1_000_000;
 /** Acquirer numbers are Postgres integers. */
 const MOST_CELLS = 2_000;
 

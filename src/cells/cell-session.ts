@@ -25,7 +25,8 @@ export async function openCellSession(cell: Cell): Promise<CellSession> {
     await client.query(`set statement_timeout = '${STATEMENT_TIMEOUT}'; set lock_timeout = '${LOCK_TIMEOUT}'`);
   } catch (cause) {
     await client.end().catch(() => {});
-    throw new CellError('CELL_UNREACHABLE', `The database of cell ${cell.name} does not answer.`, { cause });
+    const reason = (cause as Error).message;
+    throw new CellError('CELL_UNREACHABLE', `The database of cell ${cell.name} cannot be used: ${reason}.`, { cause });
   }
   const query = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
     (await client.query<Row>(text, [...values])).rows;

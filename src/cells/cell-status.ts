@@ -1,4 +1,6 @@
-import { ACQUIRERS_PER_CELL, type Cell } from './cell-list.ts';
+import { ACQUIRERS_PER_CELL } from '../store/settings/acquirers.ts';
+import { CellError } from './cell-error.ts';
+import type { Cell } from './cell-list.ts';
 import { type CellSession, openCellSession } from './cell-session.ts';
 
 /** An acquirer in one cell. */
@@ -70,10 +72,18 @@ export function firstAcquirerOf({ number }: Pick<Cell, 'number'>): number {
   return number * ACQUIRERS_PER_CELL + 1;
 }
 
-/** From now on the cell assigns its own numbers to new acquirers. May be repeated. */
+/**
+ * From now on the cell assigns its own numbers to new acquirers. May be repeated.
+ *
+ * @throws CellError CELLS_INVALID unless processes of this cell have been started
+ */
 export async function reserveNumbers(session: CellSession): Promise<void> {
-  const first = firstAcquirerOf(session.cell);
-  const text = `select setval(seq.id, greatest($1::bigint - 1, coalesce(pg_sequence_last_value(seq.id), 0)))
-    from (select pg_get_serial_sequence('acquirers', 'id')::regclass as id) seq where $1 > 1`;
-  await session.query(text, [first]);
+  const { name } = session.cell;
+  const text = 'update cell_identity set first_acquirer = $1 where name = $2 returning name';
+  const rows = await session.query(text, [firstAcquirerOf(session.cell), name]).catch((cause) => {
+    throw new CellError('CELL_UNREACHABLE', `The database of cell ${name} has no schema of this version.`, { cause });
+  });
+  if (rows.length > 0) return;
+  const what = `The database does not belong to cell ${name}. Start its processes with CELL_NAME=${name} first.`;
+  throw new CellError('CELLS_INVALID', what);
 }

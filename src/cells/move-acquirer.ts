@@ -26,6 +26,8 @@ const LEAST_FOR_COMMIT_MS = 150;
 /** Commits that began before the hold take milliseconds. */
 const LOCK_TIMEOUT = '300ms';
 const LOOK_EVERY_MS = 15;
+/** Each process of the target knows copied settings (merchants, issuers, terminals) by then: the directory promises 5 s. */
+const KNOWN_AFTER_MS = 5_000;
 const COPY_LOOK_MS = 250;
 /** Between two holds, so that a tap that is repeated after a 503 succeeds. */
 const BETWEEN_HOLDS_MS = 3_000;
@@ -66,6 +68,7 @@ export interface MoveOptions {
 export interface MoveTimes {
   readonly betweenHoldsMs?: number;
   readonly mostHolds?: number;
+  readonly knownAfterMs?: number;
 }
 
 /**
@@ -125,9 +128,9 @@ class Move {
   readonly #times: Required<MoveTimes>;
   #generation = 0;
 
-  constructor(options: MoveOptions, { betweenHoldsMs = BETWEEN_HOLDS_MS, mostHolds = MOST_HOLDS }: MoveTimes) {
+  constructor(options: MoveOptions, times: MoveTimes) {
     this.#options = options;
-    this.#times = { betweenHoldsMs, mostHolds };
+    this.#times = { betweenHoldsMs: BETWEEN_HOLDS_MS, mostHolds: MOST_HOLDS, knownAfterMs: KNOWN_AFTER_MS, ...times };
   }
 
   async run(): Promise<void> {
@@ -195,7 +198,7 @@ class Move {
     let told = '';
     for (;;) {
       const { tables, copied, errors } = await copyState(replication);
-      if (tables > 0 && tables === copied) return;
+      if (tables > 0 && tables === copied) break;
       if (!(await isIntact(replication))) throw this.#stuck('The replication slot was lost. Run the move again.');
       const progress = `${copied} of ${tables} tables are copied`;
       const detail = errors > 0 ? `${progress}, ${errors} errors: see the log of the target's Postgres` : progress;
@@ -203,6 +206,7 @@ class Move {
       told = detail;
       await sleep(COPY_LOOK_MS);
     }
+    await sleep(this.#times.knownAfterMs);
   }
 
   async #cutOver(): Promise<void> {

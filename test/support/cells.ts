@@ -67,7 +67,7 @@ export class TwoCells {
             await onStep?.(step, detail);
           },
         },
-        { betweenHoldsMs: 200 },
+        { betweenHoldsMs: 200, knownAfterMs: 600 }, // settings are followed every 500 ms
       );
       return steps;
     } finally {

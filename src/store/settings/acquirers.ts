@@ -13,6 +13,9 @@ const SELECT = `select id, name, is_blocked as blocked, created_at as "createdAt
  * The acquirers of the installation, as its operator sees and changes them. They are permanent: an acquirer that left
  * is blocked.
  */
+/** Numbers of acquirers that one cell may assign, so that two cells never assign the same. */
+export const ACQUIRERS_PER_CELL = 1_000_000;
+
 export class Acquirers {
   readonly #database: Database;
 
@@ -35,11 +38,7 @@ export class Acquirers {
 
   add(actor: string, { name, blocked }: NewAcquirer): Promise<StoredAcquirer> {
     return inAdminCommit(this.#database, INSTALLATION, async (client) => {
-      // Not the column's own sequence, which does not know acquirers that were saved with their numbers.
-      const { rows } = await client.query<{ id: number }>(
-        `insert into acquirers (id, name, is_blocked) select coalesce(max(id), 0) + 1, $1, $2 from acquirers returning id`,
-        [name, blocked],
-      );
+      const { rows } = await client.query<{ id: number }>(ADD, [name, blocked]);
       const after = await find(client, rows[0]!.id);
       await record(client, { acquirerId: after.id, actor }, null, after);
       return after;
@@ -60,6 +59,16 @@ export class Acquirers {
     });
   }
 }
+
+// Not the column's own sequence, which does not know acquirers that were saved with their numbers. A number is not
+// assigned again when its acquirer has moved to another cell.
+const ADD = `
+with cell as (select coalesce((select first_acquirer from cell_identity), 1) as first),
+used as (select id from acquirers union all select acquirer_id from acquirer_cells)
+insert into acquirers (id, name, is_blocked)
+select coalesce(max(used.id), cell.first - 1) + 1, $1, $2
+from cell left join used on used.id >= cell.first and used.id < cell.first + ${ACQUIRERS_PER_CELL} group by cell.first
+returning id`;
 
 async function find(client: Pick<pg.ClientBase, 'query'>, id: number): Promise<StoredAcquirer> {
   const { rows } = await mapConnectionLoss(client.query<object>(`${SELECT} where id = $1`, [id]));

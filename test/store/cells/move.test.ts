@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { reserveNumbers } from '../../../src/cells/cell-status.ts';
 import { forgetAcquirer } from '../../../src/cells/forget-acquirer.ts';
 import { undoMove } from '../../../src/cells/move-acquirer.ts';
 import { LEFT_BEHIND, tenantTables } from '../../../src/cells/tenant-tables.ts';
@@ -7,6 +8,7 @@ import { readConfig } from '../../../src/config.ts';
 import { openKeyRing } from '../../../src/gateway/open-key-ring.ts';
 import { createConsoleBacklog } from '../../../src/ops/console/read-backlog.ts';
 import { Phone } from '../../../src/phone/phone.ts';
+import { Acquirers } from '../../../src/store/settings/acquirers.ts';
 import { IdempotencyKeys } from '../../../src/store/transactions/idempotency.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { Killed, TwoCells } from '../../support/cells.ts';
@@ -96,6 +98,25 @@ test('every table of the schema is moved, or left behind for a reason', async ()
   expect(all.map(({ name }) => name).sort()).toEqual(known);
   await source.close();
   await target.close();
+});
+
+describe('a new acquirer', () => {
+  const add = async (side: 'a' | 'b') =>
+    (await new Acquirers(cells.databases[side]).add('test', { name: 'New', blocked: false })).id;
+
+  test('of each cell gets a number of this cell, and none that an acquirer had which has moved', async () => {
+    const { source, target } = await cells.sessions('a', 'b');
+    await reserveNumbers(source);
+    await reserveNumbers(target);
+    expect([await add('a'), await add('b'), await add('b')]).toEqual([3, 1_000_001, 1_000_002]);
+    await source.query('delete from acquirers where id = 3');
+    await source.query(`insert into acquirer_cells (acquirer_id, generation, state, peer) values (3, 1, 'gone', 'b')`);
+    expect(await add('a')).toBe(4);
+    await source.query('delete from acquirer_cells where acquirer_id = 3');
+    await expect(reserveNumbers({ ...source, cell: { ...source.cell, name: 'c' } })).rejects.toThrow('CELL_NAME=c');
+    await source.close();
+    await target.close();
+  });
 });
 
 describe('another acquirer of the former cell', () => {
