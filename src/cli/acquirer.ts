@@ -3,22 +3,18 @@ import { acquirerChange, newAcquirer, type StoredAcquirer } from '#schemas/admin
 import { StartError } from '../errors.ts';
 import { Acquirers } from '../store/settings/acquirers.ts';
 import { actor, changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
-import { type Commands, command, runCommand } from './commands.ts';
+import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, text } from './words.ts';
 
-const COMMANDS: Commands = {
+/** `tapwire acquirer ...`: the acquirers of the installation. An acquirer cannot be removed, only blocked. */
+export const commands: Commands = {
   add: command('--name TEXT [--json]', add),
   list: command('[--json]', list),
   change: command('--name TEXT ACQUIRER', change),
   block: command('ACQUIRER: refuse taps from all its merchants', (args) => setBlocked(args, true)),
   unblock: command('ACQUIRER', (args) => setBlocked(args, false)),
 };
-
-/** `tapwire acquirer ...`: the acquirers of the installation. An acquirer cannot be removed, only blocked. */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire acquirer', COMMANDS, args);
-}
 
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { name: text, json: flag } });

@@ -6,11 +6,15 @@ import { readConfig } from '../config.ts';
 import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
 import { ApiKeySettings, type IssuedKey } from '../store/settings/api-key-settings.ts';
 import { actor, changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
-import { type Commands, command, runCommand } from './commands.ts';
+import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList, tableOf } from './table.ts';
 import { flag, idOf, onlyOne, parseNamed, readNumber, text, texts } from './words.ts';
 
-const COMMANDS: Commands = {
+/**
+ * `tapwire api-key ...`: the keys of acquirers, integrators and merchants. A new key is printed once, alone on
+ * standard output.
+ */
+export const commands: Commands = {
   add: command('--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]', add),
   list: command('--acquirer ID|--operator [--json]', list),
   rotate: command(
@@ -20,14 +24,6 @@ const COMMANDS: Commands = {
   revoke: command('--acquirer ID|--operator KEY: the key stops working within seconds', revoke),
   scopes: command('list the scopes that a key can have', scopes),
 };
-
-/**
- * `tapwire api-key ...`: the keys of acquirers, integrators and merchants. A new key is printed once, alone on
- * standard output.
- */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire api-key', COMMANDS, args);
-}
 
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({

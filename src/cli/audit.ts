@@ -7,6 +7,9 @@ import { onDatabase } from './administration.ts';
 import { type Columns, printList } from './table.ts';
 import { flag, idOf, text } from './words.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json]`;
+
 /** Most rows for a person to read; a program uses JSON. */
 const MOST = 10_000;
 

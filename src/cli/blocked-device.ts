@@ -1,9 +1,12 @@
 import { newBlockedDevice, type StoredBlockedDevice } from '#schemas/admin-tenants';
 import { BLOCKED_DEVICE_SETTINGS } from '../store/settings/tenant-settings.ts';
-import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 
-const COMMANDS = settingsCommands({
+/**
+ * `tapwire blocked-device ...`: app installations whose taps an acquirer refuses. Removing an entry unblocks the
+ * device.
+ */
+export const commands = settingsCommands({
   noun: 'device',
   table: BLOCKED_DEVICE_SETTINGS,
   body: newBlockedDevice,
@@ -13,11 +16,3 @@ const COMMANDS = settingsCommands({
     cellsOf: ({ deviceInstallationId, createdAt }: StoredBlockedDevice) => [deviceInstallationId, createdAt],
   },
 });
-
-/**
- * `tapwire blocked-device ...`: app installations whose taps an acquirer refuses. Removing an entry unblocks the
- * device.
- */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire blocked-device', COMMANDS, args);
-}

@@ -9,10 +9,14 @@ import { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import { actor, onDatabase } from './administration.ts';
-import { type Commands, command, runCommand } from './commands.ts';
+import { type Commands, command } from './commands.ts';
 import { idOf, text } from './words.ts';
 
-const COMMANDS: Commands = {
+/**
+ * `tapwire callback ...`: the URL at which an integrator receives webhooks about links and intents. Gateways apply
+ * a change within seconds. A new secret is printed once, alone on standard output.
+ */
+export const commands: Commands = {
   set: command('--acquirer ID --integrator ID --serves links URL', set),
   show: command('--acquirer ID --integrator ID --serves links', show),
   off: command('--acquirer ID --integrator ID --serves links: stop webhooks for links and intents', off),
@@ -29,14 +33,6 @@ const COMMANDS: Commands = {
 const SERVES = 'links';
 /** The default of the HTTP API. */
 const OVERLAP_SECONDS = 86_400;
-
-/**
- * `tapwire callback ...`: the URL at which an integrator receives webhooks about links and intents. Gateways apply
- * a change within seconds. A new secret is printed once, alone on standard output.
- */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire callback', COMMANDS, args);
-}
 
 async function set(args: string[]): Promise<number> {
   const { owner, url } = parse(args);

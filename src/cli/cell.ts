@@ -9,22 +9,18 @@ import { hostsOf, setBackend } from '../cells/proxy-map.ts';
 import { readCellsFile } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { checkedBy } from './administration.ts';
-import { type Commands, command, runCommand } from './commands.ts';
+import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, text } from './words.ts';
 
-const COMMANDS: Commands = {
+/** `tapwire cell ...`: several installations that each serve some of the acquirers (src/cells/README.md). */
+export const commands: Commands = {
   list: command('[--json]: show the cells of the list', list),
   add: command('--name CELL --url URL --database URL [--replication URL] [--backend NAME]: add a cell', add),
   status: command('[--json]: show which cell serves which acquirer; exit code 1 if a person must act', status),
   move: command('--acquirer ID --to CELL [--undo]: move an acquirer, or continue an interrupted move', move),
   forget: command('--acquirer ID --in CELL: remove the rows that a move has left behind', forget),
 };
-
-/** `tapwire cell ...`: several installations that each serve some of the acquirers (src/cells/README.md). */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire cell', COMMANDS, args);
-}
 
 function listPath(): string {
   return readCellsFile(process.env);

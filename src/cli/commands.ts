@@ -1,29 +1,128 @@
+import { readFileSync } from 'node:fs';
+
 /** Runs a command with the arguments after its name. The result is the exit code of the process. */
 export type Command = (args: string[]) => Promise<number>;
 
-/** Commands by name, each with its description and the file that implements it. */
-export type Commands = Readonly<
-  Record<string, { readonly description: string; readonly load: () => Promise<{ readonly run: Command }> }>
->;
+/** The file of a command: what it does and how to use it, or the commands of a group such as `tapwire processor`. */
+type CommandFile =
+  | { readonly run: Command; readonly USAGE?: string; readonly commands?: undefined }
+  | { readonly commands: Commands };
+
+interface CommandEntry {
+  /** One line of the list: what it does, or its arguments. */
+  readonly description: string;
+  readonly load: () => Promise<CommandFile>;
+}
+
+/** Commands by name. */
+export type Commands = Readonly<Record<string, CommandEntry>>;
+
+/** Commands under the headings of the list. */
+export type Sections = Readonly<Record<string, Commands>>;
 
 /** A command that needs no file of its own. */
-export function command(description: string, run: Command): Commands[string] {
+export function command(description: string, run: Command): CommandEntry {
   return { description, load: async () => ({ run }) };
 }
 
+const HELP = new Set(['-h', '--help']);
+const VERSION = new Set(['-V', '--version']);
+/** More changes than these make another word. */
+const MOST_TYPOS = 2;
+
 /**
- * Runs the command that the first argument names. Without a name, or with `help`, prints the list of commands.
- *
- * @param program the preceding arguments: `tapwire`, `tapwire processor`
+ * Runs the command that the arguments name. Help and the version are printed before anything runs, because a command
+ * may change the database: `--help` anywhere, `help COMMAND`, or no command.
  */
-export async function runCommand(program: string, commands: Commands, [name, ...args]: string[]): Promise<number> {
-  const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command) return (await command.load()).run(args);
-  const width = Math.max(...Object.keys(commands).map(({ length }) => length));
-  const list = Object.entries(commands).map(([each, { description }]) => `  ${each.padEnd(width)}  ${description}`);
-  const usage = `usage: ${program} COMMAND [options]\n\n${list.join('\n')}\n`;
-  const isAsked = name === undefined || name === 'help' || name === '--help';
-  if (isAsked) console.log(usage);
-  else console.error(`${program}: unknown command ${name}\n\n${usage}`);
-  return isAsked ? 0 : 2;
+export function runTapwire(sections: Sections, args: string[]): Promise<number> {
+  const given = optionsOf(args);
+  if (given.some((arg) => VERSION.has(arg))) return printed(versionOfPackage());
+  const wanted = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  return runCommand('tapwire', sections, wanted);
+}
+
+/** @param program what precedes the arguments: `tapwire`, `tapwire processor` */
+export async function runCommand(program: string, sections: Sections, [name, ...args]: string[]): Promise<number> {
+  const commands: Commands = Object.assign({}, ...Object.values(sections));
+  if (name === undefined || HELP.has(name)) return printed(listOf(program, sections));
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!entry) {
+    const meant = nearest(name, Object.keys(commands));
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    console.error(`${program}: there is no command ${name}.${hint}\n\n${listOf(program, sections)}`);
+    return 2;
+  }
+  const file = await entry.load();
+  const path = `${program} ${name}`;
+  if (file.commands) return runCommand(path, { Commands: file.commands }, args);
+  if (!optionsOf(args).some((arg) => HELP.has(arg))) return file.run(args);
+  return printed(usageOf(path, entry, file));
+}
+
+/** One command with what precedes its arguments, and its help. */
+export interface DescribedCommand {
+  /** `processor add` */
+  readonly path: string;
+  readonly usage: string;
+}
+
+/** Every command, those of groups included. */
+export async function allCommands(sections: Sections, prefix = ''): Promise<DescribedCommand[]> {
+  const found: DescribedCommand[] = [];
+  for (const [name, entry] of Object.values(sections).flatMap((commands) => Object.entries(commands))) {
+    const file = await entry.load();
+    const path = `${prefix}${name}`;
+    if (file.commands) found.push(...(await allCommands({ Commands: file.commands }, `${path} `)));
+    else found.push({ path, usage: usageOf(`tapwire ${path}`, entry, file) });
+  }
+  return found;
+}
+
+function usageOf(path: string, { description }: CommandEntry, { USAGE }: { readonly USAGE?: string }): string {
+  return USAGE ?? `usage: ${path} ${description}`;
+}
+
+async function printed(text: string): Promise<number> {
+  console.log(text);
+  return 0;
+}
+
+/** After `--`, an argument is a value even if it looks like an option. */
+function optionsOf(args: readonly string[]): readonly string[] {
+  const end = args.indexOf('--');
+  return end === -1 ? args : args.slice(0, end);
+}
+
+function listOf(program: string, sections: Sections): string {
+  const names = Object.values(sections).flatMap((commands) => Object.keys(commands));
+  const width = Math.max(...names.map(({ length }) => length));
+  const blocks = Object.entries(sections).map(([heading, commands]) => {
+    const lines = Object.entries(commands).map(([name, { description }]) => `  ${name.padEnd(width)}  ${description}`);
+    return `${heading}\n${lines.join('\n')}`;
+  });
+  const usage = `usage: ${program} COMMAND [options]        ${program} COMMAND --help: how to use it`;
+  return `${usage}\n\n${blocks.join('\n\n')}`;
+}
+
+function versionOfPackage(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+}
+
+/** The name that differs least from the given one, if it is likely the one that was meant. */
+function nearest(given: string, names: readonly string[]): string | undefined {
+  const ranked = names.map((name) => ({ name, typos: distance(given, name) })).sort((a, b) => a.typos - b.typos);
+  const best = ranked[0];
+  return best && best.typos <= Math.min(MOST_TYPOS, given.length - 1) ? best.name : undefined;
+}
+
+/** The number of characters to insert, remove or replace (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [i, character] of [...one].entries()) {
+    const next = [i + 1];
+    for (const [j, wanted] of [...other].entries())
+      next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + (character === wanted ? 0 : 1)));
+    row = next;
+  }
+  return row.at(-1)!;
 }

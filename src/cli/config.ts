@@ -4,6 +4,11 @@ import { SECRETS } from '../ops/secret-files.ts';
 import { tableOf } from './table.ts';
 import { flag } from './words.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire config [--example]
+
+  --example  print an .env file with all settings and their defaults`;
+
 const WITHHELD = '[withheld]';
 /** Shown without its password; the rest of the URL is no secret. */
 const IS_URL = 'DATABASE_URL';

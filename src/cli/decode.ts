@@ -7,7 +7,7 @@ import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag, text } from './words.ts';
 
-const USAGE = 'usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]';
+export const USAGE = 'usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]';
 
 /**
  * `tapwire decode`: shows an ISO 8583 message field by field, without card data. If the message does not decode, it

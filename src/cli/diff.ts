@@ -6,7 +6,8 @@ import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag, text } from './words.ts';
 
-const USAGE = 'usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]     (each HEX, a file or -)';
+export const USAGE =
+  'usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]     (each HEX, a file or -)';
 
 /**
  * `tapwire diff`: shows where two messages differ. Exit code 0 for no difference, 3 for some, 1 when one does not

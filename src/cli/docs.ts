@@ -9,6 +9,11 @@ import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { exampleOf } from './config.ts';
 import { flag } from './words.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire docs [--check]
+
+  --check  write nothing, and name the documents that are out of date; exit code 1 if there are any`;
+
 /** The root of the repository. */
 const ROOT = new URL('../../', import.meta.url);
 

@@ -27,6 +27,9 @@ import { openHsm } from '../switches/open-hsm.ts';
 import { demoSettings } from './demo/demo-installation.ts';
 import { flag } from './words.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire doctor [--json]        exit code 1 if there is a fault`;
+
 const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
 
 /**

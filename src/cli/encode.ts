@@ -7,7 +7,7 @@ import { messageFromJson } from '../iso8583/message-json.ts';
 import { readSpec } from './processor-types.ts';
 import { flag, text } from './words.ts';
 
-const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';
+export const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';
 
 /**
  * `tapwire encode`: encodes a message, given as JSON by field names, as hex. Exit code 1 when it does not fit its

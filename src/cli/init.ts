@@ -13,6 +13,11 @@ import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/adm
 import { actor, onDatabase } from './administration.ts';
 import { flag } from './words.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire init [--another-key]        create the schema, the keys and the operator's API key, which is printed once
+
+  --another-key  the operator has a key: make another one`;
+
 /**
  * All scopes: no key can grant a scope that it does not have, and the operator creates the first keys of acquirers.
  * An operator key reads no transactions in spite of its scopes, because transactions belong to acquirers.

@@ -1,9 +1,9 @@
 import { integratorChange, newIntegrator, type StoredIntegrator } from '#schemas/admin-tenants';
 import { INTEGRATOR_SETTINGS } from '../store/settings/tenant-settings.ts';
-import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 
-const COMMANDS = settingsCommands({
+/** `tapwire integrator ...`: the companies that write the software of an acquirer's merchants. */
+export const commands = settingsCommands({
   noun: 'integrator',
   table: INTEGRATOR_SETTINGS,
   body: newIntegrator,
@@ -15,8 +15,3 @@ const COMMANDS = settingsCommands({
     cellsOf: ({ id, name, blocked }: StoredIntegrator) => [String(id), name, blocked ? 'yes' : 'no'],
   },
 });
-
-/** `tapwire integrator ...`: the companies that write the software of an acquirer's merchants. */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire integrator', COMMANDS, args);
-}

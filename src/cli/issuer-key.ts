@@ -4,24 +4,20 @@ import { readConfig } from '../config.ts';
 import { IssuerKeySettings } from '../store/settings/issuer-key-settings.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
-import { type Commands, command, runCommand } from './commands.ts';
+import { type Commands, command } from './commands.ts';
 import { readText } from './read-file.ts';
 import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, parseNamed, readNumber, text, texts } from './words.ts';
-
-const COMMANDS: Commands = {
-  add: command('--acquirer ID --integrator ID|--merchant ID --issuer ISS --kid KID --public-key FILE|--jwks URL', add),
-  list: command('--acquirer ID [--json]', list),
-  revoke: command('--acquirer ID ISSUER-KEY: refuse all tokens that it signed', revoke),
-};
 
 /**
  * `tapwire issuer-key ...`: the keys that sign merchants' tokens. To replace a key, add a second kid, then revoke
  * the first.
  */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire issuer-key', COMMANDS, args);
-}
+export const commands: Commands = {
+  add: command('--acquirer ID --integrator ID|--merchant ID --issuer ISS --kid KID --public-key FILE|--jwks URL', add),
+  list: command('--acquirer ID [--json]', list),
+  revoke: command('--acquirer ID ISSUER-KEY: refuse all tokens that it signed', revoke),
+};
 
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({

@@ -9,7 +9,7 @@ import { type Database, openDatabase } from '../store/postgres/open-database.ts'
 import { tableOf } from './table.ts';
 import { flag, text } from './words.ts';
 
-const USAGE = `usage: tapwire jobs [--json]                                show the number of jobs in each queue
+export const USAGE = `usage: tapwire jobs [--json]                                show the number of jobs in each queue
        tapwire jobs dead-letters [list] [--queue NAME] [--json]   show the jobs that failed permanently, and why
        tapwire jobs dead-letters redrive ID... | --queue NAME     return them to their queue
 

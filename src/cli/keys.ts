@@ -3,21 +3,17 @@ import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/rotate-keys.t
 import { readConfig } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
-import { type Commands, command, runCommand } from './commands.ts';
+import { type Commands, command } from './commands.ts';
 import { text } from './words.ts';
 
 /** Readers may cache the published keys for an hour, and offline readers for longer. */
 const RETIRE_AFTER_DAYS = '30';
 const DAY_MS = 86_400_000;
 
-const COMMANDS: Commands = {
+/** `tapwire keys`: the keys of this installation. */
+export const commands: Commands = {
   rotate: command(`put a new key in use and keep the old ones (--purpose ${KEY_PURPOSES.join('|')})`, rotate),
 };
-
-/** `tapwire keys`: the keys of this installation. */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire keys', COMMANDS, args);
-}
 
 /** `tapwire keys rotate`: running gateways load the new key automatically, within seconds. */
 async function rotate(args: string[]): Promise<number> {

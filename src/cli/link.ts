@@ -5,7 +5,7 @@ import { StartError } from '../errors.ts';
 import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
 import { text } from './words.ts';
 
-const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
+export const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
 
 /** The amount that a customer has to pay. */
 export interface Bill {

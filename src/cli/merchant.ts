@@ -1,10 +1,10 @@
 import { merchantChange, newMerchant, type StoredMerchant } from '#schemas/admin-tenants';
 import { MERCHANT_SETTINGS } from '../store/settings/tenant-settings.ts';
-import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 import { readJsonText, readNumber } from './words.ts';
 
-const COMMANDS = settingsCommands({
+/** `tapwire merchant ...`: the merchants of an acquirer. */
+export const commands = settingsCommands({
   noun: 'merchant',
   table: MERCHANT_SETTINGS,
   body: newMerchant,
@@ -32,8 +32,3 @@ const COMMANDS = settingsCommands({
     ],
   },
 });
-
-/** `tapwire merchant ...`: the merchants of an acquirer. */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire merchant', COMMANDS, args);
-}

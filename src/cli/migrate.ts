@@ -1,6 +1,10 @@
 import { readConfig } from '../config.ts';
 import { prepareDatabase } from '../gateway/prepare-database.ts';
 
+/** What `--help` prints. */
+export const USAGE =
+  'usage: tapwire migrate        migrate the database of DATABASE_URL, or the embedded one, and exit';
+
 /** `tapwire migrate`: for deployments that migrate before they start. */
 export async function run(): Promise<number> {
   const prepared = await prepareDatabase(readConfig(process.env));

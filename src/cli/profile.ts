@@ -5,7 +5,7 @@ import { type Profile, writeProfile } from '../phone/profile.ts';
 import { readText } from './read-file.ts';
 import { text } from './words.ts';
 
-const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
+export const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
                        --issuer ISS --kid KID --private-key FILE [--audience tapwire]
                        [--name TEXT] [--mcc 5814] [--url http://127.0.0.1:8080] [--api-key-file FILE]`;
 

@@ -1,10 +1,13 @@
 import { routeSettings, type StoredRoute } from '#schemas/admin-routing';
 import { ROUTE_SETTINGS } from '../store/settings/route-settings.ts';
-import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 import { readNumber } from './words.ts';
 
-const COMMANDS = settingsCommands({
+/**
+ * `tapwire route ...`: assigns the taps of an acquirer to its processors. A tap tries the routes that match it,
+ * lowest priority first. Gateways apply a change automatically, within seconds.
+ */
+export const commands = settingsCommands({
   noun: 'route',
   table: ROUTE_SETTINGS,
   body: routeSettings,
@@ -23,11 +26,3 @@ const COMMANDS = settingsCommands({
     ],
   },
 });
-
-/**
- * `tapwire route ...`: assigns the taps of an acquirer to its processors. A tap tries the routes that match it,
- * lowest priority first. Gateways apply a change automatically, within seconds.
- */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire route', COMMANDS, args);
-}

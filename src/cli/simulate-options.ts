@@ -6,7 +6,7 @@ import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../sim
 import { parseManners } from '../simulator/manners/manners.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
 import { readJson } from './read-file.ts';
-import { flag, text, texts } from './words.ts';
+import { text, texts } from './words.ts';
 
 export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        default: type-1=9101; port 0: a free port
 
@@ -26,7 +26,6 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        d
 The amount selects the response; processors/README.md has the table. SIM_TIME_SCALE multiplies its times.`;
 
 const FLAGS = {
-  help: flag,
   host: { ...text, default: '127.0.0.1' },
   ledger: { ...text, default: '0' },
   config: { ...texts, default: [] as string[] },
@@ -49,16 +48,12 @@ export interface SimulateOptions extends SimulatorOptions {
 }
 
 /**
- * Reads `type-1=9101 type-2=9201 --drop 0.1% ...`; undefined when only help is asked for.
+ * Reads `type-1=9101 type-2=9201 --drop 0.1% ...`.
  *
  * @throws StartError BAD_CONFIG, SimulatorError FAULT_INVALID or MANNERS_UNKNOWN, naming the invalid argument
  */
-export function readSimulateOptions(
-  args: string[],
-  types: ReadonlyMap<string, Processor>,
-): SimulateOptions | undefined {
+export function readSimulateOptions(args: string[], types: ReadonlyMap<string, Processor>): SimulateOptions {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: FLAGS });
-  if (values.help) return undefined;
   const { host, latency, seed, deadline } = values;
   const deadlineMs = deadline === undefined ? undefined : millisecondsOf('--deadline', deadline);
   const every = values['change-keys'];

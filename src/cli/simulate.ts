@@ -4,9 +4,11 @@ import { createLog, type Log } from '../ops/log.ts';
 import { demoKeys } from '../simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../simulator/start-simulator.ts';
 import { installedTypes } from './processor-types.ts';
-import { readSimulateOptions, type SimulateOptions, USAGE } from './simulate-options.ts';
+import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts';
 import { Statistics } from './simulate-statistics.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
+
+export { USAGE } from './simulate-options.ts';
 
 /** Thousands of requests can be refused: at most this many are logged per second, with the number of the others. */
 const LOG_LINES_PER_SECOND = 20;
@@ -28,10 +30,6 @@ const EVENTS: Readonly<Record<SimulatorEvent['event'], string>> = {
 export async function run(args: string[]): Promise<number> {
   const types = await installedTypes();
   const options = readSimulateOptions(args, types);
-  if (options === undefined) {
-    console.log(USAGE);
-    return 0;
-  }
   const stopping = untilAskedToStop();
   const statistics = new Statistics(process.stdout);
   const tell = teller(createLog('info', 'switch'));

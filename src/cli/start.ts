@@ -8,6 +8,14 @@ import { createDemoExamples } from './demo/demo-examples.ts';
 import { STOP_SIGNALS, untilAskedToStop } from './until-asked-to-stop.ts';
 import { text } from './words.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire start [--role all|api|worker] [--processes auto|NUMBER]
+
+  --role       what this process does (TAPWIRE_ROLE)
+  --processes  how many processes share the port (TAPWIRE_PROCESSES)
+
+  All other settings are environment variables: tapwire config --example`;
+
 /** The number of the primary in the log; those of its processes begin with 1. */
 const PRIMARY = 0;
 

@@ -6,7 +6,7 @@ import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
 import { readProfileOrDemo } from '../phone/profile.ts';
 import { flag, text } from './words.ts';
 
-const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
+export const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
                    [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]`;
 
 /**

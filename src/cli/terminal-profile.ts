@@ -3,26 +3,22 @@ import { newTerminalProfile, type StoredTerminalProfile, terminalProfileChange }
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
 import { readNewProfile, readProfileChange } from '../transactions/settings/read-profile.ts';
 import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
-import { command, runCommand } from './commands.ts';
+import { command } from './commands.ts';
 import { readJson } from './read-file.ts';
 import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, parseNamed, text } from './words.ts';
 
-const COMMANDS = {
+/**
+ * `tapwire terminal-profile ...`: what readers of an acquirer accept. Files contain the bodies of the API: the
+ * advanced or simple form for a new profile, the advanced form without its name for a change.
+ */
+export const commands = {
   add: command('--acquirer ID --file JSON|-', add),
   list: command('--acquirer ID [--json]', list),
   show: command('--acquirer ID PROFILE', show),
   change: command('--acquirer ID --file JSON|- PROFILE', change),
   remove: command('--acquirer ID PROFILE', remove),
 };
-
-/**
- * `tapwire terminal-profile ...`: what readers of an acquirer accept. Files contain the bodies of the API: the
- * advanced or simple form for a new profile, the advanced form without its name for a change.
- */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire terminal-profile', COMMANDS, args);
-}
 
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, file: text } });

@@ -1,10 +1,10 @@
 import { newTerminal, type StoredTerminal, terminalChange } from '#schemas/admin-tenants';
 import { TERMINAL_SETTINGS } from '../store/settings/tenant-settings.ts';
-import { runCommand } from './commands.ts';
 import { settingsCommands } from './settings-commands.ts';
 import { readYesOrNo } from './words.ts';
 
-const COMMANDS = settingsCommands({
+/** `tapwire terminal ...`: the terminals of an acquirer, each with its name in tokens and its name at the switch. */
+export const commands = settingsCommands({
   noun: 'terminal',
   table: TERMINAL_SETTINGS,
   body: newTerminal,
@@ -25,8 +25,3 @@ const COMMANDS = settingsCommands({
     ],
   },
 });
-
-/** `tapwire terminal ...`: the terminals of an acquirer, each with its name in tokens and its name at the switch. */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire terminal', COMMANDS, args);
-}

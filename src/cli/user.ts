@@ -4,11 +4,16 @@ import { newPassword, newUser, type StoredUser, userChange } from '#schemas/admi
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
 import { UserSettings } from '../store/settings/user-settings.ts';
 import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
-import { type Commands, command, runCommand } from './commands.ts';
+import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, onlyOne, readNumber, text, texts } from './words.ts';
 
-const COMMANDS: Commands = {
+/**
+ * `tapwire user ...`: portal users of acquirers, integrators and merchants. With `--acquirer 0`: users of the
+ * installation itself, who see all acquirers in the console. A password is read from standard input, or generated
+ * and printed once, alone on standard output.
+ */
+export const commands: Commands = {
   add: command(
     '--acquirer ID [--integrator ID|--merchant ID] --username NAME --role ROLE [--permission NAME...] [--password-stdin]',
     add,
@@ -20,15 +25,6 @@ const COMMANDS: Commands = {
   unblock: command('--acquirer ID USER', (args) => setBlocked(args, false)),
   remove: command('--acquirer ID USER', remove),
 };
-
-/**
- * `tapwire user ...`: portal users of acquirers, integrators and merchants. With `--acquirer 0`: users of the
- * installation itself, who see all acquirers in the console. A password is read from standard input, or generated
- * and printed once, alone on standard output.
- */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire user', COMMANDS, args);
-}
 
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({

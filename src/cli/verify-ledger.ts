@@ -10,7 +10,7 @@ import { installedTypes } from './processor-types.ts';
 import { tableOf } from './table.ts';
 import { flag, text, texts } from './words.ts';
 
-const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL ...] [--since TIME] [--json]
+export const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL ...] [--since TIME] [--json]
 
   --ledger    URL of the simulated switch's ledger, such as http://127.0.0.1:9000/ledger
   --database  the gateway's database (DATABASE_URL); once for each cell if there are several

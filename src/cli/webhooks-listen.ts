@@ -9,7 +9,7 @@ import { type Change, EventFeed } from './event-feed.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 import { flag, text } from './words.ts';
 
-const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]`;
+export const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]`;
 const LOOK_EVERY_MS = 500;
 /** The gateway gives a receiver the same time. */
 const FORWARD_TIMEOUT_MS = 15_000;

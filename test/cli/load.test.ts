@@ -102,12 +102,6 @@ describe('tapwire load', () => {
     server.close();
   });
 
-  test('lists its options', async () => {
-    const { exitCode, stdout } = await load('--help');
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain('--fail-if');
-  });
-
   test('accepts books and processes only for the profile’s gateway', () => {
     expect(optionsOf().profile).toMatchObject({ books, processes: { it: 1 } });
     const other = optionsOf('--against', 'https://other.example/');

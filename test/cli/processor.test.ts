@@ -87,6 +87,6 @@ test('without a subcommand it lists the subcommands; an unknown one exits with 2
   expect(await processor([])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('verify') });
   expect(await processor(['toString'])).toMatchObject({
     exitCode: 2,
-    stderr: expect.stringContaining('unknown command toString'),
+    stderr: expect.stringContaining('there is no command toString'),
   });
 });

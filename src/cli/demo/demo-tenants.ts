@@ -10,6 +10,12 @@ import { text, texts } from '../words.ts';
 import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES } from './demo-keys.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire demo-tenants [--url http://127.0.0.1:8080] [--switch type-1=HOST:PORT ...]
+
+  --url     the gateway's address
+  --switch  a processor type and the address of its switch`;
+
 /**
  * `tapwire demo-tenants --url http://api:8080 --switch type-1=HOST:PORT [--switch type-2=HOST:PORT]`:
  * docker-compose.yml runs it before api and worker.

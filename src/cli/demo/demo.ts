@@ -27,6 +27,13 @@ import { DEMO_TYPES, demoSwitchConfig } from './demo-keys.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { DemoReceiver } from './demo-webhooks.ts';
 
+/** What `--help` prints. */
+export const USAGE = `usage: tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]
+
+  --stay     keep running after the demo taps
+  --manners  how well the simulated switches behave
+  --seed     the order of their faults`;
+
 /** All cores are used. An hour is enough to read the output before the link expires. */
 const DIFFERENCES = { TAPWIRE_PROCESSES: 'auto', LOG_LEVEL: 'warn', LINK_MINUTES: '60' };
 /** A test waits for the end of the last reversal, so attempts end after minutes instead of days. */

@@ -4,9 +4,9 @@ import { type LoadResult, loadResult } from '#schemas/load-result';
 import { LoadError, StartError } from '../../errors.ts';
 import { type ComparedFigure, compareResults, planDifferences } from '../../load/compare-results.ts';
 import { tableOf } from '../table.ts';
-import { flag, text } from '../words.ts';
+import { text } from '../words.ts';
 
-const USAGE = `usage: tapwire load compare A.json B.json [--tolerance 10%]
+export const USAGE = `usage: tapwire load compare A.json B.json [--tolerance 10%]
 
 Compares two results of tapwire load --json. Exit code 1 when B is worse than A in any figure by more than the
 tolerance, or its ledger check failed.`;
@@ -18,12 +18,8 @@ export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { tolerance: { ...text, default: '10%' }, help: flag },
+    options: { tolerance: { ...text, default: '10%' } },
   });
-  if (values.help) {
-    console.log(USAGE);
-    return 0;
-  }
   const [first, second, ...others] = positionals;
   if (first === undefined || second === undefined || others.length > 0) throw new StartError('BAD_USAGE', USAGE);
   const tolerance = parseTolerance(values.tolerance);

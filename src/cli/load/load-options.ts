@@ -41,7 +41,6 @@ Exit code 1 when a condition of --fail-if holds, or the ledger check finds lost 
 be run.`;
 
 const FLAGS = {
-  help: flag,
   rate: { ...text, default: '300' },
   duration: { ...text, default: '30s' },
   arrivals: { ...text, default: 'constant' },
@@ -93,13 +92,12 @@ export interface LoadOptions {
 }
 
 /**
- * Reads the command line, the profile and the mix; undefined when only help is asked for.
+ * Reads the command line, the profile and the mix.
  *
  * @throws LoadError BAD_OPTION, BAD_FILE; or the error for an unknown flag
  */
-export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv): LoadOptions | undefined {
+export function readLoadOptions(args: string[], environment: NodeJS.ProcessEnv): LoadOptions {
   const values = parse(args);
-  if (values.help) return undefined;
   const profile = profileOf(values, environment);
   const perSecond = parseRate(values.rate, '--rate');
   const seconds = parseSeconds(values.duration, '--duration');

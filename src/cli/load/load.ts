@@ -14,10 +14,12 @@ import { failedThresholds } from '../../load/thresholds.ts';
 import { toCliError } from '../cli-error.ts';
 import { installedTypes } from '../processor-types.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
-import { run as compare } from './load-compare.ts';
-import { type LoadOptions, readLoadOptions, USAGE } from './load-options.ts';
+import { USAGE as COMPARE_USAGE, run as compare } from './load-compare.ts';
+import { type LoadOptions, readLoadOptions, USAGE as TEST_USAGE } from './load-options.ts';
 import { LoadProgress } from './load-progress.ts';
 import { describeResult } from './load-table.ts';
+
+export const USAGE = `${TEST_USAGE}\n\n${COMPARE_USAGE}`;
 
 /** Time for responses to calls in flight after Ctrl-C. */
 const STOP_WITHIN_MS = 5_000;
@@ -40,10 +42,6 @@ export async function run(args: string[]): Promise<number> {
 
 async function test(args: string[]): Promise<number> {
   const options = readLoadOptions(args, process.env);
-  if (options === undefined) {
-    console.log(USAGE);
-    return 0;
-  }
   await refuseProd(options);
   const { result, record, samples } = await withAnswersFolder(options, performTest);
   const verdict = { thresholds: options.thresholds, failed: failedThresholds(options.thresholds, result) };

@@ -6,7 +6,7 @@ import { newProcessor } from '../../processor-kit/new-processor.ts';
 import { run as writeDocs } from '../docs.ts';
 import { text } from '../words.ts';
 
-const USAGE = 'usage: tapwire processor new NAME [--dir DIR]';
+export const USAGE = 'usage: tapwire processor new NAME [--dir DIR]';
 
 /**
  * `tapwire processor new`: creates a folder with a processor that passes the conformance suite unchanged. The

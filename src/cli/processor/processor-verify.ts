@@ -6,7 +6,7 @@ import { type ConformanceResult, processorConformance } from '../../processor-ki
 import { builtInEntries, findEntry, loadProcessor } from '../../processor-kit/load-processors.ts';
 import { flag } from '../words.ts';
 
-const USAGE = 'usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]';
+export const USAGE = 'usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]';
 
 /**
  * `tapwire processor verify`: runs the conformance suite over one processor and prints a table. Exit code 1 when a

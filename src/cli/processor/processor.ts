@@ -1,8 +1,9 @@
-import { type Commands, runCommand } from '../commands.ts';
+import type { Commands } from '../commands.ts';
 
 const settings = () => import('./processor-settings.ts');
 
-const COMMANDS: Commands = {
+/** `tapwire processor ...`: the processor types of this installation, and the processors of each acquirer. */
+export const commands: Commands = {
   new: {
     description: 'NAME [--dir DIR]: create a folder with a processor that passes the conformance suite',
     load: () => import('./processor-new.ts'),
@@ -29,8 +30,3 @@ const COMMANDS: Commands = {
   },
   remove: { description: '--acquirer ID PROCESSOR', load: async () => ({ run: (await settings()).remove }) },
 };
-
-/** `tapwire processor ...`: the processor types of this installation, and the processors of each acquirer. */
-export function run(args: string[]): Promise<number> {
-  return runCommand('tapwire processor', COMMANDS, args);
-}

@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPE_NAMES } from '../../../schemas/scopes.ts';
-import { run as apiKey } from '../../../src/cli/api-key.ts';
+import { commands as apiKeyCommands } from '../../../src/cli/api-key.ts';
 import { run } from '../../../src/cli/init.ts';
+import { runnerOf } from '../../support/run-commands.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const apiKey = runnerOf(apiKeyCommands);
 
 let testDatabase: TestDatabase;
 let folder: string;

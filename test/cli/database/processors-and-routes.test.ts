@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Command } from '../../../src/cli/commands.ts';
-import { run as processor } from '../../../src/cli/processor/processor.ts';
-import { run as route } from '../../../src/cli/route.ts';
+import { commands as processorCommands } from '../../../src/cli/processor/processor.ts';
+import { commands as routeCommands } from '../../../src/cli/route.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
 import { postgresProcessorFaults } from '../../../src/store/switches/processor-faults.ts';
+import { runnerOf } from '../../support/run-commands.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const processor = runnerOf(processorCommands);
+const route = runnerOf(routeCommands);
 
 let testDatabase: TestDatabase;
 let folder: string;

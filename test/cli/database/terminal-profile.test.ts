@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { run } from '../../../src/cli/terminal-profile.ts';
+import { commands as runCommands } from '../../../src/cli/terminal-profile.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
+import { runnerOf } from '../../support/run-commands.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+
+const run = runnerOf(runCommands);
 
 let testDatabase: TestDatabase;
 let folder: string;

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { run } from '../../../src/cli/callback.ts';
+import { commands as runCommands } from '../../../src/cli/callback.ts';
 import { EventFeed } from '../../../src/cli/event-feed.ts';
 import { Listener } from '../../../src/cli/webhooks-listen.ts';
 import { verifyWebhook } from '../../../src/webhooks/verify-webhook.ts';
@@ -7,8 +7,11 @@ import { createWebhookSecret } from '../../../src/webhooks/webhook-secret.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
+import { runnerOf } from '../../support/run-commands.ts';
 import { Backend } from '../backend.ts';
 import { ok, type Receiver, startReceiver, status } from '../receiver.ts';
+
+const run = runnerOf(runCommands);
 
 let installation: Installation;
 let backend: Backend;

@@ -1,0 +1,124 @@
+import type { Sections } from './commands.ts';
+
+/** One file per command, or per group of commands. */
+export const COMMANDS: Sections = {
+  'Try it': {
+    demo: {
+      description: 'start everything, submit demo taps, and exit (--stay: keep running)',
+      load: () => import('./demo/demo.ts'),
+    },
+    tap: {
+      description: 'submit a tap as a phone would (--amount 10.00 --currency ZAR)',
+      load: () => import('./tap.ts'),
+    },
+    link: {
+      description: 'create a payment link and print the URL of its pay page (--amount 10.00)',
+      load: () => import('./link.ts'),
+    },
+    webhooks: {
+      description: 'forward events to your receiver',
+      load: () => import('./webhooks.ts'),
+    },
+  },
+  'Run an installation': {
+    start: {
+      description: 'start the gateway (--role all|api|worker, --processes auto|NUMBER)',
+      load: () => import('./start.ts'),
+    },
+    init: {
+      description: 'create the keys of a new installation and the first API key of its operator',
+      load: () => import('./init.ts'),
+    },
+    migrate: { description: 'migrate the database to this version and exit', load: () => import('./migrate.ts') },
+    config: {
+      description: 'show the settings in effect without secrets (--example: all settings)',
+      load: () => import('./config.ts'),
+    },
+    doctor: {
+      description: 'find faults of the installation and say how to correct them (--json)',
+      load: () => import('./doctor.ts'),
+    },
+    jobs: {
+      description: 'show the queues; list or retry permanently failed jobs (dead-letters)',
+      load: () => import('./jobs.ts'),
+    },
+    audit: { description: 'show who changed what (--acquirer ID)', load: () => import('./audit.ts') },
+    keys: { description: 'rotate the keys of this installation', load: () => import('./keys.ts') },
+    cell: {
+      description: 'list cells and move acquirers between them (list, add, status, move, forget)',
+      load: () => import('./cell.ts'),
+    },
+  },
+  'Acquirers and their settings': {
+    acquirer: { description: 'add, list, change and block acquirers', load: () => import('./acquirer.ts') },
+    integrator: {
+      description: 'manage the companies that write merchants’ software',
+      load: () => import('./integrator.ts'),
+    },
+    merchant: { description: 'manage the merchants of an acquirer', load: () => import('./merchant.ts') },
+    terminal: { description: 'manage the terminals of an acquirer', load: () => import('./terminal.ts') },
+    'terminal-profile': {
+      description: 'manage what readers accept (add, list, show, change, remove)',
+      load: () => import('./terminal-profile.ts'),
+    },
+    'blocked-device': {
+      description: 'manage the devices whose taps an acquirer refuses',
+      load: () => import('./blocked-device.ts'),
+    },
+    user: { description: 'manage portal users: passwords, roles and permissions', load: () => import('./user.ts') },
+    'api-key': { description: 'create, rotate and revoke API keys', load: () => import('./api-key.ts') },
+    'issuer-key': { description: 'manage the keys that sign merchants’ tokens', load: () => import('./issuer-key.ts') },
+    callback: { description: 'set the webhook URL for links and intents', load: () => import('./callback.ts') },
+  },
+  Switches: {
+    processor: {
+      description: 'create, verify and list processors; assign them to acquirers',
+      load: () => import('./processor/processor.ts'),
+    },
+    route: { description: 'assign taps of an acquirer to its processors', load: () => import('./route.ts') },
+    simulate: { description: 'run simulated switches', load: () => import('./simulate.ts') },
+  },
+  Tests: {
+    profile: { description: 'write the credentials file for tap and webhooks', load: () => import('./profile.ts') },
+    load: {
+      description: 'run a load test and show the result (compare A.json B.json: compare two results)',
+      load: () => import('./load/load.ts'),
+    },
+    'verify-ledger': {
+      description: 'compare the database with the ledger of the simulated switches (--ledger URL)',
+      load: () => import('./verify-ledger.ts'),
+    },
+    'demo-tenants': {
+      description: 'create the demo tenants in the database and exit',
+      load: () => import('./demo/demo-tenants.ts'),
+    },
+  },
+  Messages: {
+    decode: {
+      description: 'show an ISO 8583 message without card data (--spec type-1 HEX|FILE|-)',
+      load: () => import('./decode.ts'),
+    },
+    encode: {
+      description: 'encode an ISO 8583 message given as JSON (--spec type-1 FILE|-)',
+      load: () => import('./encode.ts'),
+    },
+    diff: {
+      description: 'show where two ISO 8583 messages differ (--spec type-1 A B)',
+      load: () => import('./diff.ts'),
+    },
+    tlv: { description: 'show BER-TLV data without card data (HEX|FILE|-)', load: () => import('./tlv.ts') },
+  },
+  'Tapwire itself': {
+    completion: {
+      description: 'print a script that completes commands in bash, zsh or fish',
+      load: async () => {
+        const { printCompletion, USAGE } = await import('./completion.ts');
+        return { USAGE, run: (args) => printCompletion(COMMANDS, args) };
+      },
+    },
+    docs: {
+      description: 'update the generated documentation (--check: only report what is out of date)',
+      load: () => import('./docs.ts'),
+    },
+  },
+};

@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { COMMANDS } from '../../src/cli/command-table.ts';
+import { allCommands, runTapwire } from '../../src/cli/commands.ts';
+
+const EVERY = await allCommands(COMMANDS);
+const out: string[] = [];
+const err: string[] = [];
+
+beforeEach(() => {
+  out.length = 0;
+  err.length = 0;
+  vi.spyOn(console, 'log').mockImplementation((text) => void out.push(text));
+  vi.spyOn(console, 'error').mockImplementation((text) => void err.push(text));
+  // A command that ran would fail: nothing listens there.
+  vi.stubEnv('DATABASE_URL', 'postgres://none@127.0.0.1:1/none');
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+test('there are commands in every group', () => {
+  expect(EVERY.length).toBeGreaterThan(60);
+});
+
+test.each(EVERY.map(({ path }) => path))('tapwire %s --help says how to use it, and runs nothing', async (path) => {
+  const words = path.split(' ');
+  for (const args of [
+    [...words, '--help'],
+    [...words, '-h'],
+    [...words, '--json', '--help'],
+    ['help', ...words],
+  ]) {
+    expect(await runTapwire(COMMANDS, args)).toBe(0);
+    expect(out.pop()).toMatch(new RegExp(`^usage: tapwire ${path.split(' ')[0]}\\b.*\\S`));
+  }
+  expect(await runTapwire(COMMANDS, [...words, '--version'])).toBe(0);
+  expect(out.pop()).toMatch(/^\d+\.\d+\.\d+/);
+  expect(err).toEqual([]);
+});
+
+test('a test and a comparison of the load have one help', async () => {
+  await runTapwire(COMMANDS, ['load', 'compare', '--help']);
+  expect(out[0]).toContain('--fail-if');
+  expect(out[0]).toContain('--tolerance');
+});
+
+test.each([[], ['help'], ['--help'], ['-h']])('tapwire %s lists the commands', async (...args) => {
+  expect(await runTapwire(COMMANDS, args)).toBe(0);
+  expect(out[0]).toMatch(/^usage: tapwire COMMAND/);
+  for (const name of ['start', 'migrate', 'processor']) expect(out[0]).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
+});
+
+test.each([
+  ['migrat', 'migrate'],
+  ['docter', 'doctor'],
+  ['terminals', 'terminal'],
+])('tapwire %s is no command, and the list comes with the one that was meant', async (given, meant) => {
+  expect(await runTapwire(COMMANDS, [given])).toBe(2);
+  expect(err[0]).toMatch(new RegExp(`^tapwire: there is no command ${given}\\. Did you mean ${meant}\\?`));
+});
+
+test('a word that resembles no command gets no suggestion', async () => {
+  expect(await runTapwire(COMMANDS, ['x'])).toBe(2);
+  expect(await runTapwire(COMMANDS, ['processor', 'elephants'])).toBe(2);
+  expect(err.join()).not.toContain('Did you mean');
+});
+
+/** What bash offers at the end of the words. */
+function completionsOf(script: string, words: readonly string[]): string[] {
+  const set = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}`;
+  const ask = `${script}\n${set}; _tapwire; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync('bash', ['-c', ask], { encoding: 'utf8' }).trim().split('\n');
+}
+
+test('the script for bash completes commands, those of groups, and options', async () => {
+  await runTapwire(COMMANDS, ['completion', 'bash']);
+  const script = out[0]!;
+  expect(completionsOf(script, ['tapwire', 'mi'])).toEqual(['migrate']);
+  expect(completionsOf(script, ['tapwire', 'processor', 'ver'])).toEqual(['verify']);
+  expect(completionsOf(script, ['tapwire', 'merchant', 'add', '--time'])).toEqual(['--time-zone']);
+  expect(completionsOf(script, ['tapwire', 'tap', '--am'])).toEqual(['--amount']);
+});
+
+test.each(['zsh', 'fish'])('there is a script for %s', async (shell) => {
+  expect(await runTapwire(COMMANDS, ['completion', shell])).toBe(0);
+  expect(out[0]).toContain('merchant add');
+});
