@@ -1,10 +1,15 @@
 import { LimitedClient } from '../store/postgres/limited-client.ts';
+import { TCP_SETTINGS } from '../store/postgres/session-limits.ts';
 import { CellError } from './cell-error.ts';
 import type { Cell } from './cell-list.ts';
 
 /** A statement may delete or index all rows of an acquirer. Statements of the cut-over have shorter limits. */
 const STATEMENT_TIMEOUT = '1h';
 const LOCK_TIMEOUT = '3s';
+/** A command that was stopped inside a transaction (Ctrl-Z) must not keep its locks. */
+const IDLE_TIMEOUT = '1s';
+/** The locks of a command whose host has vanished are released within seconds. */
+const KEEP_ALIVE = Object.entries(TCP_SETTINGS).map(([name, value]) => `set ${name} = ${value}`);
 
 /** One session in the database of a cell. Locks that it takes last until it ends, with the command. */
 export interface CellSession {
@@ -22,7 +27,12 @@ export async function openCellSession(cell: Cell): Promise<CellSession> {
   client.on('error', () => {}); // the next statement fails
   try {
     await client.connect();
-    await client.query(`set statement_timeout = '${STATEMENT_TIMEOUT}'; set lock_timeout = '${LOCK_TIMEOUT}'`);
+    const limits = [
+      `set statement_timeout = '${STATEMENT_TIMEOUT}'`,
+      `set lock_timeout = '${LOCK_TIMEOUT}'`,
+      `set idle_in_transaction_session_timeout = '${IDLE_TIMEOUT}'`,
+    ];
+    await client.query([...limits, ...KEEP_ALIVE].join('; '));
   } catch (cause) {
     await client.end().catch(() => {});
     const reason = (cause as Error).message;

@@ -1,6 +1,6 @@
 import { MUST_NOT_REST } from '../transactions/model/status.ts';
 import type { CellSession } from './cell-session.ts';
-import { excludeWrites, noteStep, type Ownership, writeOwnership } from './ownership.ts';
+import { excludeWrites, haveLinesClosed, noteStep, type Ownership, writeOwnership } from './ownership.ts';
 
 /** All other commits of the acquirer wait for this transaction. */
 const LOCK_TIMEOUT = '300ms';
@@ -68,7 +68,8 @@ const END = `insert into handed_over (acquirer_id, generation, kind, key, value)
  * Gives the acquirer up: one commit on the source, after which no process of this cell can store anything for it. The
  * commit waits for those that have begun, and contains what the target needs besides the tables.
  *
- * @returns false if work has begun meanwhile, or the hold has ended: nothing was changed
+ * @returns false if work has begun meanwhile, a connection to a switch is open, or the hold has ended: nothing was
+ * changed
  */
 export async function giveUp(source: CellSession, acquirerId: number, ownership: Ownership): Promise<boolean> {
   const { generation } = ownership;
@@ -76,6 +77,7 @@ export async function giveUp(source: CellSession, acquirerId: number, ownership:
     await source.query(
       `set local lock_timeout = '${LOCK_TIMEOUT}'; set local statement_timeout = '${STATEMENT_TIMEOUT}'`,
     );
+    if (!(await haveLinesClosed(source, acquirerId))) return false;
     await excludeWrites(source, acquirerId);
     const held = await source.query(
       `select from acquirer_cells where acquirer_id = $1 and generation = $2 and state = 'closing' and held_until > clock_timestamp() for update`,

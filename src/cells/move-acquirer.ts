@@ -6,6 +6,7 @@ import { checkMove } from './check-move.ts';
 import { countUnfinished, giveUp, hasArrived, takeOver } from './hand-over.ts';
 import {
   excludeWrites,
+  haveLinesClosed,
   isServing,
   isSignedOn,
   noteStep,
@@ -93,7 +94,7 @@ export async function moveAcquirer(options: MoveOptions, times: MoveTimes = {}):
   try {
     await new Move(options, times).run();
   } finally {
-    for (const lock of [LOCKS.lines, LOCKS.move]) await unlock(source, lock, acquirerId).catch(() => {}); // ends with the session
+    await unlock(source, LOCKS.move, acquirerId).catch(() => {}); // ends with the session
   }
 }
 
@@ -239,7 +240,7 @@ class Move {
         return await this.#lift('work in progress');
       await this.#step('drained');
       await this.#write(source, 'closing', startedAtMs + HOLD_MS - performance.now());
-      if (!(await until(endsAtMs, () => tryLock(source, LOCKS.lines, acquirerId))))
+      if (!(await until(endsAtMs, () => haveLinesClosed(source, acquirerId))))
         return await this.#lift('open connections to switches');
       await this.#step('closed');
       if (await giveUp(source, acquirerId, this.#ownership(target, 'closing'))) return true;
@@ -254,7 +255,6 @@ class Move {
   async #lift(reason: string): Promise<false> {
     const { source, acquirerId } = this.#options;
     await this.#write(source, 'leaving');
-    await unlock(source, LOCKS.lines, acquirerId);
     await noteStep(source, acquirerId, this.#generation, 'lifted', reason);
     await this.#options.onStep?.('copied', `hold lifted because of ${reason}, trying again`);
     return false;

@@ -59,6 +59,12 @@ export async function tryLock(session: CellSession, lockClass: number, acquirerI
   return rows[0]!.ok;
 }
 
+/** Whether no process of the cell has a connection to a switch of the acquirer. The lock lasts until the transaction ends. */
+export async function haveLinesClosed(session: CellSession, acquirerId: number): Promise<boolean> {
+  const text = 'select pg_try_advisory_xact_lock($1, $2) as ok';
+  return (await session.query<{ ok: boolean }>(text, [LOCKS.lines, acquirerId]))[0]!.ok;
+}
+
 /** Releases the lock, if this session has it. */
 export async function unlock(session: CellSession, lockClass: number, acquirerId: number): Promise<void> {
   await session.query('select pg_advisory_unlock($1, $2)', [lockClass, acquirerId]);
