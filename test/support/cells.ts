@@ -13,6 +13,7 @@ export class TwoCells {
   readonly gateways: Record<Side, StartedGateway>;
   readonly #cells: Readonly<Record<Side, Cell>>;
   readonly #other: TestDatabase;
+  readonly #workers: readonly StartedGateway[];
   /** Where the proxy would send the first acquirer's requests. */
   side: Side = 'a';
 
@@ -21,7 +22,9 @@ export class TwoCells {
     other: TestDatabase,
     cells: Record<Side, Cell>,
     gateways: Record<Side, StartedGateway>,
+    workers: readonly StartedGateway[],
   ) {
+    this.#workers = workers;
     this.installation = installation;
     this.#other = other;
     this.#cells = cells;
@@ -32,11 +35,18 @@ export class TwoCells {
   static async start(options: InstallationOptions = {}): Promise<TwoCells> {
     const installation = await startInstallation({ ...options, role: 'none' });
     const other = await createTestDatabase();
-    const a = await installation.startGateway({ CELL_NAME: 'a' });
-    const b = await installation.startGateway({ CELL_NAME: 'b', DATABASE_URL: other.url });
+    // In role `api`, a worker of each cell has the connections to switches.
+    const startCell = async (settings: NodeJS.ProcessEnv) => {
+      if (options.role === 'api')
+        workers.push(await installation.startGateway({ ...settings, TAPWIRE_ROLE: 'worker' }));
+      return installation.startGateway({ ...settings, TAPWIRE_ROLE: options.role ?? 'all' });
+    };
+    const workers: StartedGateway[] = [];
+    const a = await startCell({ CELL_NAME: 'a' });
+    const b = await startCell({ CELL_NAME: 'b', DATABASE_URL: other.url });
     const urlOfA = installation.environment().DATABASE_URL!;
     const cells = { a: cellOf('a', urlOfA, a.url, 0), b: cellOf('b', other.url, b.url, 1) };
-    return new TwoCells(installation, other, cells, { a, b });
+    return new TwoCells(installation, other, cells, { a, b }, workers);
   }
 
   get url(): string {
@@ -78,6 +88,7 @@ export class TwoCells {
 
   async stop(): Promise<void> {
     await this.gateways.b.stop();
+    for (const worker of this.#workers) await worker.stop();
     await this.installation.stop();
     await this.#other.drop();
   }

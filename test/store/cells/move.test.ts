@@ -38,6 +38,29 @@ test.each([
   expect(rows[0].id).toBe(expected);
 });
 
+test.each([
+  ['lacks a key', `update cell_identity set keys = '{}'`, /b lacks keys of a \(.*panSealing/],
+  ['has another name', `update cell_identity set name = 'c'`, /The database of b belongs to cell c/],
+  ['has another version', `insert into migrations (name, run_on) values ('9999_new', now())`, /different versions/],
+  [
+    'has an acquirer of its own',
+    `insert into acquirers (id, name) values (1, 'Own')`,
+    /b has an acquirer 1 of its own/,
+  ],
+])('a move to a cell that %s is refused before anything is changed', async (_what, fault, message) => {
+  const { b } = cells.databases;
+  const [identity] = (await b.query<{ name: string; keys: string[] }>('select name, keys from cell_identity')).rows;
+  await b.query(fault);
+  await expect(cells.move('a', 'b')).rejects.toThrow(message);
+  await b.query('update cell_identity set name = $1, keys = $2', [identity!.name, identity!.keys]);
+  await b.query(`delete from migrations where name = '9999_new'`);
+  await b.query('delete from acquirers where id = 1');
+  for (const { rowCount } of await Promise.all(
+    Object.values(cells.databases).map((database) => database.query('select from acquirer_cells')),
+  ))
+    expect(rowCount).toBe(0);
+});
+
 describe('an acquirer that is moved', () => {
   test('is served by the other cell, which has all its rows', async () => {
     const before = outcomeOf(await tapAt(cells.gateways.a.url, 'before'));
