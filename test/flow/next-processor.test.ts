@@ -59,7 +59,8 @@ async function tapWhile(meanwhile: () => Promise<void>) {
   await locking.query('lock table transactions in exclusive mode');
   const answer = installation.phone().tap(TAP);
   await eventually(async () => {
-    const { rowCount } = await locking.query(
+    // In a transaction, all reads of pg_stat_activity show the sessions of the first one.
+    const { rowCount } = await database.query(
       `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
     );
     expect(rowCount).toBeGreaterThan(0);
