@@ -68,10 +68,10 @@ export class UnreadableRequests {
     }
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
-    const { responses, isCutShort } = this.#pending!.of(socket);
+    const { responses, cutShort } = this.#pending!.of(socket);
     const latest = responses.at(-1);
     // A request that was answered before it arrived completely, as with 413, gets no second response.
-    const isAnswered = latest ? !latest.req.complete && latest.headersSent : isCutShort;
+    const isAnswered = latest ? !latest.req.complete && latest.headersSent : cutShort?.complete === false;
     const close = () => (isAnswered ? socket.destroySoon() : this.#close(socket, refusalOf(error)));
     // A request that never arrives completely gets only this refusal. The requests before it get their responses.
     const awaited = responses.findLast((response) => response.req.complete || isAnswered);
