@@ -127,12 +127,21 @@ export async function letDoubtPass(database: Database, id: string): Promise<void
   await letTimePass(database, id, REVERSAL_CONFIRMED_AFTER_SECONDS);
 }
 
-/** Lets the time pass for which confirmations of all transactions wait; their jobs must still become due. */
+/**
+ * Lets the time pass for which confirmations of all transactions wait. A job that has already found its reversal
+ * confirming was postponed to the end of that time: it is due now.
+ */
 export async function letAllDoubtsPass(database: Database): Promise<void> {
   await database.query(
     `update reversal_attempts set answered_at = answered_at - $1 * interval '1 s'
      where answered_at > clock_timestamp() - $1 * interval '1 s'`,
     [REVERSAL_CONFIRMED_AFTER_SECONDS],
+  );
+  await database.query(
+    `update pgboss.job set start_after = clock_timestamp()
+     where name = 'reverse' and state = 'created' and start_after > clock_timestamp()
+       and data ->> 'id' in (select id::text from transactions where reversal_state = $1)`,
+    [ReversalState.confirming],
   );
 }
 
