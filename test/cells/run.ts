@@ -98,7 +98,11 @@ async function killOne(site: TwoOwnCells, rate: number, seconds: number): Promis
   console.log(`p99 changed by ${((after.p99 / before.p99 - 1) * 100).toFixed(1)} %`);
   console.log(`taps of cell b: ${reasonsOf(taps)}`);
   const unstored = taps.filter(isUnstored).length;
-  const faults = await compareCells({ ...site, ledgerUrl: site.ledgerUrl, taps: [...first.taps, ...second.taps] });
+  const faults = await compareCells({
+    ...site,
+    ledgerUrl: site.switches.ledgerUrl,
+    taps: [...first.taps, ...second.taps],
+  });
   return [...faults, ...(unstored > 0 ? [`${unstored} taps of cell b were refused for its database`] : [])];
 }
 
@@ -152,7 +156,7 @@ async function moveOften(site: TwoOwnCells, rate: number, moves: number, seed: n
       `time without taps in commands that were not killed: median ${median.toFixed(3)} s, longest ${pauses.at(-1)!.toFixed(3)} s`,
     );
   }
-  const faults = await compareCells({ ...site, ledgerUrl: site.ledgerUrl, taps });
+  const faults = await compareCells({ ...site, ledgerUrl: site.switches.ledgerUrl, taps });
   const ofOther = traffic[1].taps.filter(isUnstored).length;
   if (faults.length === 0) console.log('the books of both cells, the switches and the phones agree');
   return [...faults, ...(ofOther > 0 ? [`${ofOther} taps of the acquirer that was not moved were refused`] : [])];

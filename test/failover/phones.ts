@@ -9,7 +9,7 @@ import { ConnectionPool } from '../../src/load/connection-pool.ts';
 import { OpenLoop } from '../../src/load/open-loop.ts';
 import type { Slice } from '../../src/load/slice.ts';
 import { Tally } from '../../src/load/tally.ts';
-import type { Merchants } from './site.ts';
+import type { Merchants } from '../support/two-switches.ts';
 
 const PHONES = 400;
 /** A full run takes an hour. */

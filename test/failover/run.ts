@@ -75,7 +75,7 @@ async function failOver({ failovers, perSecond, faults, json }: Plan): Promise<R
     const site = await Site.open(cluster.url);
     closers.push(() => site.close());
     const phones = await Phones.create(site.port, site.acquirers);
-    const ledgerUrl = `http://127.0.0.1:${site.simulator.ledgerPort}/ledger`;
+    const { ledgerUrl } = site.switches;
     for (let count = 0; count < failovers; count++) {
       const fault = faults[count % faults.length]!;
       const round = await runRound({ cluster, site, phones, ledgerUrl, perSecond }, fault).catch((error) => {
