@@ -26,10 +26,16 @@ function listPath(): string {
   return readCellsFile(process.env);
 }
 
+function noCells(): string {
+  return `There are no cells in ${listPath()}. This installation is a single one unless you add cells:
+  tapwire cell add --name a --url https://a.internal --database env:CELL_A_DATABASE_URL`;
+}
+
 async function list(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { json: flag } });
   const { cells } = await readCells(listPath());
-  printList(cells, CELL_COLUMNS, values.json);
+  if (cells.length === 0 && !values.json) console.log(noCells());
+  else printList(cells, CELL_COLUMNS, values.json);
   return 0;
 }
 
@@ -63,6 +69,7 @@ async function status(args: string[]): Promise<number> {
   const found = await Promise.all(cells.map(async (cell) => readStatus(await withSecrets(cell))));
   const conflicts = conflictsIn(found);
   if (values.json) console.log(JSON.stringify({ cells: found, conflicts }, null, 2));
+  else if (cells.length === 0) console.log(noCells());
   else {
     const rows = found.flatMap((cell) => cell.acquirers.map((acquirer) => ({ cell: cell.name, ...acquirer })));
     console.log(listOf(rows, STATUS_COLUMNS));

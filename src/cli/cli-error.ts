@@ -11,6 +11,8 @@ export interface CliError {
 /** Describes an error that the user can fix; undefined for an error of the program, whose stack trace is needed. */
 export function toCliError(error: unknown): CliError | undefined {
   if (error instanceof StartError && error.code === 'BAD_USAGE') return { description: error.reason, exitCode: 2 };
+  const ofArguments = faultOfArguments(error);
+  if (ofArguments !== undefined) return { description: `tapwire: ${ofArguments}`, exitCode: 2 };
   const description = reasonOf(error);
   return description === undefined ? undefined : { description: `tapwire: ${description}`, exitCode: 1 };
 }
@@ -21,10 +23,18 @@ function reasonOf(error: unknown): string | undefined {
   if (error instanceof SimulatorError || error instanceof CryptoError) return error.message;
   if (error instanceof NotFound) return 'This acquirer does not exist, or it has no entry with this id.';
   if (error instanceof RequestRejected) return [REJECTIONS[error.code].detail, ...faultsOf(error)].join('\n');
-  const { code, message } = error as { code?: unknown; message?: unknown };
   if (isServedElsewhere(error))
     return 'Another cell serves this acquirer, or it is being moved. See tapwire cell status.';
-  return typeof code === 'string' && code.startsWith('ERR_PARSE_ARGS') ? String(message) : undefined;
+  return undefined;
+}
+
+/** An option that the command does not have, or that lacks its value. The parser adds advice on `--`, which is cut. */
+export function faultOfArguments(error: unknown): string | undefined {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code !== 'string' || !code.startsWith('ERR_PARSE_ARGS')) return undefined;
+  return `${String(message)
+    .split(/\. |\.?\n/, 1)[0]!
+    .replace(/\.$/, '')}.`;
 }
 
 /** The database has refused a write of an acquirer (migration 0037). */

@@ -1,4 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { StartError } from '../errors.ts';
+import { faultOfArguments } from './cli-error.ts';
+import { EXAMPLES } from './examples.ts';
 
 /** Runs a command with the arguments after its name. The result is the exit code of the process. */
 export type Command = (args: string[]) => Promise<number>;
@@ -49,14 +52,18 @@ export async function runCommand(program: string, sections: Sections, [name, ...
   if (!entry) {
     const meant = nearest(name, Object.keys(commands));
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-    console.error(`${program}: there is no command ${name}.${hint}\n\n${listOf(program, sections)}`);
+    console.error(`${program}: there is no command ${name}.${hint}\nRun ${program} --help to list the commands.`);
     return 2;
   }
   const file = await entry.load();
   const path = `${program} ${name}`;
   if (file.commands) return runCommand(path, { Commands: file.commands }, args);
-  if (!optionsOf(args).some((arg) => HELP.has(arg))) return file.run(args);
-  return printed(usageOf(path, entry, file));
+  if (optionsOf(args).some((arg) => HELP.has(arg))) return printed(usageOf(path, entry, file));
+  return file.run(args).catch((error) => {
+    const fault = faultOfArguments(error);
+    if (fault === undefined) throw error;
+    throw new StartError('BAD_USAGE', `${path}: ${fault}\nRun ${path} --help for its arguments.`, { cause: error });
+  });
 }
 
 /** One command with what precedes its arguments, and its help. */
@@ -79,7 +86,9 @@ export async function allCommands(sections: Sections, prefix = ''): Promise<Desc
 }
 
 function usageOf(path: string, { description }: CommandEntry, { USAGE }: { readonly USAGE?: string }): string {
-  return USAGE ?? `usage: ${path} ${description}`;
+  const usage = USAGE ?? `usage: ${path} ${description}`;
+  const examples = EXAMPLES[path.split(' ').slice(1).join(' ')] ?? [];
+  return examples.length === 0 ? usage : `${usage}\n\nExamples:\n${examples.map((each) => `  ${each}`).join('\n')}`;
 }
 
 async function printed(text: string): Promise<number> {

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { toCliError } from './cli-error.ts';
+import { endWithReader } from './closed-output.ts';
 import { COMMANDS } from './command-table.ts';
 import { runTapwire } from './commands.ts';
 
+for (const stream of [process.stdout, process.stderr]) endWithReader(stream);
 try {
   process.exitCode = await runTapwire(COMMANDS, process.argv.slice(2));
 } catch (error) {

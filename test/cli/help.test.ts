@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { toCliError } from '../../src/cli/cli-error.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { allCommands, runTapwire } from '../../src/cli/commands.ts';
+import { EXAMPLES } from '../../src/cli/examples.ts';
 
 const EVERY = await allCommands(COMMANDS);
 const out: string[] = [];
@@ -56,9 +58,34 @@ test.each([
   ['migrat', 'migrate'],
   ['docter', 'doctor'],
   ['terminals', 'terminal'],
-])('tapwire %s is no command, and the list comes with the one that was meant', async (given, meant) => {
+])('tapwire %s is no command: the error names the one that was meant, and how to list all', async (given, meant) => {
   expect(await runTapwire(COMMANDS, [given])).toBe(2);
-  expect(err[0]).toMatch(new RegExp(`^tapwire: there is no command ${given}\\. Did you mean ${meant}\\?`));
+  expect(err).toEqual([
+    `tapwire: there is no command ${given}. Did you mean ${meant}?\nRun tapwire --help to list the commands.`,
+  ]);
+});
+
+test('an option that a command does not have is named without the rules of the parser', async () => {
+  const error = await runTapwire(COMMANDS, ['merchant', 'change', '--acquirer', '1', '--id', '2', '1001']).catch(
+    toCliError,
+  );
+  expect(error).toEqual({
+    exitCode: 2,
+    description:
+      "tapwire merchant change: Unknown option '--id'.\nRun tapwire merchant change --help for its arguments.",
+  });
+});
+
+test.each(
+  Object.entries(EXAMPLES),
+)('the examples of tapwire %s have its options only, and its help shows them', async (path, examples) => {
+  await runTapwire(COMMANDS, [...path.split(' '), '--help']);
+  const [usage = '', shown = ''] = out[0]!.split('\n\nExamples:\n');
+  for (const example of examples) {
+    expect(shown).toContain(`  ${example}`);
+    expect(example).toContain(`tapwire ${path}`);
+    for (const [option] of example.matchAll(/(?<![\w-])--[a-z][a-z-]*/g)) expect(usage).toContain(option);
+  }
 });
 
 test('a word that resembles no command gets no suggestion', async () => {

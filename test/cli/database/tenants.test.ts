@@ -171,7 +171,6 @@ describe('a fault is named, and exits with 1', () => {
     [`merchant add --acquirer 1 --id 9 --integrator 1 --name x ${MERCHANT} --settings {`, 'not JSON'],
     [`merchant add --acquirer 1 --id 1001 --integrator 1 --name x ${MERCHANT}`, 'already in use'],
     ['merchant change --acquirer 1 --country XX 1001', '/country: must be a country'],
-    ['merchant change --acquirer 1 --id 2 1001', "Unknown option '--id'"],
     ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --takes-pin maybe', '/canTakePin: '],
     ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --profile none', '/profile: must be a terminal profile'],
     ['api-key add --acquirer 1 --name x', '/scopes: '],

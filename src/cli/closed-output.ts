@@ -1,0 +1,17 @@
+/** What a shell reports for a program that ended by SIGPIPE. Node ignores that signal. */
+const ENDED_BY_PIPE = 141;
+
+/**
+ * Ends this process quietly when the reader of its output has left, as in `tapwire simulate | head`. A command that
+ * stops on request stops as if it were asked to.
+ */
+export function endWithReader(stream: NodeJS.WriteStream): void {
+  let isEnding = false;
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    if (isEnding) return;
+    isEnding = true;
+    if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM');
+    else process.exit(ENDED_BY_PIPE);
+  });
+}
