@@ -1,19 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LOCKS } from '../store/cells/lock-classes.ts';
 import { CellError } from './cell-error.ts';
 import type { CellSession } from './cell-session.ts';
 import { checkMove } from './check-move.ts';
 import { countUnfinished, giveUp, hasArrived, takeOver } from './hand-over.ts';
 import {
+  asOnlyMover,
   excludeWrites,
   haveLinesClosed,
-  isServing,
   isSignedOn,
   noteStep,
   type Ownership,
   readOwnership,
-  tryLock,
-  unlock,
   writeOwnership,
 } from './ownership.ts';
 import { copyState, isIntact, type Replication, startReplication, stopReplication } from './replication.ts';
@@ -87,41 +84,7 @@ export interface MoveTimes {
  * @throws CellError CANNOT_MOVE, NOT_DRAINED, MOVE_STUCK
  */
 export async function moveAcquirer(options: MoveOptions, times: MoveTimes = {}): Promise<void> {
-  const { source, acquirerId } = options;
-  if (!(await tryLock(source, LOCKS.move, acquirerId))) {
-    throw new CellError('CANNOT_MOVE', `Another command moves acquirer ${acquirerId}.`);
-  }
-  try {
-    await new Move(options, times).run();
-  } finally {
-    await unlock(source, LOCKS.move, acquirerId).catch(() => {}); // ends with the session
-  }
-}
-
-/**
- * Ends a move before the source has given the acquirer up. The source serves it, and the target has no rows of it.
- *
- * @throws CellError CANNOT_MOVE after that, because the target may serve it
- */
-export async function undoMove({ source, target, acquirerId }: Omit<MoveOptions, 'flip'>): Promise<void> {
-  if (!(await tryLock(source, LOCKS.move, acquirerId))) {
-    throw new CellError('CANNOT_MOVE', `Another command moves acquirer ${acquirerId}.`);
-  }
-  const from = await readOwnership(source, acquirerId);
-  const to = await readOwnership(target, acquirerId);
-  if (!isServing(from)) {
-    const what = `${source.cell.name} has given acquirer ${acquirerId} up. Run the move again to complete it.`;
-    throw new CellError('CANNOT_MOVE', what);
-  }
-  if (to?.state !== 'arriving') throw new CellError('CANNOT_MOVE', `Acquirer ${acquirerId} is not being moved.`);
-  const generation = to.generation;
-  if (from) await writeOwnership(source, acquirerId, { ...from, state: 'serving' });
-  await noteStep(source, acquirerId, generation, 'undone');
-  await stopReplication({ source, target, acquirerId, generation });
-  await removeFence(source, acquirerId);
-  await clearRows(target, acquirerId);
-  await writeOwnership(target, acquirerId, { ...to, state: 'gone' });
-  await removeFence(target, acquirerId);
+  await asOnlyMover(options, () => new Move(options, times).run());
 }
 
 class Move {

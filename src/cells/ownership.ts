@@ -1,4 +1,5 @@
 import { LOCKS } from '../store/cells/lock-classes.ts';
+import { CellError } from './cell-error.ts';
 import type { CellSession } from './cell-session.ts';
 
 export type OwnershipState = 'serving' | 'leaving' | 'held' | 'closing' | 'arriving' | 'gone';
@@ -51,23 +52,32 @@ export async function excludeWrites(session: CellSession, acquirerId: number): P
   await session.query('select pg_advisory_xact_lock($1, $2)', [LOCKS.writes, acquirerId]);
 }
 
-export async function tryLock(session: CellSession, lockClass: number, acquirerId: number): Promise<boolean> {
-  const rows = await session.query<{ ok: boolean }>('select pg_try_advisory_lock($1, $2) as ok', [
-    lockClass,
+/**
+ * Keeps other commands from moving the acquirer out of the source. The lock ends with the session of a command that is
+ * killed.
+ *
+ * @throws CellError CANNOT_MOVE if another command moves it
+ */
+export async function asOnlyMover(
+  { source, acquirerId }: { readonly source: CellSession; readonly acquirerId: number },
+  act: () => Promise<void>,
+): Promise<void> {
+  const [lock] = await source.query<{ ok: boolean }>('select pg_try_advisory_lock($1, $2) as ok', [
+    LOCKS.move,
     acquirerId,
   ]);
-  return rows[0]!.ok;
+  if (!lock!.ok) throw new CellError('CANNOT_MOVE', `Another command moves acquirer ${acquirerId}.`);
+  try {
+    await act();
+  } finally {
+    await source.query('select pg_advisory_unlock($1, $2)', [LOCKS.move, acquirerId]).catch(() => {}); // ends with the session
+  }
 }
 
 /** Whether no process of the cell has a connection to a switch of the acquirer. The lock lasts until the transaction ends. */
 export async function haveLinesClosed(session: CellSession, acquirerId: number): Promise<boolean> {
   const text = 'select pg_try_advisory_xact_lock($1, $2) as ok';
   return (await session.query<{ ok: boolean }>(text, [LOCKS.lines, acquirerId]))[0]!.ok;
-}
-
-/** Releases the lock, if this session has it. */
-export async function unlock(session: CellSession, lockClass: number, acquirerId: number): Promise<void> {
-  await session.query('select pg_advisory_unlock($1, $2)', [lockClass, acquirerId]);
 }
 
 /** Whether any process of the cell is signed on to a switch of the acquirer. */
