@@ -14,5 +14,5 @@ EXPOSE 8080
 ENV HOST=0.0.0.0
 # One gateway process per core behind one port (src/ops/README.md).
 ENV TAPWIRE_PROCESSES=auto
-ENTRYPOINT ["node", "src/cli/tapwire.ts"]
+ENTRYPOINT ["node", "src/cli/tapwire.mjs"]
 CMD ["start"]

@@ -1,4 +1,6 @@
+import { describeSystemError } from '../errors/system-error.ts';
 import { LimitedClient } from '../store/postgres/limited-client.ts';
+import { DATABASE_URL_FORM, isDatabaseUrl } from '../store/postgres/open-database.ts';
 import { TCP_SETTINGS } from '../store/postgres/session-limits.ts';
 import { CellError } from './cell-error.ts';
 import type { Cell } from './cell-list.ts';
@@ -23,7 +25,10 @@ export interface CellSession {
 
 /** @throws CellError CELL_UNREACHABLE */
 export async function openCellSession(cell: Cell): Promise<CellSession> {
-  const client = new LimitedClient({ connectionString: cell.databaseUrl, application_name: 'tapwire-cell' });
+  const { name, databaseUrl } = cell;
+  if (!isDatabaseUrl(databaseUrl))
+    throw new CellError('CELLS_INVALID', `The database URL of cell ${name} is invalid. Expected ${DATABASE_URL_FORM}.`);
+  const client = new LimitedClient({ connectionString: databaseUrl, application_name: 'tapwire-cell' });
   client.on('error', () => {}); // the next statement fails
   try {
     await client.connect();
@@ -35,8 +40,8 @@ export async function openCellSession(cell: Cell): Promise<CellSession> {
     await client.query([...limits, ...KEEP_ALIVE].join('; '));
   } catch (cause) {
     await client.end().catch(() => {});
-    const reason = (cause as Error).message;
-    throw new CellError('CELL_UNREACHABLE', `The database of cell ${cell.name} cannot be used: ${reason}.`, { cause });
+    const reason = describeSystemError(cause);
+    throw new CellError('CELL_UNREACHABLE', `The database of cell ${name} cannot be used: ${reason}`, { cause });
   }
   const query = async <Row extends object>(text: string, values: readonly unknown[] = []) =>
     (await client.query<Row>(text, [...values])).rows;

@@ -48,6 +48,7 @@ const CELL_COLUMNS: Columns<Omit<Cell, 'databaseUrl' | 'replicationUrl'>> = {
 async function add(args: string[]): Promise<number> {
   const options = { name: text, url: text, database: text, replication: text, backend: text };
   const { values } = parseArgs({ args, options });
+  if (values.name === undefined) throw new StartError('BAD_CONFIG', '--name: expected the name of the new cell');
   const name = checkedBy(cellName, values.name);
   const known = await readCells(listPath());
   const number = Math.max(-1, ...known.cells.map((cell) => cell.number)) + 1;

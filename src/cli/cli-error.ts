@@ -1,4 +1,4 @@
-import { CryptoError, NotFound, RequestRejected, SimulatorError, StartError, UserFixableError } from '../errors.ts';
+import { CryptoError, NotFound, RequestRejected, StartError, UserFixableError } from '../errors.ts';
 import { REJECTIONS } from '../http/rejections.ts';
 
 /** The text that standard error shows for an error, and the exit code. */
@@ -20,7 +20,7 @@ export function toCliError(error: unknown): CliError | undefined {
 /** One sentence with the fault and its cause. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UserFixableError) return error.reason;
-  if (error instanceof SimulatorError || error instanceof CryptoError) return error.message;
+  if (error instanceof CryptoError) return error.message;
   if (error instanceof NotFound) return 'This acquirer does not exist, or it has no entry with this id.';
   if (error instanceof RequestRejected) return [REJECTIONS[error.code].detail, ...faultsOf(error)].join('\n');
   if (isServedElsewhere(error))

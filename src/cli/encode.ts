@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { toHex } from '../bytes/hex.ts';
 import { Iso8583Error, StartError } from '../errors.ts';
 import { compileSpec } from '../iso8583/codec.ts';
 import { messageFromJson } from '../iso8583/message-json.ts';
 import { readSpec } from './processor-types.ts';
+import { readJson } from './read-file.ts';
 import { flag, text } from './words.ts';
 
 export const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';
@@ -23,7 +23,7 @@ export async function run(args: string[]): Promise<number> {
   if (file === undefined) throw new StartError('BAD_USAGE', USAGE);
   const spec = await readSpec(values.spec);
   try {
-    const message = messageFromJson(spec, readJson(file));
+    const message = messageFromJson(spec, readJson(undefined, file));
     const hex = toHex(compileSpec(spec).toBytes(message));
     console.log(values.json ? JSON.stringify({ hex, lengthBytes: hex.length / 2 }) : hex);
     return 0;
@@ -33,13 +33,5 @@ export async function run(args: string[]): Promise<number> {
     if (values.json) console.log(JSON.stringify({ error: { code, field } }));
     else console.error(`The message cannot be encoded: ${error.message}`);
     return 1;
-  }
-}
-
-function readJson(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file === '-' ? 0 : file, 'utf8'));
-  } catch (cause) {
-    throw new StartError('BAD_CONFIG', `${file} is not valid JSON.`, { cause });
   }
 }

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
 import { StartError } from '../errors.ts';
 import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
+import { checkAmount } from './amount.ts';
 import { text } from './words.ts';
 
 export const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
@@ -30,7 +31,8 @@ export async function run(args: string[]): Promise<number> {
     },
   });
   const { amount, currency, reference: paymentReference } = values;
-  if (amount === undefined) throw new StartError('BAD_USAGE', USAGE);
+  if (amount === undefined) throw new StartError('BAD_USAGE', `Missing: --amount.\n\n${USAGE}`);
+  checkAmount({ amount, currency });
   const profile = readProfileOrDemo(values.profile);
   console.log(await createPayLink(profile, { amount, currency, paymentReference }));
   return 0;

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readProcessorNames } from '../config.ts';
 import { Iso8583Error, StartError } from '../errors.ts';
 import { parseSpec } from '../iso8583/json-spec.ts';
 import type { Spec } from '../iso8583/spec.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import type { Processor } from '../processor-kit/processor.ts';
+import { readJson } from './read-file.ts';
 
 /**
  * The processor types that a gateway started here would load, those of PROCESSORS included. @throws ProcessorError
@@ -26,12 +27,11 @@ export async function readSpec(name: string | undefined): Promise<Spec> {
   if (name === undefined || !existsSync(name)) {
     throw new StartError('BAD_CONFIG', `--spec: expected one of ${[...types.keys()].join(', ')}, or a JSON file`);
   }
+  const given = readJson('--spec', name);
   try {
-    return parseSpec(JSON.parse(readFileSync(name, 'utf8')), { find: specOf });
+    return parseSpec(given, { find: specOf });
   } catch (error) {
-    if (error instanceof Iso8583Error || error instanceof SyntaxError) {
-      throw new StartError('BAD_CONFIG', `${name} is not a valid spec: ${error.message}`, { cause: error });
-    }
-    throw error;
+    if (!(error instanceof Iso8583Error)) throw error;
+    throw new StartError('BAD_CONFIG', `${name} is not a valid spec: ${error.message}`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { fromHex } from '../bytes/hex.ts';
+import { describeSystemError } from '../errors/system-error.ts';
 import { DigitError, StartError } from '../errors.ts';
 
 /** Enough for a trace of a few messages. */
@@ -17,9 +18,17 @@ export function readHexInput(word: string | undefined, usage: string): Uint8Arra
   if (existsSync(word)) {
     if (statSync(word).size > MAX_INPUT_BYTES)
       throw new StartError('BAD_CONFIG', `${word} is larger than ${MAX_INPUT_BYTES} bytes`);
-    return hexOrBytes(readFileSync(word));
+    return hexOrBytes(readFile(word));
   }
   return hexOf(word) ?? fail();
+}
+
+function readFile(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `${path}: ${describeSystemError(cause)}`, { cause });
+  }
 }
 
 function fail(): never {

@@ -118,7 +118,7 @@ function withKeyExchange(processor: Processor, given: SwitchConfig = processor.e
 
 function faultsOf(values: Readonly<Partial<Record<FaultKind, string>>>): FaultRates {
   const given = FAULT_KINDS.filter((kind) => values[kind] !== undefined);
-  return Object.fromEntries(given.map((kind) => [kind, parseShare(values[kind]!)]));
+  return Object.fromEntries(given.map((kind) => [kind, parseShare(values[kind]!, `--${kind} `)]));
 }
 
 function millisecondsOf(flag: string, time: string): number {

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
 import type { Problem } from '#schemas/problem';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
-import { CryptoError, MoneyError, StartError } from '../errors.ts';
+import { CryptoError, StartError } from '../errors.ts';
 import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
 import { readProfileOrDemo } from '../phone/profile.ts';
+import { checkAmount, showAmount } from './amount.ts';
 import { flag, text } from './words.ts';
 
 export const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
@@ -27,20 +28,22 @@ export async function run(args: string[]): Promise<number> {
       json: flag,
     },
   });
-  if (values.amount === undefined || !(values.card in SAMPLE_CARDS)) throw new StartError('BAD_USAGE', USAGE);
+  const { amount, currency, card } = values;
+  if (amount === undefined) throw new StartError('BAD_USAGE', `Missing: --amount.\n\n${USAGE}`);
+  if (!Object.hasOwn(SAMPLE_CARDS, card))
+    throw new StartError('BAD_USAGE', `--card ${card}: expected one of ${Object.keys(SAMPLE_CARDS).join(', ')}`);
+  checkAmount({ amount, currency });
   const profile = readProfileOrDemo(values.profile);
   const phone = new Phone(profile, values.device);
   const answer = await phone
     .tap({
-      amount: values.amount,
-      currency: values.currency,
-      card: values.card as SampleCardName,
+      amount,
+      currency,
+      card: card as SampleCardName,
       merchantReference: values.reference,
       pin: values.pin,
     })
     .catch((cause) => {
-      if (cause instanceof MoneyError)
-        throw new StartError('BAD_CONFIG', `--amount, --currency: ${cause.code}`, { cause });
       if (cause instanceof CryptoError) throw new StartError('BAD_CONFIG', '--pin: 4 to 12 digits', { cause });
       throw new StartError('BAD_CONFIG', `No response from ${profile.url}. Is the gateway running?`, { cause });
     });
@@ -76,5 +79,5 @@ export function describe(answer: PhoneAnswer): string {
   const code = isoResponseCode && `  code ${isoResponseCode}`;
   const approval = authorizationCode && `  approval ${authorizationCode}`;
   const hint = isSingleTapAndPin ? '  (a PIN is required: --pin)' : '';
-  return `${type}  ${currency} ${amount} minor units  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}${hint}  (${ms})\n     ${serviceReference}`;
+  return `${type}  ${showAmount(amount, currency)}  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}${hint}  (${ms})\n     ${serviceReference}`;
 }

@@ -40,6 +40,11 @@ export async function run(args: string[]): Promise<number> {
     ];
     throw new StartError('BAD_USAGE', `Missing: ${missing.join(', ')}.\n\n${USAGE}`);
   }
+  if (!/^https?:$/.test(URL.parse(values.ledger)?.protocol ?? ''))
+    throw new StartError(
+      'BAD_CONFIG',
+      `--ledger ${values.ledger}: expected a URL such as http://127.0.0.1:9000/ledger`,
+    );
   const since = values.since === undefined ? undefined : parseTime(values.since);
   const findings = await verifyCells(values.ledger, urls, since);
   if (values.json) console.log(JSON.stringify(urls.length === 1 ? findings[0] : findings, null, 2));

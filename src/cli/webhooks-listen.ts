@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { Secret } from '../bytes/secret.ts';
+import { describeSystemError } from '../errors/system-error.ts';
 import { StartError } from '../errors.ts';
 import { readProfileOrDemo } from '../phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
+import { showMajor } from './amount.ts';
 import { type Change, EventFeed } from './event-feed.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 import { flag, text } from './words.ts';
@@ -29,8 +31,7 @@ export async function run(args: string[]): Promise<number> {
     all: flag,
   } as const;
   const { values } = parseArgs({ args, options });
-  const target = URL.parse(values['forward-to'] ?? '');
-  if (!target) throw new StartError('BAD_USAGE', USAGE);
+  const target = targetOf(values['forward-to']);
   const { url, apiKey } = readProfileOrDemo(values.profile);
   const secret = values.secret === undefined ? createWebhookSecret() : new Secret(values.secret);
   const feed = new EventFeed(url, apiKey);
@@ -39,6 +40,13 @@ export async function run(args: string[]): Promise<number> {
   if (values.secret === undefined) console.log(`While this command runs, events are signed with ${secret.reveal()}.`);
   await new Listener(feed, target, secret).run(untilAskedToStop());
   return 0;
+}
+
+function targetOf(given: string | undefined): URL {
+  if (given === undefined) throw new StartError('BAD_USAGE', `Missing: --forward-to.\n\n${USAGE}`);
+  const target = URL.parse(given);
+  if (target?.protocol === 'http:' || target?.protocol === 'https:') return target;
+  throw new StartError('BAD_USAGE', `--forward-to ${given}: expected an http or https URL`);
 }
 
 /** Existing events are not new. */
@@ -111,7 +119,7 @@ export class Listener {
 
 function describe({ id, createdAt, payload }: WebhookEventView): string {
   const { type, sequence, disposition, currency, amount, merchantReference } = payload;
-  return `${createdAt}  ${type} ${sequence}  ${disposition}  ${currency} ${amount}  ${merchantReference}  (${id})`;
+  return `${createdAt}  ${type} ${sequence}  ${disposition}  ${showMajor(amount, currency)}  ${merchantReference}  (${id})`;
 }
 
 function outcomeOf(status: number, answer: string): string {
@@ -123,8 +131,7 @@ function outcomeOf(status: number, answer: string): string {
 
 function reasonOf({ name, cause }: Error): string {
   if (name === 'TimeoutError') return `NOT TAKEN  no response within ${FORWARD_TIMEOUT_MS / 1_000} s`;
-  const code = (cause as { code?: string } | undefined)?.code ?? name;
-  return `NOT TAKEN  ${code === 'ECONNREFUSED' ? 'connection refused' : code}`;
+  return `NOT TAKEN  ${cause === undefined ? name : describeSystemError(cause)}`;
 }
 
 /** The result of the last attempt at the registered callback, and the next step. */

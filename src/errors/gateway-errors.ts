@@ -1,4 +1,4 @@
-import { TapwireError, UserFixableError } from './tapwire-error.ts';
+import { UserFixableError } from './tapwire-error.ts';
 
 /**
  * Why the gateway, or any command, cannot start. The user sees it in one line, before exit code 1. BAD_USAGE: the
@@ -28,4 +28,4 @@ export class ProcessorError extends UserFixableError<ProcessorErrorCode> {}
 /** Why a simulated switch cannot be started as asked. */
 export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'MANNERS_UNKNOWN' | 'PORT_TAKEN';
 
-export class SimulatorError extends TapwireError<SimulatorErrorCode> {}
+export class SimulatorError extends UserFixableError<SimulatorErrorCode> {}

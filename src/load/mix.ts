@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { type LoadMix, loadMix } from '#schemas/load-mix';
+import { describeSystemError } from '../errors/system-error.ts';
 import { LoadError } from '../errors.ts';
 import type { Random } from '../simulator/random.ts';
 import { findScenario, SCENARIO_NAMES } from './scenarios.ts';
@@ -28,7 +29,7 @@ export function readMix(path: string): LoadMix {
     if (statSync(path).size > MAX_FILE_BYTES) throw new Error(`larger than ${MAX_FILE_BYTES} bytes`);
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw fault((cause as Error).message);
+    throw fault(describeSystemError(cause));
   }
   const checked = loadMix.safeParse(value);
   if (!checked.success) {

@@ -22,12 +22,12 @@ export function faultDraw(rates: FaultRates): FaultDraw | undefined {
   let total = 0;
   for (const kind of FAULT_KINDS) {
     const rate = rates[kind] ?? 0;
-    if (!(rate >= 0 && rate <= 1)) throw new SimulatorError('FAULT_INVALID', `${kind}: not between 0 and 1`);
+    if (!(rate >= 0 && rate <= 1)) throw new SimulatorError('FAULT_INVALID', `${kind}: expected a share from 0 to 1`);
     if (rate === 0) continue;
     total += rate;
     steps.push({ kind, below: total });
   }
-  if (total > 1) throw new SimulatorError('FAULT_INVALID', 'the shares exceed 100%');
+  if (total > 1) throw new SimulatorError('FAULT_INVALID', 'The shares of the faults exceed 100%.');
   if (steps.length === 0) return undefined;
   return (random) => {
     const drawn = random.next();
@@ -38,11 +38,13 @@ export function faultDraw(rates: FaultRates): FaultDraw | undefined {
 /**
  * Parses a share: `0.1%` or `0.001`.
  *
+ * @param option what precedes the text in an error
  * @throws SimulatorError `FAULT_INVALID`
  */
-export function parseShare(text: string): number {
+export function parseShare(text: string, option = ''): number {
   const match = /^(\d+(?:\.\d+)?)(%?)$/.exec(text);
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
-  if (!(share >= 0 && share <= 1)) throw new SimulatorError('FAULT_INVALID', `${text}: not a share`);
+  if (!(share >= 0 && share <= 1))
+    throw new SimulatorError('FAULT_INVALID', `${option}${text}: expected a share such as 0.1% or 0.001`);
   return share;
 }

@@ -33,15 +33,20 @@ export function parseLatency(text: string): Latency {
   const lognormal = /^lognormal:([\d.]+)ms,p99=([\d.]+)ms$/.exec(text);
   if (lognormal !== null) {
     const [median, p99] = [milliseconds(lognormal[1]!, text), milliseconds(lognormal[2]!, text)];
-    if (median <= 0 || p99 < median) throw new SimulatorError('LATENCY_INVALID', text);
+    if (median <= 0 || p99 < median) throw invalid(text);
     const sigma = Math.log(p99 / median) / Z_99;
     return (random) => Math.min(MAX_DELAY_MS, median * Math.exp(sigma * random.normal()));
   }
-  throw new SimulatorError('LATENCY_INVALID', text);
+  throw invalid(text);
+}
+
+function invalid(text: string): SimulatorError {
+  const forms = '8ms, uniform:5ms,max=20ms or lognormal:8ms,p99=40ms';
+  return new SimulatorError('LATENCY_INVALID', `--latency ${text}: expected a form such as ${forms}`);
 }
 
 function milliseconds(digits: string, text: string): number {
   const ms = Number(digits);
-  if (!Number.isFinite(ms) || ms > MAX_DELAY_MS) throw new SimulatorError('LATENCY_INVALID', text);
+  if (!Number.isFinite(ms) || ms > MAX_DELAY_MS) throw invalid(text);
   return ms;
 }

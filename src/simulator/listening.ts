@@ -1,4 +1,5 @@
 import type { AddressInfo, Server } from 'node:net';
+import { describeSystemError } from '../errors/system-error.ts';
 import { SimulatorError } from '../errors.ts';
 
 /**
@@ -9,7 +10,9 @@ import { SimulatorError } from '../errors.ts';
 export async function listen(server: Server, port: number, host: string): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) =>
-      reject(new SimulatorError('PORT_TAKEN', `${host}:${port}: ${cause.code}`, { cause }));
+      reject(
+        new SimulatorError('PORT_TAKEN', `${host}:${port} cannot be used: ${describeSystemError(cause)}`, { cause }),
+      );
     server.once('error', onError);
     server.listen(port, host, () => {
       server.off('error', onError);

@@ -59,7 +59,7 @@ describe('tapwire load', () => {
     ['--duration', '0s', '--duration 0s'],
     ['--duration', '400h', 'at most 43200 s'],
     ['--arrivals', 'often', '--arrivals often'],
-    ['--mix', 'nowhere.json', '--mix nowhere.json: ENOENT'],
+    ['--mix', 'nowhere.json', '--mix nowhere.json: There is no such file'],
     ['--connections', '-1', '--connections'],
     ['--most-connections', '99999', '--most-connections 99999'],
     ['--phones', '0', '--phones 0: expected a whole number from 1'],
@@ -195,8 +195,8 @@ describe('tapwire load compare', () => {
   });
 
   test.each([
-    ['a missing file', [good, join(folder, 'none.json')], 'ENOENT'],
-    ['a file that is not JSON', [good, fileOf('text.json', 'x')], 'is not valid JSON'],
+    ['a missing file', [good, join(folder, 'none.json')], 'There is no such file'],
+    ['a file that is not JSON', [good, fileOf('text.json', 'x')], 'It is not JSON'],
     [
       'a file that is not a result',
       [good, fileOf('other.json', { sent: 'all' })],

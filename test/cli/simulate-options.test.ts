@@ -40,7 +40,7 @@ test('without arguments it is one type 1 switch, without faults, on this machine
 test('a switch follows the protocol unless configured otherwise', () => {
   expect(read().manners).toBe('good');
   expect(read('--manners', 'none', '--seed', '7')).toMatchObject({ manners: 'none', seed: 7 });
-  expect(() => read('--manners', 'bad')).toThrow('bad: expected good, poor, none');
+  expect(() => read('--manners', 'bad')).toThrow('--manners bad: expected good, poor or none');
 });
 
 test('every fault has a flag, as a percentage or a share', () => {
@@ -92,15 +92,15 @@ describe('a fault is named', () => {
     [['type-1'], 'type-1: expected TYPE=PORT'],
     [['type-1=http'], 'type-1=http: expected a whole number'],
     [['type-1=65536'], 'type-1=65536: expected a whole number of at most 65535'],
-    [['--drop', '2'], '2: not a share'],
+    [['--drop', '2'], '--drop 2: expected a share'],
     [['--drop', '-1%'], '--drop'],
-    [['--decline', 'often'], 'often: not a share'],
+    [['--decline', 'often'], '--decline often: expected a share'],
     [['--deadline', '30'], '--deadline 30: expected 30s or 1500ms'],
     [['--seed', 'x'], '--seed: expected a whole number'],
     [['--ledger', 'x'], '--ledger: expected a whole number'],
     [['--rain', '1%'], "Unknown option '--rain'"],
-    [['--config', 'type-1=./nowhere.json'], './nowhere.json: ENOENT'],
-    [['type-1=0', '--config', 'type-2=x.json'], 'x.json: ENOENT'],
+    [['--config', 'type-1=./nowhere.json'], './nowhere.json: There is no such file'],
+    [['type-1=0', '--config', 'type-2=x.json'], 'x.json: There is no such file'],
   ])('%j', (words, reason) => {
     expect(() => read(...words)).toThrow(reason);
   });

@@ -83,6 +83,6 @@ describe('tapwire simulate', () => {
     const { ports } = await simulate('type-1=0');
     const { exitCode, stderr } = await TapwireProcess.run(['simulate', `type-1=${ports[0]}`]);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain(`PORT_TAKEN: 127.0.0.1:${ports[0]}: EADDRINUSE`);
+    expect(stderr).toContain(`127.0.0.1:${ports[0]} cannot be used: Another program uses this port.`);
   });
 });

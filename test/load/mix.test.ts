@@ -47,12 +47,12 @@ describe('a mix', () => {
     ['{"approve": 0}', 'no scenario has a weight above 0'],
     ['{}', 'no scenario has a weight above 0'],
     ['[1]', 'expected {"approve": 90'],
-    ['not json', 'is not valid JSON'],
+    ['not json', 'It is not JSON'],
   ])('is refused in one line as %s', (text, why) => {
     expect(() => readMix(fileOf(text))).toThrow(why);
   });
 
   test('that cannot be read is refused with its path', () => {
-    expect(() => readMix(join(folder, 'none.json'))).toThrow(/--mix .*none\.json: ENOENT/);
+    expect(() => readMix(join(folder, 'none.json'))).toThrow(/--mix .*none\.json: There is no such file/);
   });
 });

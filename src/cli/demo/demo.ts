@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../../config.ts';
+import { StartError } from '../../errors.ts';
 import { type PreparedDatabase, prepareDatabase } from '../../gateway/prepare-database.ts';
 import { chooseCount, openGroup } from '../../gateway/processes/open-group.ts';
 import { startGateway } from '../../main.ts';
@@ -53,7 +54,7 @@ const AMOUNT_WITH_PIN = '50.05';
 export async function run(args: string[]): Promise<number> {
   const options = { stay: flag, manners: { ...text, default: 'good' }, seed: { ...text, default: '1' } } as const;
   const { values } = parseArgs({ args, options });
-  const behaviour = { manners: parseManners(values.manners), seed: Number.parseInt(values.seed, 10) };
+  const behaviour = { manners: parseManners(values.manners), seed: seedOf(values.seed) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
   const PORT = String(await choosePort(process.env.PORT));
   const settings = { ...DIFFERENCES, ...demoSettings(folder), ...process.env, PORT };
@@ -65,6 +66,11 @@ export async function run(args: string[]): Promise<number> {
   } finally {
     await prepared.stop();
   }
+}
+
+function seedOf(digits: string): number {
+  if (/^\d{1,9}$/.test(digits)) return Number(digits);
+  throw new StartError('BAD_CONFIG', `--seed ${digits}: expected a whole number of at most 9 digits`);
 }
 
 interface DemoParts {

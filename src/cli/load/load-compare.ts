@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type LoadResult, loadResult } from '#schemas/load-result';
+import { describeSystemError } from '../../errors/system-error.ts';
 import { LoadError, StartError } from '../../errors.ts';
 import { type ComparedFigure, compareResults, planDifferences } from '../../load/compare-results.ts';
 import { tableOf } from '../table.ts';
@@ -45,7 +46,7 @@ function readResult(path: string): LoadResult {
   try {
     value = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new LoadError('BAD_FILE', `${path}: ${(cause as Error).message}`, { cause });
+    throw new LoadError('BAD_FILE', `${path}: ${describeSystemError(cause)}`, { cause });
   }
   const checked = loadResult.safeParse(value);
   if (checked.success) return checked.data;

@@ -34,6 +34,7 @@ export const RATES: Readonly<Record<Exclude<Manners, 'good'>, Rates>> = {
 /** @throws SimulatorError `MANNERS_UNKNOWN` */
 export function parseManners(text: string): Manners {
   const manners = MANNERS.find((known) => known === text);
-  if (manners === undefined) throw new SimulatorError('MANNERS_UNKNOWN', `${text}: expected ${MANNERS.join(', ')}`);
+  if (manners === undefined)
+    throw new SimulatorError('MANNERS_UNKNOWN', `--manners ${text}: expected good, poor or none`);
   return manners;
 }

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { describeSystemError } from '../../errors/system-error.ts';
 import { StartError } from '../../errors.ts';
 import { HeldClients } from './held-clients.ts';
 import { LimitedClient } from './limited-client.ts';
@@ -31,18 +32,29 @@ pg.types.setTypeParser(pg.types.builtins.INT8, Number);
  * @throws StartError NO_DATABASE if no server responds, DATABASE_TOO_OLD below Postgres 15
  */
 export async function openDatabase(url: string, options: DatabaseOptions = {}): Promise<Database> {
+  if (!isDatabaseUrl(url))
+    throw new StartError('NO_DATABASE', `The database URL is invalid. Expected ${DATABASE_URL_FORM}.`);
   const pool = openPool(url, options);
   try {
     const { rows } = await firstQuery(pool, url);
     if (Number(rows[0].server_version_num) >= OLDEST_SERVER) return pool;
   } catch (cause) {
     await pool.end();
-    throw new StartError('NO_DATABASE', `The database at ${withoutPassword(url)} does not answer: ${reasonOf(cause)}`, {
+    const reason = describeSystemError(cause);
+    throw new StartError('NO_DATABASE', `The database at ${withoutPassword(url)} does not answer: ${reason}`, {
       cause,
     });
   }
   await pool.end();
   throw new StartError('DATABASE_TOO_OLD', `The database at ${withoutPassword(url)} is older than Postgres 15.`);
+}
+
+/** For messages about a URL that cannot be used. */
+export const DATABASE_URL_FORM = 'postgres://USER:PASSWORD@HOST/NAME';
+
+/** pg takes other text for a name on the host `base`, or for the folder of a socket if it begins with a slash. */
+export function isDatabaseUrl(url: string): boolean {
+  return /^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? '') || url.startsWith('/');
 }
 
 /** A pool that connects on first use; the caller has checked its server before. */
@@ -133,9 +145,4 @@ export function withoutPassword(url: string): string {
   } catch {
     return '(not a URL)';
   }
-}
-
-function reasonOf(error: unknown): string {
-  const { code, message } = error as { code?: string; message?: string };
-  return [code, message].filter(Boolean).join(' ') || 'unknown reason';
 }

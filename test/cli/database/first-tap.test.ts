@@ -26,7 +26,7 @@ test('the guide leads from an empty database to an approved tap with a new issue
   const ports = { PORT: await freePort(), SWITCH_PORT: await freePort() };
   const settings = { DATABASE_URL: testDatabase.url, TAPWIRE_DATA: folder, DATABASE_CONNECTIONS: '5', ...ports };
   const { exitCode, stdout, stderr } = await runCommands(commandsOf('src/cli/README.md'), settings, WITHIN_MS);
-  expect(stdout, stderr).toMatch(/^Approved {2}ZAR 1000 minor units .* code 00 /m);
+  expect(stdout, stderr).toMatch(/^Approved {2}ZAR 10\.00 .* code 00 /m);
   const listed = /^\[\{.*\}\]$/m.exec(stdout);
   expect(JSON.parse(listed![0])).toMatchObject([{ amount: '10.00', currency: 'ZAR' }]);
   const kinds = ['api key', 'acquirer', 'processor', 'route', 'integrator', 'merchant', 'terminal', 'issuer key'];

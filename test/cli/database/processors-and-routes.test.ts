@@ -105,7 +105,7 @@ describe('a fault is named, and exits with 1', () => {
     [
       'a file that is not there',
       ['processor', 'add', '--acquirer', '1', '--type', 'type-1', '--config', 'none.json'],
-      'ENOENT',
+      'There is no such file',
     ],
     ['a type that is not there', ['processor', 'example', 'type-9'], 'expected one of type-1, type-2'],
   ])('%s', async (_what, words, reason) => {

@@ -28,7 +28,7 @@ const tap = (...words: string[]) => runHere(run, words, { TAPWIRE_DATA: folder }
 
 describe('tapwire tap', () => {
   test.each([
-    ['an approval', '10.00', 0, /^Approved {2}ZAR 1000 minor units .* code 00 {2}approval \d{6}/],
+    ['an approval', '10.00', 0, /^Approved {2}ZAR 10\.00 .* code 00 {2}approval \d{6}/],
     ['a decline', '10.51', 3, /^Declined .* code 51 {2}Not sufficient funds/],
   ])('shows %s of the demo’s merchant, and ends with its outcome', async (_what, amount, exitCode, words) => {
     const ended = await tap('--amount', amount);
@@ -84,7 +84,7 @@ describe('tapwire link', () => {
   test('describes what is wrong with an amount', async () => {
     const ended = await link('--amount', '0.001');
     expect(ended).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(ended.stderr).toContain('/amount must not have more decimals than the currency');
+    expect(ended.stderr).toContain('--amount 0.001: ZAR has 2 decimals');
     expect(await link()).toMatchObject({ exitCode: 2, stdout: '' });
   });
 });

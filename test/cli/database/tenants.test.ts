@@ -175,10 +175,13 @@ describe('a fault is named, and exits with 1', () => {
     ['terminal add --acquirer 1 --x-tid T2 --tid A --mid B --profile none', '/profile: must be a terminal profile'],
     ['api-key add --acquirer 1 --name x', '/scopes: '],
     ['api-key rotate --acquirer 1 none', 'no entry with this id'],
-    ['issuer-key add --acquirer 1 --integrator 1 --issuer x --kid y --public-key none.pem', 'ENOENT'],
+    ['issuer-key add --acquirer 1 --integrator 1 --issuer x --kid y --public-key none.pem', 'There is no such file'],
     ['user add --acquirer 1 --username x --role king', '/role: '],
     ['audit --limit 0', '--limit: 1 to'],
-    ['profile --out x --merchant 1 --terminal T --user u --issuer i --kid k --private-key none.pem', 'ENOENT'],
+    [
+      'profile --out x --merchant 1 --terminal T --user u --issuer i --kid k --private-key none.pem',
+      'There is no such file',
+    ],
   ])('%s', async (line, reason) => {
     expect(await tapwire(line)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
   });

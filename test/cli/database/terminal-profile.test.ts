@@ -58,7 +58,7 @@ test('a terminal profile is added, shown, listed, changed and removed from the c
 
 test.each([
   ['no file', ['add'], '--file'],
-  ['a file that is not there', ['add', '--file', '/nowhere.json'], 'ENOENT'],
+  ['a file that is not there', ['add', '--file', '/nowhere.json'], 'There is no such file'],
   ['no profile', ['change', '--file', '-'], 'PROFILE'],
 ])('%s is reported in one line', async (_what, [action, ...words], message) => {
   const { exitCode, stderr } = await profile(action!, ...words);

@@ -24,7 +24,7 @@ describe('a database without a response', () => {
     const { code, message } = error as StartError;
     expect(code).toBe('NO_DATABASE');
     expect(message).toMatch(
-      /The database at postgres:\/\/tapwire:\*\*\*@127\.0\.0\.1:1\/tapwire does not answer: ECONNREFUSED/,
+      /The database at postgres:\/\/tapwire:\*\*\*@127\.0\.0\.1:1\/tapwire does not answer: Nothing accepts connections there/,
     );
     expect(message).not.toContain('hunter2');
   });

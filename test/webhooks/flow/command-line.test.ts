@@ -73,7 +73,7 @@ describe('tapwire webhooks listen', () => {
     const [event] = await backend.eventsOf(id);
     const reported = lines.join('\n');
     expect(reported).toContain(
-      `transaction.completed 1  Approved  ZAR 10  ${event!.payload.merchantReference}  (${event!.id})`,
+      `transaction.completed 1  Approved  ZAR 10.00  ${event!.payload.merchantReference}  (${event!.id})`,
     );
     expect(reported).toContain('forwarded   204');
     expect(reported).toContain(`204  attempt 1 at ${registered.url}, delivered`);
@@ -103,7 +103,7 @@ describe('tapwire webhooks listen', () => {
   test('reports that no server listens, and continues', async () => {
     const gone = await startReceiver();
     await gone.close();
-    await listen((lines) => untilPrinted(lines, 'NOT TAKEN  connection refused'), {
+    await listen((lines) => untilPrinted(lines, 'NOT TAKEN  Nothing accepts connections there.'), {
       target: gone.url,
       isFromStart: true,
     });
