@@ -9,6 +9,7 @@ export type StartErrorCode =
   | 'DATABASE_TOO_OLD'
   | 'BAD_CONFIG'
   | 'BAD_USAGE'
+  | 'ALREADY_RUNNING'
   | 'BAD_PROCESSOR'
   | 'PORT_IN_USE'
   | 'PROCESS_FAILED';

@@ -47,6 +47,10 @@ export class TapwireProcess {
     return new TapwireProcess(args, options).end();
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Everything printed so far, on both streams. */
   get output(): string {
     return this.#output;

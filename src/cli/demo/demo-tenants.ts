@@ -3,12 +3,14 @@ import { parseArgs } from 'node:util';
 import { readConfig } from '../../config.ts';
 import { StartError } from '../../errors.ts';
 import { openKeyRing } from '../../gateway/open-key-ring.ts';
-import { prepareDatabase } from '../../gateway/prepare-database.ts';
+import { connectDatabase } from '../../gateway/prepare-database.ts';
 import { demoProfilePath } from '../../phone/profile.ts';
 import { loadProcessors } from '../../processor-kit/load-processors.ts';
+import { migrate } from '../../store/postgres/migrate.ts';
 import { text, texts } from '../words.ts';
 import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES } from './demo-keys.ts';
+import { lockDemo, type ReleaseDemo } from './demo-lock.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire demo-tenants [--url http://127.0.0.1:8080] [--switch type-1=HOST:PORT ...]
@@ -31,13 +33,17 @@ export async function run(args: string[]): Promise<number> {
   const switches = await readSwitches(values.switch);
   const config = readConfig(process.env);
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
-  const prepared = await prepareDatabase(config);
+  const prepared = await connectDatabase(config);
+  let release: ReleaseDemo | undefined;
   try {
+    release = await lockDemo(prepared.url, values.url, config);
+    await migrate(prepared.database);
     await openKeyRing(config);
     const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, values.url, switches);
     await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {});
     console.log(`The demo tenants are ready. Their secrets are in ${demoProfilePath(config.TAPWIRE_DATA)}.`);
   } finally {
+    await release?.();
     await prepared.stop();
   }
   return 0;

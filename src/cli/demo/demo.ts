@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../../config.ts';
 import { StartError } from '../../errors.ts';
-import { type PreparedDatabase, prepareDatabase } from '../../gateway/prepare-database.ts';
+import { connectDatabase, type PreparedDatabase } from '../../gateway/prepare-database.ts';
 import { chooseCount, openGroup } from '../../gateway/processes/open-group.ts';
 import { startGateway } from '../../main.ts';
 import { createLog } from '../../ops/log.ts';
@@ -13,6 +13,7 @@ import { loadProcessors } from '../../processor-kit/load-processors.ts';
 import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
 import { type Manners, parseManners } from '../../simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../simulator/start-simulator.ts';
+import { migrate } from '../../store/postgres/migrate.ts';
 import { createPayLink } from '../link.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { flag, text } from '../words.ts';
@@ -25,6 +26,7 @@ import {
   nameProcesses,
 } from './demo-installation.ts';
 import { DEMO_TYPES, demoSwitchConfig } from './demo-keys.ts';
+import { lockDemo, type ReleaseDemo } from './demo-lock.ts';
 import { submitDemoTaps } from './demo-taps.ts';
 import { DemoReceiver } from './demo-webhooks.ts';
 
@@ -60,12 +62,20 @@ export async function run(args: string[]): Promise<number> {
   const settings = { ...DIFFERENCES, ...demoSettings(folder), ...process.env, PORT };
   const config = readConfig(settings);
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
-  const prepared = await prepareDatabase(config);
+  const prepared = await connectDatabase(config);
+  let release: ReleaseDemo | undefined;
   try {
+    release = await lockDemo(prepared.url, urlOf(config), config);
+    await migrate(prepared.database);
     return await demonstrate({ config, prepared, environment: settings }, values.stay, behaviour);
   } finally {
+    await release?.();
     await prepared.stop();
   }
+}
+
+function urlOf({ HOST, PORT }: Config): string {
+  return `http://${HOST}:${PORT}`;
 }
 
 function seedOf(digits: string): number {
@@ -95,7 +105,7 @@ async function demonstrate(
   const { simulator, switches } = await startSwitches(behaviour);
   const receiver = await new DemoReceiver().open();
   try {
-    const url = `http://${config.HOST}:${config.PORT}`;
+    const url = urlOf(config);
     const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, switches);
     const ledgerUrl = `http://127.0.0.1:${simulator.ledgerPort}/ledger`;
     await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {

@@ -41,6 +41,7 @@ test('npm start takes taps through both types of switches, prints their paths on
   expect(doctor.stdout).not.toContain('FAULT');
   expect(doctor.stdout).toMatch(/processor 3 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
   expect(doctor.exitCode).toBe(0);
+  await expectSecondToBeRefused(staying);
   const { exitCode, stdout, stderr } = await staying.kill('SIGINT');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const rows = stdout.split('\n').filter((line) => line.startsWith('tap '));
@@ -50,6 +51,23 @@ test('npm start takes taps through both types of switches, prints their paths on
   expect(rows.some((row) => /Declined 51/.test(row))).toBe(true);
   expect(stdout.split('\n').length).toBeLessThan(42);
 });
+
+/** A second demo would point the processors of the database at its own switches. */
+async function expectSecondToBeRefused(running: TapwireProcess): Promise<void> {
+  const [, url] = /gateway +(http:\S+)/.exec(running.output)!;
+  const stateOf = async () => ({
+    profile: readFileSync(join(folder, 'demo.json'), 'utf8'),
+    processors: (await testDatabase.database.query('select * from processors order by id')).rows,
+  });
+  const before = await stateOf();
+  const second = await demo({});
+  expect(second).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(second.stderr).toBe(
+    `tapwire: Tapwire is already running at ${url}, pid ${running.pid}. Stop it with Ctrl-C or kill ${running.pid}, ` +
+      'or set DATABASE_URL to another database to run a second installation.\n',
+  );
+  expect(await stateOf()).toEqual(before);
+}
 
 test('it ends with 1, and states what it expected, if a tap takes another path', async () => {
   const { keys } = JSON.parse(readFileSync(join(folder, 'hsm-keys.json'), 'utf8')) as { keys: { keyId: string }[] };
