@@ -1,7 +1,7 @@
 import { describeSystemError } from '../errors/system-error.ts';
 import { LimitedClient } from '../store/postgres/limited-client.ts';
 import { DATABASE_URL_FORM, isDatabaseUrl } from '../store/postgres/open-database.ts';
-import { TCP_SETTINGS } from '../store/postgres/session-limits.ts';
+import { SET_FORMATS, TCP_SETTINGS } from '../store/postgres/session-limits.ts';
 import { CellError } from './cell-error.ts';
 import type { Cell } from './cell-list.ts';
 
@@ -37,7 +37,7 @@ export async function openCellSession(cell: Cell): Promise<CellSession> {
       `set lock_timeout = '${LOCK_TIMEOUT}'`,
       `set idle_in_transaction_session_timeout = '${IDLE_TIMEOUT}'`,
     ];
-    await client.query([...limits, ...KEEP_ALIVE].join('; '));
+    await client.query([...limits, ...KEEP_ALIVE, SET_FORMATS].join('; '));
   } catch (cause) {
     await client.end().catch(() => {});
     const reason = describeSystemError(cause);

@@ -93,10 +93,21 @@ const SET = `select set_config(name, value, false) from unnest($1::text[], $2::t
 const NO_COMPILATION = 'off';
 
 /**
- * Sets the limits of a session in one statement. As startup parameters they would make a server that lacks one of
+ * The server writes dates, times and intervals as text in the format of the session, which an operator may have chosen
+ * for the server, the database or the account. This process reads and compares them in these.
+ */
+const FORMATS = { DateStyle: 'ISO, MDY', IntervalStyle: 'postgres', TimeZone: 'UTC' } as const;
+
+/** For sessions that have limits of their own. */
+export const SET_FORMATS = Object.entries(FORMATS)
+  .map(([name, value]) => `set ${name} = '${value}'`)
+  .join('; ');
+
+/**
+ * Sets the limits and formats of a session in one statement. As startup parameters they would make a server that lacks one of
  * them, or a pooler that does not pass them on, refuse the connection.
  */
 export async function limitSession(client: pg.ClientBase, limits: SessionLimits): Promise<void> {
-  const settings = { ...serverSettings(limits), jit: NO_COMPILATION };
+  const settings = { ...serverSettings(limits), ...FORMATS, jit: NO_COMPILATION };
   await client.query(SET, [Object.keys(settings), Object.values(settings).map(String)]);
 }

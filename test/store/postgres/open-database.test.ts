@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Cell } from '../../../src/cells/cell-list.ts';
+import { openCellSession } from '../../../src/cells/cell-session.ts';
 import { StartError } from '../../../src/errors.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { openDatabase, withoutPassword } from '../../../src/store/postgres/open-database.ts';
 import { TapwireProcess } from '../../support/tapwire-process.ts';
-import { urlOfMissingDatabase } from '../../support/test-database.ts';
+import { createTestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
 
 /** No server listens on port 1, and a refusal is immediate. */
 const NOWHERE = 'postgres://tapwire:hunter2@127.0.0.1:1/tapwire';
@@ -52,17 +54,29 @@ test.each([
   expect(withoutPassword(url)).toBe(shown);
 });
 
-test('no session compiles its statements: the plans of batches look expensive, and are not', async () => {
-  const database = await openDatabase(inject('templateUrl').replace(/\/tapwire\?/, '/postgres?'), {
-    maxConnections: 1,
-  });
+test('a session compiles no statements, and has the formats that this process reads, with any settings of the database', async () => {
+  const { url, database, drop } = await createTestDatabase();
+  await database.query(`do $$ begin
+    execute format('alter database %I set datestyle = ''German''', current_database());
+    execute format('alter database %I set intervalstyle = ''sql_standard''', current_database());
+    execute format('alter database %I set timezone = ''Pacific/Kiritimati''', current_database());
+  end $$`);
+  const other = await openDatabase(url, { maxConnections: 1 });
+  const cell = await openCellSession({ name: 'one', databaseUrl: url } as Cell);
   try {
-    const { rows } = await database.query('show jit');
-    expect(rows).toEqual([{ jit: 'off' }]);
+    const formats = [{ date: 'ISO, MDY', interval: 'postgres', zone: 'UTC' }];
+    expect(await cell.query(FORMATS)).toEqual(formats);
+    expect((await other.query(FORMATS)).rows).toEqual(formats);
+    // The plans of batches look expensive, and are not.
+    expect((await other.query('show jit')).rows).toEqual([{ jit: 'off' }]);
   } finally {
-    await database.end();
+    await cell.close();
+    await other.end();
+    await drop();
   }
 });
+
+const FORMATS = `select current_setting('datestyle') as date, current_setting('intervalstyle') as interval, current_setting('timezone') as zone`;
 
 test('a missing database is created, and migrated by any number of processes at once', async () => {
   const url = urlOfMissingDatabase();
