@@ -55,6 +55,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   const lanes = new Lanes(deps.clock.monotonicMs);
   const recoveries = createRecoveries(parts, lanes);
   const deliverer = createDeliverer(parts, lanes, recoveries);
+  const onPartitionError = report('partitions could not be kept, the next purge tries again');
   const pipeline = new Pipeline(stores.jobs, deps, {
     onError: (error, queue, asked) =>
       log.error({ error, queue, ...namesInPayload(queue, asked) }, 'job failed, it will be retried'),
@@ -63,7 +64,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
     around: parts.around,
     retryPush: (payload) => parts.pushes.payments.retry(payload),
-    purge: () => purge(databases.reports, retentionOf(config)),
+    purge: () => purge(databases.reports, retentionOf(config), onPartitionError),
   });
   await stores.jobs.keepOne({ queue: 'purge', data: {} });
   closers.push(() => pipeline.stop());

@@ -8,13 +8,13 @@ const PART = 'partitions';
 export async function partitionFindings(database: Pick<Database, 'query'>): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const table of [TRANSACTION_EVENTS, ATTEMPT_MESSAGES]) {
-    const { isReady, hasStrayRows } = await partitionState(database, table);
-    if (!isReady)
+    const { missing, hasStrayRows } = await partitionState(database, table);
+    if (missing !== null)
       findings.push(
         warning(
           PART,
-          `${table.name} has none for tomorrow; rows are stored in the default partition`,
-          'start a process of role worker or all, and look for a transaction that has read the table for days',
+          `${table.name} has none for ${missing}; its rows are stored in the default partition`,
+          'start a process of role worker or all, look into its log for errors of partitions, and look for a transaction that has read the table for days',
         ),
       );
     else if (hasStrayRows)

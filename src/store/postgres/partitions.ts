@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import { inTransaction } from './group-commit.ts';
+import { type ChangeResult, changeBriefly, sqlStateOf } from './change-briefly.ts';
 import type { Database } from './open-database.ts';
 
 /**
@@ -19,6 +18,8 @@ export interface PartitionedTable {
   readonly aheadDays: number;
   /** Whether the database refuses changes of its rows. */
   readonly isAppendOnly: boolean;
+  /** The column with the time of the insert. */
+  readonly insertedAt: string;
   /** No partition with a younger row is dropped, with any settings. */
   readonly leastDays: number;
 }
@@ -28,6 +29,7 @@ export const TRANSACTION_EVENTS: PartitionedTable = {
   period: 'month',
   aheadDays: 35,
   isAppendOnly: true,
+  insertedAt: 'at',
   leastDays: 2_557,
 };
 export const ATTEMPT_MESSAGES: PartitionedTable = {
@@ -35,6 +37,7 @@ export const ATTEMPT_MESSAGES: PartitionedTable = {
   period: 'day',
   aheadDays: 7,
   isAppendOnly: false,
+  insertedAt: 'sent_at',
   leastDays: 0,
 };
 
@@ -43,131 +46,97 @@ export const ATTEMPT_MESSAGES: PartitionedTable = {
  */
 export const PAST_DAY = '2000-01-01';
 
-/** Statements of taps queue behind a statement that waits for its lock, so none waits longer. */
-const LOCK_MS = 100;
-const MAX_TRIES = 10;
-const TRY_AGAIN_MS = 200;
-/** Behind an older transaction a lock would wait in vain: its reader is a report or a dump. */
-const LONG_READ_SECONDS = 2;
+/**
+ * The default partition is locked and read when another one is attached, because no row may belong to both. It has rows
+ * only if no partitions were made for days. Statements of taps wait for so long at most, which is less than they may
+ * (session-limits.ts).
+ */
+const READ_DEFAULT_MS = 2_000;
+/** SQLSTATEs of a statement that met its time limit, and of a row that belongs to two partitions. */
+const QUERY_CANCELED = '57014';
+const CHECK_VIOLATION = '23514';
+/** First key of the advisory locks under which a table's partitions change; the second key is the table. */
+const CHANGE_LOCK = 7_404_001;
 
-/** A partition; the one for all other rows has no days. */
-interface Partition {
-  readonly name: string;
-  /** YYYY-MM-DD; null without a lower bound. */
-  readonly from: string | null;
-  /** The first day that is not in it. */
-  readonly to: string | null;
-  readonly isDefault: boolean;
-}
+/**
+ * `first` is null without a lower bound, and both are null for the default partition. A partition has no rows from
+ * `last` on: its upper bound. That of the past has one day for all of its rows, and the real one in its name. Days are
+ * compared as dates and never as text, whose order depends on the session's DateStyle.
+ */
+const PARTITIONS = `partitions as (
+  select name, expression = 'DEFAULT' as is_default, bounds[1]::date as first, bounds[2]::date as bound,
+    coalesce(to_date(substring(name from '_before_(\\d{8})$'), 'YYYYMMDD'), bounds[2]::date) as last
+  from (select relname::text as name, pg_get_expr(relpartbound, c.oid) as expression from pg_class c
+    join pg_inherits on inhrelid = c.oid where inhparent = $1::regclass) as partition
+  left join lateral regexp_match(expression, 'FROM \\((?:MINVALUE|''(.*)'')\\) TO \\(''(.*)''\\)') as bounds on true
+)`;
 
-const PARTITIONS = `
-select name, bounds[1] as "from", bounds[2] as "to", expression = 'DEFAULT' as "isDefault"
-from (select relname as name, pg_get_expr(relpartbound, c.oid) as expression from pg_class c
-  join pg_inherits on inhrelid = c.oid where inhparent = $1::regclass) as partition
-left join lateral regexp_match(expression, 'FROM \\((?:MINVALUE|''(.*)'')\\) TO \\(''(.*)''\\)') as bounds on true
-order by "from" nulls first`;
+const TODAY = `(clock_timestamp() at time zone 'UTC')::date`;
 
-async function findPartitions(
-  database: Pick<Database, 'query'>,
-  { name }: Pick<PartitionedTable, 'name'>,
-): Promise<Partition[]> {
-  return (await database.query<Partition>(PARTITIONS, [name])).rows;
-}
-
-const PERIODS = `
-select begun::date::text as "from", (begun + $1::interval)::date::text as "to"
-from (select (clock_timestamp() at time zone 'UTC')::date as today) as now,
-  generate_series(date_trunc($2, today::timestamp), today + $3::integer, $1::interval) as begun`;
+/** $1: the table, $2: its period, $3: days ahead. Periods of which the table has no part as a partition. */
+const MISSING = `with ${PARTITIONS},
+periods as (
+  select begun::date as first, (begun + ('1 ' || $2)::interval)::date as bound
+  from generate_series(date_trunc($2, ${TODAY}::timestamp), ${TODAY} + $3::integer, ('1 ' || $2)::interval) as begun
+),
+missing as (
+  select * from periods where not exists (
+    select from partitions p where coalesce(p.first, '-infinity') < periods.bound and p.bound > periods.first)
+)`;
 
 /** Names of partitions. */
 export interface PartitionChanges {
   readonly done: readonly string[];
-  /** Not possible yet, because others held locks. */
+  /** Not possible yet, because others held locks, or the default partition has too many rows. */
   readonly postponed: readonly string[];
 }
 
 /**
  * Creates the partitions of the next days. Rows without a partition go to the default partition, so that an insert never
  * fails for lack of one. A period of which the default partition already has rows stays there.
+ *
+ * Each partition is attached in one transaction, without a constraint on the default partition that would save the
+ * reading: one that remains after a crash would refuse the rows of later days.
  */
 export async function makePartitions(database: Database, table: PartitionedTable): Promise<PartitionChanges> {
-  const existing = await findPartitions(database, table);
-  const { rows: periods } = await database.query<{ from: string; to: string }>(PERIODS, [
-    `1 ${table.period}`,
-    table.period,
-    table.aheadDays,
-  ]);
-  const last = existing.reduce((latest, { to }) => (to !== null && to > latest ? to : latest), PAST_DAY);
-  const missing = periods.filter(({ from }) => from >= last);
+  const { rows: periods } = await database.query<{ from: string; to: string }>(
+    `${MISSING}, strays as materialized (select distinct day from ${table.name}_default)
+     select to_char(first, 'YYYY-MM-DD') as "from", to_char(bound, 'YYYY-MM-DD') as "to" from missing
+     where not exists (select from strays where day >= first and day < bound) order by first`,
+    [table.name, table.period, table.aheadDays],
+  );
   const done: string[] = [];
   const postponed: string[] = [];
-  const reserve = new ReservedDays(database, table);
-  await reserve.release();
-  try {
-    for (const { from, to } of missing) {
-      if (!(await reserve.isFree(from))) continue;
-      const name = `${table.name}_${from.replaceAll('-', '')}`;
-      const isMade = await makePartition(database, table, { name, from, to });
-      (isMade ? done : postponed).push(name);
-    }
-  } finally {
-    await reserve.release();
+  for (const { from, to } of periods) {
+    const name = `${table.name}_${from.replaceAll('-', '')}`;
+    const end = await makePartition(database, table, { name, from, to });
+    if (end === 'changed') done.push(name);
+    else if (end === 'postponed') postponed.push(name);
   }
   return { done, postponed };
 }
 
-function makePartition(
+async function makePartition(
   database: Database,
   { name: table, isAppendOnly }: PartitionedTable,
   { name, from, to }: { readonly name: string; readonly from: string; readonly to: string },
-): Promise<boolean> {
-  return tryWithLock(database, [table, `${table}_default`], async (client) => {
+): Promise<ChangeResult> {
+  const make = async (client: pg.ClientBase) => {
+    if (await exists(client, name)) return 'needless';
+    await client.query(`set local statement_timeout = ${READ_DEFAULT_MS}`);
     await client.query(`create table ${name} (like ${table} including defaults including constraints)`);
     if (isAppendOnly)
       await client.query(`create trigger ${name}_append_only before update or truncate on ${name}
         for each statement execute function refuse_change()`);
     await client.query(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`);
-  });
-}
-
-/**
- * The rows of a partition must not be in the default partition, which is locked and read when one is attached. It has rows
- * only if no partitions were made for days. Then a constraint is validated first, while taps go on.
- */
-class ReservedDays {
-  readonly #database: Database;
-  readonly #table: string;
-  readonly #name: string;
-  #isReserved = false;
-
-  constructor(database: Database, { name }: PartitionedTable) {
-    this.#database = database;
-    this.#table = `${name}_default`;
-    this.#name = `${name}_default_before`;
-  }
-
-  /** Whether the default partition has no rows from this day on, and gets none until `release`. */
-  async isFree(day: string): Promise<boolean> {
-    if (this.#isReserved) return true;
-    const { rows } = await this.#database.query<{ isEmpty: boolean; isSoon: boolean }>(
-      `select not exists (select from ${this.#table}) as "isEmpty",
-        $1::date <= (clock_timestamp() at time zone 'UTC')::date + 1 as "isSoon"`,
-      [day],
-    );
-    if (rows[0]!.isEmpty) return true;
-    // After a crash, the constraint would refuse rows from that day on, so there is a day to remove it.
-    if (rows[0]!.isSoon) return false;
-    const constrain = `alter table ${this.#table} add constraint ${this.#name} check (day < '${day}') not valid`;
-    this.#isReserved = await tryWithLock(this.#database, [this.#table], (client) => client.query(constrain));
-    if (this.#isReserved) await this.#database.query(`alter table ${this.#table} validate constraint ${this.#name}`);
-    return this.#isReserved;
-  }
-
-  async release(): Promise<void> {
-    const { rowCount } = await this.#database.query('select from pg_constraint where conname = $1', [this.#name]);
-    const drop = `alter table ${this.#table} drop constraint ${this.#name}`;
-    // If others hold locks on it, the next run drops it: its day is at least a day ahead.
-    if (rowCount !== 0) await tryWithLock(this.#database, [this.#table], (client) => client.query(drop));
+    return 'changed';
+  };
+  try {
+    return await changeBriefly(database, { lock: [CHANGE_LOCK, table], tables: [table, `${table}_default`] }, make);
+  } catch (error) {
+    if (sqlStateOf(error) === CHECK_VIOLATION) return 'needless'; // the default partition got such a row meanwhile
+    if (sqlStateOf(error) === QUERY_CANCELED) return 'postponed';
+    throw error;
   }
 }
 
@@ -181,93 +150,87 @@ export async function dropPartitions(
   days: number,
 ): Promise<PartitionChanges> {
   if (days < table.leastDays) throw new Error(`${table.name} is append-only for ${table.leastDays} days`);
-  const { rows } = await database.query<{ cutoff: string }>(
-    `select ((clock_timestamp() at time zone 'UTC')::date - ceil($1::float8)::integer)::text as cutoff`,
-    [days],
+  const { rows } = await database.query<Expired>(
+    `with ${PARTITIONS}, cutoff as (select ${TODAY} - ceil($2::float8)::integer as day)
+     select name, first is null as "isPast", to_char(day, 'YYYY-MM-DD') as cutoff
+     from partitions, cutoff where last <= day order by last`,
+    [table.name, days],
   );
-  const { cutoff } = rows[0]!;
   const done: string[] = [];
   const postponed: string[] = [];
-  for (const partition of await findPartitions(database, table)) {
-    const end = endOf(partition);
-    if (end === undefined || end > cutoff) continue;
-    const drop = (client: pg.ClientBase) => client.query(`drop table ${partition.name}`);
-    const isDropped = await tryWithLock(database, [table.name, `${table.name}_default`, partition.name], drop);
-    (isDropped ? done : postponed).push(partition.name);
+  for (const expired of rows) {
+    const tables = [table.name, `${table.name}_default`, expired.name];
+    const end = await changeBriefly(database, { lock: [CHANGE_LOCK, table.name], tables }, async (client) => {
+      if (!(await exists(client, expired.name))) return 'needless';
+      await refuseYounger(client, table, expired);
+      await client.query(`drop table ${expired.name}`);
+      return 'changed';
+    });
+    if (end === 'changed') done.push(expired.name);
+    else if (end === 'postponed') postponed.push(expired.name);
   }
   return { done, postponed };
 }
 
-/** Whether tomorrow has a partition, and whether the default partition has rows. */
-export async function partitionState(
-  database: Pick<Database, 'query'>,
-  { name }: PartitionedTable,
-): Promise<{ readonly isReady: boolean; readonly hasStrayRows: boolean }> {
-  const { rows } = await database.query<{ tomorrow: string; hasStrayRows: boolean }>(
-    `select ((clock_timestamp() at time zone 'UTC')::date + 1)::text as tomorrow,
-      exists (select from ${name}_default) as "hasStrayRows"`,
-  );
-  const { tomorrow, hasStrayRows } = rows[0]!;
-  const partitions = await findPartitions(database, { name });
-  return { isReady: partitions.some(({ to }) => to !== null && to > tomorrow), hasStrayRows };
+interface Expired {
+  readonly name: string;
+  readonly isPast: boolean;
+  /** YYYY-MM-DD: this and all later days are within the retention time. */
+  readonly cutoff: string;
 }
 
-/** The partitions that have rows of many days, which are deleted one by one: of the past, and of rows without a partition. */
-export async function mixedPartitions(database: Database, table: PartitionedTable): Promise<string[]> {
-  const partitions = await findPartitions(database, table);
-  return partitions.filter(({ from }) => from === null).map(({ name }) => name);
+/**
+ * The last line of defence: the database itself must find no row within the retention time. The bounds of a partition
+ * prove that to its planner, which then reads nothing; if they do not, it reads the rows. Those of the past are
+ * summarized by age.
+ */
+async function refuseYounger(
+  client: pg.ClientBase,
+  { insertedAt }: PartitionedTable,
+  { name, isPast, cutoff }: Expired,
+): Promise<void> {
+  await client.query('set local constraint_exclusion = on');
+  const isYounger = isPast ? `${insertedAt} >= timestamptz '${cutoff} 00:00:00+00'` : `day >= date '${cutoff}'`;
+  const { rowCount } = await client.query(`select from ${name} where ${isYounger} limit 1`);
+  if (rowCount !== 0) throw new Error(`${name} has younger rows than ${cutoff} and was not dropped`);
 }
 
-const BEFORE = /_before_(\d{4})(\d\d)(\d\d)$/;
-
-/** The first day of which it has no row; that of the past has one day for all of its rows, and the real one in its name. */
-function endOf({ name, to, isDefault }: Partition): string | undefined {
-  if (isDefault) return undefined;
-  return BEFORE.exec(name)?.slice(1).join('-') ?? to ?? undefined;
-}
-
-/** Changes tables that taps use. @returns false if others held locks on them for too long; then nothing was changed */
-async function tryWithLock(
-  database: Database,
-  tables: readonly string[],
-  change: (client: pg.ClientBase) => Promise<unknown>,
-): Promise<boolean> {
-  for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    if (await areReadForLong(database, tables)) return false;
-    try {
-      await inTransaction(database, async (client) => {
-        await client.query(`set local lock_timeout = ${LOCK_MS}`);
-        await change(client);
-      });
-      return true;
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error;
-    }
-    await sleep(TRY_AGAIN_MS);
-  }
-  return false;
-}
-
-async function areReadForLong(database: Database, tables: readonly string[]): Promise<boolean> {
-  const { rowCount } = await database.query(
-    `select from pg_locks l join pg_stat_activity a on a.pid = l.pid
-     where l.relation = any($1::regclass[]) and l.granted and a.xact_start < clock_timestamp() - $2 * interval '1 s' limit 1`,
-    [tables, LONG_READ_SECONDS],
-  );
+async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
+  const { rowCount } = await client.query('select where to_regclass($1) is not null', [name]);
   return rowCount !== 0;
 }
 
-/** lock_not_available, as `inTransaction` reports it. */
-function isLockTimeout(error: unknown): boolean {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return (cause as { code?: unknown }).code === '55P03';
+/** The first day from tomorrow on without a partition, and whether the default partition has rows. */
+export async function partitionState(
+  database: Pick<Database, 'query'>,
+  { name, period, aheadDays }: PartitionedTable,
+): Promise<{ readonly missing: string | null; readonly hasStrayRows: boolean }> {
+  // The last one may be missing until the next purge.
+  const { rows } = await database.query<{ missing: string | null; hasStrayRows: boolean }>(
+    `${MISSING} select to_char(min(greatest(first, ${TODAY} + 1)), 'YYYY-MM-DD') as missing,
+      exists (select from ${name}_default) as "hasStrayRows" from missing where bound > ${TODAY} + 1`,
+    [name, period, aheadDays - 1],
+  );
+  return rows[0]!;
+}
+
+/** The partitions that have rows of many days, which are deleted one by one: of the past, and of rows without a partition. */
+export async function mixedPartitions(
+  database: Pick<Database, 'query'>,
+  { name }: Pick<PartitionedTable, 'name'>,
+): Promise<string[]> {
+  const { rows } = await database.query<{ name: string }>(
+    `with ${PARTITIONS} select name from partitions where first is null order by is_default`,
+    [name],
+  );
+  return rows.map((row) => row.name);
 }
 
 /**
  * The condition that a row was inserted on the day of this time or later. A node's clock may be ahead by minutes, so the
  * day before is included. Partitions of earlier days are excluded when the statement is planned, and not even locked.
+ * There is no last day: the clock of the database may have been set back since.
  *
  * @param time a parameter of type timestamptz
  */
-export const fromDay = (time: string) =>
-  `(day = '${PAST_DAY}' or day >= (${time} at time zone 'UTC')::date - 1 and day <= (now() at time zone 'UTC')::date)`;
+export const fromDay = (time: string) => `(day = '${PAST_DAY}' or day >= (${time} at time zone 'UTC')::date - 1)`;

@@ -155,28 +155,42 @@ async function holdsCards(database: Database): Promise<boolean> {
 }
 
 /**
- * Makes the partitions of the next days, and drops those that are past their retention time.
- * What others' locks prevent is done
- * an hour later; rows without a partition are stored all the same.
+ * Makes the partitions of the next days, and drops those that are past their retention time. What others' locks prevent
+ * is done an hour later; rows without a partition are stored all the same. An error of one step stops no other.
  */
-async function keepPartitions(database: Database, { auditDays, messageDays }: Retention): Promise<void> {
+async function keepPartitions(
+  database: Database,
+  { auditDays, messageDays }: Retention,
+  onError: (error: unknown) => void,
+): Promise<void> {
   for (const [table, days] of [
     [TRANSACTION_EVENTS, auditDays],
     [ATTEMPT_MESSAGES, messageDays],
   ] as const) {
-    await makePartitions(database, table);
-    await dropPartitions(database, table, days);
+    const report = (what: string) => (cause: Error) =>
+      onError(new Error(`partitions of ${table.name} could not be ${what}: ${cause.message}`, { cause }));
+    await makePartitions(database, table).catch(report('made'));
+    await dropPartitions(database, table, days).catch(report('dropped'));
   }
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 /**
  * Removes one batch of each kind of data past its retention time.
  *
+ * @param onError receives errors of partitions, which do not stop the rest
  * @returns `more` while there may be another batch
  */
-export async function purge(database: Database, retention: Retention): Promise<'more' | 'done'> {
+export async function purge(
+  database: Database,
+  retention: Retention,
+  onError: (error: unknown) => void = rethrow,
+): Promise<'more' | 'done'> {
   const { cardDays, auditDays, webhookDays, linkDays, messageDays } = retention;
-  await keepPartitions(database, retention);
+  await keepPartitions(database, retention, onError);
   const events = await mixedPartitions(database, TRANSACTION_EVENTS);
   const messages = await mixedPartitions(database, ATTEMPT_MESSAGES);
   let isFull = false;

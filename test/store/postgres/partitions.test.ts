@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { partitionFindings } from '../../../src/ops/doctor/partition-findings.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
@@ -14,8 +15,13 @@ import {
   mixedPartitions,
   TRANSACTION_EVENTS,
 } from '../../../src/store/postgres/partitions.ts';
+import { purge } from '../../../src/store/transactions/purge.ts';
 import { ROOT } from '../../style/source-files.ts';
 import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
+
+const RETENTION = { cardDays: 7, auditDays: 2_557, webhookDays: 30, linkDays: 90, messageDays: 30 };
+
+const CONSTRAINTS_OF_DEFAULT = `select conname from pg_constraint where conname like 'attempt_messages_default%'`;
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -28,8 +34,17 @@ afterEach(() => testDatabase.drop());
 /** A day before or after today, as the database counts them. */
 async function dayIn(days: number): Promise<string> {
   const { rows } = await database.query<{ day: string }>(
-    `select ((clock_timestamp() at time zone 'UTC')::date + $1::integer)::text as day`,
+    `select to_char((clock_timestamp() at time zone 'UTC')::date + $1::integer, 'YYYY-MM-DD') as day`,
     [days],
+  );
+  return rows[0]!.day;
+}
+
+/** The first day of a month after the present one. */
+async function monthIn(months: number): Promise<string> {
+  const { rows } = await database.query<{ day: string }>(
+    `select to_char(date_trunc('month', now() at time zone 'UTC') + $1 * interval '1 month', 'YYYY-MM-DD') as day`,
+    [months],
   );
   return rows[0]!.day;
 }
@@ -42,6 +57,30 @@ async function addMessage(day: string | null = null, to: Database = database): P
      values (1, $1, now(), 1, 1, 1, 1, 'reversal', 'line', 'answered', coalesce($2::date, (now() at time zone 'UTC')::date))`,
     [randomUUID(), day],
   );
+}
+
+async function addEvent(day: string, to: Database = database): Promise<string> {
+  const id = randomUUID();
+  await to.query(
+    `insert into transaction_events (acquirer_id, transaction_id, attempt, moves, day) values (1, $1, 1, '[]', $2::date)`,
+    [id, day],
+  );
+  return id;
+}
+
+async function partitionsOf(table: string): Promise<string[]> {
+  const { rows } = await database.query<{ name: string }>(
+    'select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass order by 1',
+    [table],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Drops the partitions of these days from today. @returns their names */
+async function dropDays(...days: number[]): Promise<string[]> {
+  const names = await Promise.all(days.map(async (each) => nameOf(await dayIn(each))));
+  await database.query(`drop table ${names.join()}`);
+  return names;
 }
 
 /** How many messages each partition has; those without any are left out. */
@@ -90,34 +129,81 @@ describe('partitions of the next days', () => {
   });
 
   test('are made after days without any, whose rows are in the default partition', async () => {
-    const { rows } = await database.query<{ name: string }>(
-      `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'attempt_messages'::regclass`,
-    );
-    const days = rows.map(({ name }) => name).filter((name) => /_\d{8}$/.test(name) && !name.includes('before'));
-    await database.query(`drop table ${days.join()}`);
+    await dropDays(0, 1, 2, 3, 4, 5, 6, 7);
     await addMessage();
     expect(await partitionFindings(database)).toMatchObject([
-      { verdict: 'warning', description: expect.stringContaining('none for tomorrow') },
+      { verdict: 'warning', description: expect.stringContaining(`none for ${await dayIn(1)}`) },
     ]);
     const { done } = await makePartitions(database, ATTEMPT_MESSAGES);
     expect(await partitionFindings(database)).toMatchObject([
       { verdict: 'warning', description: expect.stringContaining('_default has rows') },
     ]);
-    expect(done).toEqual(await Promise.all([2, 3, 4, 5, 6, 7].map(async (n) => nameOf(await dayIn(n)))));
+    expect(done).toEqual(await Promise.all([1, 2, 3, 4, 5, 6, 7].map(async (n) => nameOf(await dayIn(n)))));
     await addMessage();
     await addMessage(await dayIn(1));
-    await addMessage(await dayIn(2));
     await addMessage(await dayIn(40));
-    expect(await messagesByPartition()).toEqual({ attempt_messages_default: 4, [done[0]!]: 1 });
+    expect(await messagesByPartition()).toEqual({ attempt_messages_default: 3, [done[0]!]: 1 });
   });
 
-  test('are made although a process ended in between', async () => {
-    await database.query(
-      `alter table attempt_messages_default add constraint attempt_messages_default_before check (day < '2026-01-01') not valid`,
-    );
+  test('leave no constraint behind that refuses rows later, although a process ends at any moment', async () => {
+    await dropDays(0, 1, 2, 3, 4, 5, 6, 7);
+    await addMessage();
+    const seen: unknown[] = [];
+    const watching = await database.connect();
+    let isOn = true;
+    const watch = (async () => {
+      while (isOn) seen.push(...(await watching.query(CONSTRAINTS_OF_DEFAULT)).rows);
+    })();
     await makePartitions(database, ATTEMPT_MESSAGES);
-    await addMessage(await dayIn(40));
+    isOn = false;
+    await watch;
+    watching.release();
+    expect(seen).toEqual([]);
+  });
+
+  test('are made by the next run if one is missing before others, which the doctor shows', async () => {
+    const [missing] = await dropDays(5);
+    expect(await partitionFindings(database)).toMatchObject([
+      { verdict: 'warning', description: expect.stringContaining(`none for ${await dayIn(5)}`) },
+    ]);
+    expect(await makePartitions(database, ATTEMPT_MESSAGES)).toEqual({ done: [missing], postponed: [] });
+    expect(await partitionFindings(database)).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  test('are made around a day of which the default partition has rows, and the purge does the rest', async () => {
+    const [before, , after] = await dropDays(5, 6, 7);
+    await addMessage(await dayIn(6));
+    const errors: unknown[] = [];
+    expect(await purge(database, RETENTION, (error) => errors.push(error))).toBe('done');
+    expect(errors).toEqual([]);
+    expect(await partitionsOf('attempt_messages')).toEqual(expect.arrayContaining([before, after]));
     expect(await messagesByPartition()).toEqual({ attempt_messages_default: 1 });
+  });
+
+  test('that cannot be made stop neither those of other tables nor the deletions', async () => {
+    const [missing] = await dropDays(7);
+    await database.query(`alter table transaction_events_default rename to transaction_events_other`);
+    await database.query(`drop table transaction_events_${(await monthIn(1)).replaceAll('-', '')}`);
+    const errors: unknown[] = [];
+    expect(await purge(database, RETENTION, (error) => errors.push(error))).toBe('done');
+    expect(errors).toEqual([
+      expect.objectContaining({
+        message: expect.stringContaining('partitions of transaction_events could not be made'),
+      }),
+    ]);
+    expect(await partitionsOf('attempt_messages')).toContain(missing);
+    expect((await database.query(`select from purge_marks where kind = 'cards'`)).rowCount).toBe(1);
+  });
+
+  test('are made and dropped by two processes at once', async () => {
+    const missing = await dropDays(3, 4, 5, 6, 7);
+    const old: string[] = [];
+    for (let days = 40; days > 32; days--) old.push(await addPartition(await dayIn(-days), await dayIn(1 - days)));
+    const both = <Result>(change: () => Promise<Result>) => Promise.all([change(), change()]);
+    const made = await both(() => makePartitions(database, ATTEMPT_MESSAGES));
+    expect(made.flatMap(({ done }) => done).sort()).toEqual(missing);
+    const dropped = await both(() => dropPartitions(database, ATTEMPT_MESSAGES, 30));
+    expect(dropped.flatMap(({ done }) => done).sort()).toEqual(old);
   });
 });
 
@@ -145,17 +231,45 @@ describe('partitions past their retention', () => {
   test('of the audit trail are never younger than seven years', async () => {
     await expect(dropPartitions(database, TRANSACTION_EVENTS, 365)).rejects.toThrow('append-only');
   });
+
+  test.each(['SQL, DMY', 'German', 'SQL, MDY', 'Postgres, DMY'])('are the same with DateStyle %s', async (style) => {
+    const old = await addPartition(await dayIn(-31), await dayIn(-30));
+    const [missing] = await dropDays(6);
+    const before = [...(await partitionsOf('transaction_events')), ...(await partitionsOf('attempt_messages'))];
+    const other = new pg.Pool({
+      connectionString: testDatabase.url,
+      options: `-c datestyle=${style.replace(' ', '')}`,
+    });
+    other.on('error', () => {}); // the database is dropped while its connections close
+    try {
+      expect(await makePartitions(other, TRANSACTION_EVENTS)).toEqual({ done: [], postponed: [] });
+      expect(await makePartitions(other, ATTEMPT_MESSAGES)).toEqual({ done: [missing], postponed: [] });
+      expect(await dropPartitions(other, TRANSACTION_EVENTS, 2_557)).toEqual({ done: [], postponed: [] });
+      expect(await dropPartitions(other, ATTEMPT_MESSAGES, 30)).toEqual({ done: [old], postponed: [] });
+    } finally {
+      await other.end();
+    }
+    const after = [...(await partitionsOf('transaction_events')), ...(await partitionsOf('attempt_messages'))];
+    expect(before.filter((name) => !after.includes(name))).toEqual([old]);
+  });
 });
 
-test('a search reads the partitions from the day of its transaction until today', async () => {
+test('events of a database whose clock is set back are found', async () => {
+  const id = await addEvent(await dayIn(2));
+  const search = `select from transaction_events where acquirer_id = 1 and transaction_id = $1 and ${fromDay('$2::timestamptz')}`;
+  expect((await database.query(search, [id, new Date()])).rowCount).toBe(1);
+});
+
+test('a search reads the partitions from the day of its transaction on', async () => {
   for (let days = 1; days <= 30; days++) await addPartition(await dayIn(-days), await dayIn(1 - days));
   const search = `explain (costs off) select from attempt_messages where acquirer_id = 1 and transaction_id = $1 and ${fromDay('$2::timestamptz')}`;
   const { rows } = await database.query(search, [randomUUID(), new Date(Date.now() - 2 * 86_400_000)]);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   const [past] = (await mixedPartitions(database, ATTEMPT_MESSAGES)).filter((name) => name.includes('before'));
   const scanned = [...plan.matchAll(/on (attempt_messages_\w+)/g)].map((match) => match[1]!);
-  const expected = await Promise.all([-3, -2, -1, 0].map(async (days) => nameOf(await dayIn(days))));
-  expect(scanned).toEqual([past, ...expected]);
+  const days = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7];
+  const expected = await Promise.all(days.map(async (day) => nameOf(await dayIn(day))));
+  expect(scanned).toEqual([past, ...expected, 'attempt_messages_default']);
 });
 
 test('the rows of a database become the partition of the past while others write, and are removed with age', async () => {
@@ -194,6 +308,10 @@ test('the rows of a database become the partition of the past while others write
 
   expect(await dropPartitions(before, ATTEMPT_MESSAGES, 30)).toEqual({ done: [], postponed: [] });
   await before.query(`alter table ${past} rename to attempt_messages_before_20250101`);
+  // Its bounds and its name are not enough: the database itself must find no younger row.
+  await expect(dropPartitions(before, ATTEMPT_MESSAGES, 30)).rejects.toThrow('has younger rows');
+  expect(await count('attempt_messages')).toBe(written);
+  await before.query(`update attempt_messages set sent_at = now() - interval '31 days'`);
   expect((await dropPartitions(before, ATTEMPT_MESSAGES, 30)).done).toEqual(['attempt_messages_before_20250101']);
 });
 
