@@ -76,6 +76,10 @@ export const COMMANDS: Sections = {
       load: () => import('./processor/processor.ts'),
     },
     route: { description: 'assign taps of an acquirer to its processors', load: () => import('./route.ts') },
+    stan: {
+      description: 'continue STANs that are held after a restored backup',
+      load: () => import('./stan.ts'),
+    },
     simulate: { description: 'run simulated switches', load: () => import('./simulate.ts') },
   },
   Tests: {

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Config, readConfig, type Setting, settings } from '../config.ts';
 import { SECRETS } from '../ops/secret-files.ts';
+import { urlWithoutSecrets } from '../store/postgres/url-without-secrets.ts';
 import { tableOf } from './table.ts';
 import { flag } from './words.ts';
 
@@ -47,15 +48,7 @@ function shown(name: string, value: unknown): string {
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return '-';
   if (name !== IS_URL && SECRETS.some((secret) => secret === name)) return WITHHELD;
   const text = Array.isArray(value) ? value.join(',') : typeof value === 'object' ? 'set' : String(value);
-  return withoutPassword(text);
-}
-
-/** A URL can contain a password between a colon and the @. */
-function withoutPassword(text: string): string {
-  const url = text.includes('@') ? URL.parse(text) : null;
-  if (!url?.password) return text;
-  url.password = 'withheld';
-  return url.href;
+  return /[@?]/.test(text) ? urlWithoutSecrets(text) : text;
 }
 
 function wrapped(text: string): string {

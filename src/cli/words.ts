@@ -6,9 +6,12 @@ export const text = { type: 'string' } as const;
 export const texts = { type: 'string', multiple: true } as const;
 export const flag = { type: 'boolean', default: false } as const;
 
+/** Ids are integers of the database. */
+const MAX_ID = 2_147_483_647;
+
 /** An id from the arguments of a command. @throws StartError BAD_CONFIG */
 export function idOf(given: string | undefined, what: string): number {
-  if (given !== undefined && /^[1-9]\d{0,9}$/.test(given)) return Number(given);
+  if (given !== undefined && /^[1-9]\d{0,9}$/.test(given) && Number(given) <= MAX_ID) return Number(given);
   throw new StartError('BAD_CONFIG', `${what}: ${given === undefined ? 'is required' : 'expected a number from 1'}`);
 }
 

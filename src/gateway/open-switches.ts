@@ -19,7 +19,13 @@ import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
 import type { Closers } from './opening.ts';
 import { switchAccessOf } from './switch-access-of.ts';
 
-const SKIPPED = 'database was replaced and may lack reservations, STANs skip ahead';
+const SKIPPED = {
+  replaced: 'database was replaced and may lack reservations, STANs skip ahead',
+  restored: 'database was restored to an earlier state, STANs skip ahead',
+  unseen: 'no gateway was connected for a while, STANs skip ahead in case the database was restored',
+};
+const HELD =
+  'restored database may lack most of the STANs of a day: no taps until the next business date, or until tapwire stan names the last one';
 const NOT_NOTED = 'presence could not be recorded for the next failover';
 
 /** Logged on level error, because a person must act. */
@@ -50,7 +56,10 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
   const stans = await StanBlocks.open(
     database,
-    (scopes) => log.warn({ scopes }, SKIPPED),
+    ({ cause, scopes, held }) => {
+      log.warn({ scopes }, SKIPPED[cause]);
+      if (held.length > 0) log.error({ held }, HELD);
+    },
     (scope, left) => log.error({ ...scope, left }, left > 0 ? FEW_LEFT : NONE_LEFT),
   );
   const noting = repeatEvery(

@@ -35,7 +35,8 @@ export function logMinutes(
 
 /** Host, port and name of a database. User, password and parameters, which can contain a password, are omitted. */
 function placeOf(url: string): string {
-  const { hostname, port, pathname } = URL.parse(url) ?? { hostname: 'unknown', port: '', pathname: '' };
+  const { protocol = '', hostname, port, pathname } = URL.parse(url) ?? {};
+  if (!protocol.startsWith('postgres')) return 'unknown'; // its path may contain a password
   return `${hostname}${port === '' ? '' : `:${port}`}${pathname}`;
 }
 

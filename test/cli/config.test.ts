@@ -26,6 +26,14 @@ describe('tapwire config', () => {
     expect(table).toContain('db.example');
     expect(table).not.toMatch(/sesame|a scraper/);
   });
+
+  test.each([
+    'postgres://db.example/tapwire?password=open-sesame',
+    'tapwire:open-sesame@db.example/tapwire',
+  ])('shows no password of %s', (url) => {
+    const variables = { DATABASE_URL: url };
+    expect(effectiveTable(readConfig(variables), variables)).not.toContain('sesame');
+  });
 });
 
 describe('a secret', () => {

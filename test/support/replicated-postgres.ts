@@ -10,6 +10,14 @@ import { failOnBug } from './fail-on-bug.ts';
 import { makeMemoryFolder } from './memory-folder.ts';
 
 const STANDBY = 'second';
+const CLUSTER = 'test';
+
+interface ReplicatedOptions {
+  /** The name of the cluster that the standby belongs to. */
+  readonly standbyCluster?: string;
+  /** What the operator states about failovers (database-epoch.ts). */
+  readonly promotesOnlySynchronous?: boolean;
+}
 
 /** A migrated primary and a standby that receives its log. */
 export class ReplicatedPostgres {
@@ -26,11 +34,17 @@ export class ReplicatedPostgres {
     this.#opened = [primary];
   }
 
-  static async start(): Promise<ReplicatedPostgres> {
+  static async start({
+    standbyCluster = CLUSTER,
+    promotesOnlySynchronous = true,
+  }: ReplicatedOptions = {}): Promise<ReplicatedPostgres> {
     const folder = makeMemoryFolder('tapwire-replicated-');
     const directory = join(folder, 'primary');
     const before = await startEmbeddedPostgres({ directory, durable: false });
     const database = await openDatabase(before.url);
+    await database.query(`alter system set cluster_name = '${CLUSTER}'`);
+    if (promotesOnlySynchronous)
+      await database.query('alter database tapwire set tapwire.promotes_only_synchronous = on');
     await migrate(database);
     await (await JobTable.open(database, failOnBug)).close();
     await database.end();
@@ -40,7 +54,7 @@ export class ReplicatedPostgres {
     const replicated = new ReplicatedPostgres(folder, first, await openDatabase(first.url));
     const { searchParams, username } = new URL(first.url);
     const address = `host=${searchParams.get('host')} user=${username} application_name=${STANDBY}`;
-    replicated.#configure(`primary_conninfo = '${address}'`);
+    replicated.#configure(`primary_conninfo = '${address}'`, `cluster_name = '${standbyCluster}'`);
     await replicated.connectStandby();
     return replicated;
   }

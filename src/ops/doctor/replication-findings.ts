@@ -14,11 +14,12 @@ interface Standby {
 
 /** Whether a failover would keep every confirmed commit, and whether one has happened. */
 export async function replicationFindings(database: Database, isProduction: boolean): Promise<Finding[]> {
-  const { rows } = await database.query<{ isStandby: boolean; required: string; maySee: boolean }>(
+  const { rows } = await database.query<{ isStandby: boolean; required: string; maySee: boolean; isStated: boolean }>(
     `select pg_is_in_recovery() as "isStandby", current_setting('synchronous_standby_names') as required,
+       coalesce(current_setting('tapwire.promotes_only_synchronous', true) = 'on', false) and current_setting('cluster_name') <> '' as "isStated",
        pg_has_role('pg_read_all_stats', 'usage') as "maySee"`,
   );
-  const { isStandby, required, maySee } = rows[0]!;
+  const { isStandby, required, maySee, isStated } = rows[0]!;
   if (isStandby) {
     const advice = 'let DATABASE_URL lead to the primary, for example through a proxy that checks which server it is';
     return [fault(PART, 'the address leads to a standby, which stores nothing', advice)];
@@ -30,6 +31,7 @@ export async function replicationFindings(database: Database, isProduction: bool
   const standbys = await readStandbys(database);
   return [
     ...presence(standbys, required !== '', isProduction),
+    ...(required !== '' && !isStated ? [skipping()] : []),
     ...standbys.filter(({ lagBytes }) => lagBytes > MOST_LAG_BYTES).map(behind),
     ...(await lastFailover(database)),
   ];
@@ -62,6 +64,14 @@ function presence(standbys: readonly Standby[], isRequired: boolean, isProductio
   if (!isProduction) return [];
   const advice = 'run a synchronous standby, unless the provider of the database replicates its storage';
   return [warning(PART, 'no standby: if the disk is lost, so are transactions since the last backup', advice)];
+}
+
+/** The setting is explained in database-epoch.ts. */
+function skipping(): Finding {
+  const description = 'each failover skips STANs, because nothing states that only synchronous standbys are promoted';
+  const advice =
+    'if the cluster has a cluster_name and promotes no others: alter database ... set tapwire.promotes_only_synchronous = on';
+  return warning(PART, description, advice);
 }
 
 function behind({ name, lag }: Standby): Finding {

@@ -4,6 +4,7 @@ import { StartError } from '../../errors.ts';
 import { HeldClients } from './held-clients.ts';
 import { LimitedClient } from './limited-client.ts';
 import { limitSession, SESSION_LIMITS, type SessionLimits } from './session-limits.ts';
+import { urlWithoutSecrets } from './url-without-secrets.ts';
 
 /** `server_version_num` of Postgres 15: `merge`, `unique nulls not distinct` and pg-boss 12 need it. */
 const OLDEST_SERVER = 150_000;
@@ -41,12 +42,12 @@ export async function openDatabase(url: string, options: DatabaseOptions = {}): 
   } catch (cause) {
     await pool.end();
     const reason = describeSystemError(cause);
-    throw new StartError('NO_DATABASE', `The database at ${withoutPassword(url)} does not answer: ${reason}`, {
+    throw new StartError('NO_DATABASE', `The database at ${urlWithoutSecrets(url)} does not answer: ${reason}`, {
       cause,
     });
   }
   await pool.end();
-  throw new StartError('DATABASE_TOO_OLD', `The database at ${withoutPassword(url)} is older than Postgres 15.`);
+  throw new StartError('DATABASE_TOO_OLD', `The database at ${urlWithoutSecrets(url)} is older than Postgres 15.`);
 }
 
 /** For messages about a URL that cannot be used. */
@@ -133,16 +134,5 @@ async function createDatabase(url: string): Promise<void> {
     if (!ALREADY_THERE.includes((error as { code?: string }).code!)) throw error;
   } finally {
     await client.end();
-  }
-}
-
-/** The URL without its password, for display. */
-export function withoutPassword(url: string): string {
-  try {
-    const shown = new URL(url);
-    if (shown.password) shown.password = '***';
-    return shown.href;
-  } catch {
-    return '(not a URL)';
   }
 }

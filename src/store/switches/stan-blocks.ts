@@ -20,9 +20,14 @@ const BLOCK_SIZE = 100;
  */
 const MAX_SCOPES = 50_000;
 /** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
-interface StanScope {
+export interface StanScope {
   readonly acquirerId: number;
   readonly tid: string | null;
+}
+
+/** As in the table. */
+export function scopeText({ acquirerId, tid }: StanScope): string {
+  return tid === null ? `${acquirerId}` : `${acquirerId} ${tid}`;
 }
 
 /**
@@ -45,6 +50,8 @@ export class StanBlocks {
   readonly #reported = new Set<string>();
   readonly #reserve: GroupCommit<Wanted, Block | undefined>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
+  /** The time that this process has noted last, in the text form of Postgres. */
+  #notedAt: string | null = null;
 
   private constructor(database: Database, onSkip: OnSkip, onFew: OnFewStans) {
     this.#database = database;
@@ -57,7 +64,7 @@ export class StanBlocks {
   }
 
   /**
-   * @param onSkip called with the number of scopes that have skipped numbers because reservations may have been lost
+   * @param onSkip called when scopes have skipped numbers or are held because reservations may have been lost
    * @param onFew called once for a scope and business date when fewer than `FEW_STANS` are left, and once when all
    * are used
    */
@@ -72,13 +79,19 @@ export class StanBlocks {
    * `SEEN_EVERY_MS`.
    */
   async noteDatabase(): Promise<void> {
-    await inTransaction(this.#database, (client) => this.#note(client, false));
+    const noted = await inTransaction(this.#database, (client) => this.#note(client, false));
+    this.#notedAt = noted.notedAt;
+    this.#tellSkip(noted);
   }
 
   /** @param isLossShown whether this process has had numbers that the database has not reserved */
-  async #note(client: pg.ClientBase, isLossShown: boolean): Promise<void> {
-    const { rowCount } = await client.query({ name: 'note-epoch', text: NOTE_EPOCH, values: [isLossShown] });
-    if (rowCount) this.#onSkip(rowCount);
+  async #note(client: pg.ClientBase, isLossShown: boolean): Promise<Noted> {
+    const values = [isLossShown, this.#notedAt];
+    return (await client.query<Noted>({ name: 'note-epoch', text: NOTE_EPOCH, values })).rows[0]!;
+  }
+
+  #tellSkip({ cause, scopes, held }: Noted): void {
+    if (cause !== null && scopes > 0) this.#onSkip({ cause, scopes, held });
   }
 
   async #reserveAll(client: pg.ClientBase, wanted: readonly Wanted[]): Promise<(Block | undefined)[]> {
@@ -88,10 +101,8 @@ export class StanBlocks {
     };
     let rows = await reserve(false);
     if (rows.some(({ isKnown, isLost }) => !isKnown || isLost)) {
-      await this.#note(
-        client,
-        rows.some(({ isLost }) => isLost),
-      );
+      const isLossShown = rows.some(({ isLost }) => isLost);
+      this.#tellSkip(await this.#note(client, isLossShown));
       rows = await reserve(true);
     }
     const reserved = new Map(rows.map((row) => [row.scope, row]));
@@ -106,7 +117,7 @@ export class StanBlocks {
    * @throws StoreUnavailable if a new block is needed and the database is unavailable
    */
   async next({ acquirerId, tid }: StanScope, day: string, leaving = 0): Promise<string | undefined> {
-    const scope = tid === null ? `${acquirerId}` : `${acquirerId} ${tid}`;
+    const scope = scopeText({ acquirerId, tid });
     // Each class of callers has its own blocks, so that numbers reserved for one class are not used by another.
     const key = `${leaving} ${scope}`;
     let floor = 0;
@@ -145,10 +156,23 @@ export class StanBlocks {
   }
 }
 
-/** Called with the number of scopes. */
-export type OnSkip = (scopes: number) => void;
+/** Scopes that have skipped numbers. */
+export interface SkippedStans {
+  /** The database was replaced by another one, restored to an earlier state, or not seen for a while (database-epoch.ts). */
+  readonly cause: 'replaced' | 'restored' | 'unseen';
+  readonly scopes: number;
+  /** Scopes without numbers until an operator names the last one that was used; at most 20 of them. */
+  readonly held: readonly string[];
+}
+export type OnSkip = (skipped: SkippedStans) => void;
 /** Called with the scope and how many numbers of its business date are left. */
 export type OnFewStans = (scope: StanScope, left: number) => void;
+
+interface Noted extends Omit<SkippedStans, 'cause'> {
+  readonly notedAt: string;
+  /** Null if no numbers were skipped. */
+  readonly cause: SkippedStans['cause'] | null;
+}
 
 interface Wanted extends StanScope {
   readonly scope: string;

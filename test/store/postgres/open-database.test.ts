@@ -6,7 +6,8 @@ import type { Cell } from '../../../src/cells/cell-list.ts';
 import { openCellSession } from '../../../src/cells/cell-session.ts';
 import { StartError } from '../../../src/errors.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
-import { openDatabase, withoutPassword } from '../../../src/store/postgres/open-database.ts';
+import { openDatabase } from '../../../src/store/postgres/open-database.ts';
+import { urlWithoutSecrets } from '../../../src/store/postgres/url-without-secrets.ts';
 import { TapwireProcess } from '../../support/tapwire-process.ts';
 import { createTestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
 
@@ -49,9 +50,16 @@ describe('a database without a response', () => {
 test.each([
   ['postgres://user:secret@host/name', 'postgres://user:***@host/name'],
   ['postgres://user@host/name', 'postgres://user@host/name'],
+  ['postgresql://host/name?user=u&password=secret', 'postgresql://host/name?user=u&password=***'],
+  [
+    'postgres://u@host/name?sslpassword=secret&sslmode=disable',
+    'postgres://u@host/name?sslpassword=***&sslmode=disable',
+  ],
+  ['postgres://%2Frun%2Fpostgresql/name', 'postgres://%2Frun%2Fpostgresql/name'],
+  ['user:secret@host/name', '(not a URL)'],
   ['nonsense', '(not a URL)'],
 ])('%s is shown as %s', (url, shown) => {
-  expect(withoutPassword(url)).toBe(shown);
+  expect(urlWithoutSecrets(url)).toBe(shown);
 });
 
 test('a session compiles no statements, and has the formats that this process reads, with any settings of the database', async () => {

@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openAlike, openDatabase } from '../../../src/store/postgres/open-database.ts';
-import { FEW_STANS, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
+import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
+import { continueStans } from '../../../src/store/switches/continue-stans.ts';
+import { NOTE_EPOCH } from '../../../src/store/switches/database-epoch.ts';
+import { FEW_STANS, type OnSkip, type SkippedStans, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const DAY = '2026-03-02';
 const NEXT_DAY = '2026-03-03';
 const TERMINAL = { acquirerId: 1, tid: 'TW000001' as string | null };
+const ACQUIRER = { acquirerId: 2, tid: null };
 /** The size of a reserved block. */
 const BLOCK = 100;
 const LAST = 999_999;
@@ -19,7 +23,7 @@ beforeEach(() => testDatabase.database.query('truncate stan_blocks, database_epo
 afterAll(() => testDatabase.drop());
 
 /** Simulates another process that reserves numbers. */
-function openProcess(onSkip?: (scopes: number) => void): Promise<StanBlocks> {
+function openProcess(onSkip?: OnSkip): Promise<StanBlocks> {
   return StanBlocks.open(testDatabase.database, onSkip);
 }
 
@@ -163,7 +167,7 @@ describe('a database with another identity', () => {
   const isNow = `select concat_ws('/', system_identifier, '00000000', oid) from pg_control_system(), pg_database where datname = current_database()`;
   /** As if the last process had been connected to the former primary, with commits that wait for a standby or do not. */
   const failOver = (isSynchronous: boolean) => change(`epoch = (${isNow}), is_synchronous = ${isSynchronous}`);
-  /** What is always skipped, and a thousand for each second that the test takes. */
+  /** What is always skipped, and what is added for each second that the test takes. */
   const atLeast = 10_000;
   const atMost = 40_000;
 
@@ -176,12 +180,12 @@ describe('a database with another identity', () => {
   test('that was promoted from an asynchronous standby skips what may have been lost, once', async () => {
     await take(await openProcess(), 1);
     await failOver(false);
-    const skips: number[] = [];
-    const first = Number((await take(await openProcess((scopes) => skips.push(scopes)), 1))[0]);
+    const skips: SkippedStans[] = [];
+    const first = Number((await take(await openProcess((skip) => skips.push(skip)), 1))[0]);
     expect(first).toBeGreaterThan(atLeast);
     expect(first).toBeLessThan(atMost);
-    expect(Number((await take(await openProcess((scopes) => skips.push(scopes)), 1))[0])).toBe(first + BLOCK);
-    expect(skips).toEqual([1]);
+    expect(Number((await take(await openProcess((skip) => skips.push(skip)), 1))[0])).toBe(first + BLOCK);
+    expect(skips).toEqual([{ cause: 'replaced', scopes: 1, held: [] }]);
   });
 
   test('is detected by a process that continues', async () => {
@@ -198,12 +202,47 @@ describe('a database with another identity', () => {
     expect(Number((await take(blocks, 1, { acquirerId: 7, tid: null }))[0])).toBeGreaterThan(atLeast);
   });
 
-  test('skips more the longer it was not seen, and at most half of what is left of the day', async () => {
-    await take(await openProcess(), 1);
+  test.each([
+    { hours: 1, scope: TERMINAL, least: 17_200 },
+    { hours: 24, scope: TERMINAL, least: 182_800 },
+    { hours: 1, scope: ACQUIRER, least: 424_000 },
+  ])('skips what $scope.tid can have used in $hours h', async ({ hours, scope, least }) => {
+    await take(await openProcess(), 1, scope);
     await failOver(false);
-    await change(`seen_at = seen_at - interval '1 hour'`);
-    const left = LAST - BLOCK;
-    expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + Math.floor(left / 2) + 1, 1));
+    await change(`seen_at = seen_at - interval '${hours} hours'`);
+    const [first] = await take(await openProcess(), 1, scope);
+    expect(Number(first)).toBeGreaterThanOrEqual(BLOCK + least);
+    expect(Number(first)).toBeLessThan(BLOCK + least + atMost);
+  });
+
+  const named = (scope: typeof TERMINAL, last: number) =>
+    continueStans(testDatabase.database, { ...scope, actor: 'cli test', last });
+
+  test('holds a scope that may have used most numbers of the day, until the last one is named', async () => {
+    await saveAcquirer(testDatabase.database, ACQUIRER.acquirerId, 'Acquirer');
+    const skips: SkippedStans[] = [];
+    await take(await openProcess(), 1, ACQUIRER);
+    await failOver(false);
+    await change(`seen_at = seen_at - interval '10 hours'`);
+    const blocks = await openProcess((skip) => skips.push(skip));
+    expect(await take(blocks, 1, ACQUIRER)).toEqual([undefined]);
+    expect(skips).toEqual([{ cause: 'replaced', scopes: 1, held: ['2'] }]);
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await take(blocks, 1, ACQUIRER, today)).toEqual([undefined]);
+
+    expect(await named(ACQUIRER, 800_000)).toBe(LAST - 800_000);
+    expect(await take(await openProcess(), 2, ACQUIRER, today)).toEqual(stansFrom(800_001, 2));
+    expect(await named({ ...ACQUIRER, tid: 'TW000001' }, 1)).toBeUndefined();
+  });
+
+  test('no longer holds a scope when a later business date has begun', async () => {
+    await take(await openProcess(), 1, ACQUIRER);
+    await failOver(false);
+    await change(`seen_at = seen_at - interval '10 hours'`);
+    const blocks = await openProcess();
+    const dayIn = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    expect(await take(blocks, 1, ACQUIRER, dayIn(1))).toEqual([undefined]);
+    expect((await take(blocks, 1, ACQUIRER, dayIn(3)))[0]).toMatch(/^\d{6}$/);
   });
 
   test('is no failover if it is much older, another cluster or another database', async () => {
@@ -239,6 +278,45 @@ describe('a database with another identity', () => {
     await take(blocks, BLOCK);
     await setCounter(0);
     expect(Number((await take(blocks, 1))[0])).toBeGreaterThan(atLeast);
+  });
+});
+
+describe('a database that was not seen for a while', () => {
+  const unseenFor = (interval: string) =>
+    testDatabase.database.query(`update database_epoch set seen_at = seen_at - interval '${interval}'`);
+
+  test('may be a snapshot: a new process skips what it may lack, at most half of what is left', async () => {
+    await take(await openProcess(), 1);
+    await take(await openProcess(), 1, ACQUIRER);
+    await unseenFor('10 hours');
+    const skips: SkippedStans[] = [];
+    const blocks = await openProcess((skip) => skips.push(skip));
+    expect(skips).toEqual([{ cause: 'unseen', scopes: 2, held: [] }]);
+    expect(Number((await take(blocks, 1))[0])).toBeGreaterThan(BLOCK + 82_000);
+    expect(await take(blocks, 1, ACQUIRER)).toEqual(stansFrom(BLOCK + Math.floor((LAST - BLOCK) / 2) + 1, 1));
+  });
+
+  test('skips nothing after the restart of a gateway', async () => {
+    await take(await openProcess(), 1);
+    await unseenFor('50 s');
+    expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
+  });
+
+  test('skips nothing if a process that was connected before finds its own note', async () => {
+    await take(await openProcess(), BLOCK);
+    await unseenFor('10 minutes');
+    const { rows } = await testDatabase.database.query('select seen_at::text as "seenAt" from database_epoch');
+    await testDatabase.database.query(NOTE_EPOCH, [false, rows[0].seenAt]);
+    expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
+  });
+
+  test('and lacks what a process has noted was restored: numbers are skipped for all', async () => {
+    const skips: SkippedStans[] = [];
+    const blocks = await openProcess((skip) => skips.push(skip));
+    await take(blocks, 1);
+    await unseenFor('10 s');
+    await blocks.noteDatabase();
+    expect(skips).toEqual([{ cause: 'restored', scopes: 1, held: [] }]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
-import { StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
+import { type SkippedStans, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
 import { ReplicatedPostgres } from '../../support/replicated-postgres.ts';
 
 const DAY = '2026-03-02';
@@ -42,11 +42,11 @@ describe('with a synchronous standby', () => {
   test('no number is skipped or repeated after a failover', async () => {
     const before = await take(await StanBlocks.open(postgres.primary), BLOCK);
     const successor = await postgres.failOver();
-    const jumps: number[] = [];
-    const blocks = await StanBlocks.open(successor, (scopes) => jumps.push(scopes));
+    const skips: SkippedStans[] = [];
+    const blocks = await StanBlocks.open(successor, (skip) => skips.push(skip));
     expect(await take(blocks, 1)).toEqual(['000101']);
     expect(before.at(-1)).toBe('000100');
-    expect(jumps).toEqual([]);
+    expect(skips).toEqual([]);
   });
 
   test('numbers are skipped if synchronous commits were off in between', async () => {
@@ -58,6 +58,21 @@ describe('with a synchronous standby', () => {
     const lost = await take(await StanBlocks.open(postgres.primary), 30 * BLOCK);
     const successor = await postgres.failOver();
     expectAllDifferent(before, more, lost, await take(await StanBlocks.open(successor), 40 * BLOCK));
+  });
+
+  test.each([
+    { what: 'a cluster of another name', options: { standbyCluster: 'remote' } },
+    { what: 'a cluster that may promote any standby', options: { promotesOnlySynchronous: false } },
+  ])('numbers are skipped after a failover to $what', async ({ options }) => {
+    await postgres.close();
+    postgres = await ReplicatedPostgres.start(options);
+    await postgres.requireStandby(true);
+    const before = await take(await StanBlocks.open(postgres.primary), 1);
+    await postgres.disconnectStandby();
+    await postgres.requireStandby(false); // which the standby never learns
+    const lost = await take(await StanBlocks.open(postgres.primary), 30 * BLOCK);
+    const successor = await postgres.failOver();
+    expectAllDifferent(before, lost, await take(await StanBlocks.open(successor), 40 * BLOCK));
   });
 
   test('a process that has lost a reservation shows that numbers must be skipped for all', async () => {
