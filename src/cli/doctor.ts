@@ -17,8 +17,9 @@ import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { partitionFindings } from '../ops/doctor/partition-findings.ts';
 import { sessionFindings } from '../ops/doctor/session-findings.ts';
+import { askAvailabilities } from '../ops/doctor/signed-on.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
-import { demoProfilePath } from '../phone/profile.ts';
+import { demoProfilePath, readProfile } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { pendingMigrations } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -102,11 +103,20 @@ async function processorFindings(config: Config, database: Database, nowMs: numb
     const stored = await database.query<StoredProcessor>(STORED);
     const unrouted = await database.query<{ id: number }>(WITHOUT_ROUTE);
     const withoutRoute = unrouted.rows.map(({ id }) => id);
-    return switchFindings({ types, stored: stored.rows, withoutRoute, access: switchAccessOf(config), nowMs });
+    const availabilities = await askAvailabilities(gatewayUrlOf(config), config.METRICS_TOKEN);
+    const access = switchAccessOf(config);
+    return switchFindings({ types, stored: stored.rows, withoutRoute, access, availabilities, nowMs });
   } catch (error) {
     if (!(error instanceof ProcessorError)) throw error;
     return [fault('processors', error.reason, 'correct the processor, or remove it from PROCESSORS')];
   }
+}
+
+/** A demo may listen on another port than PORT; its profile names it. */
+function gatewayUrlOf({ DOCS_PROFILE, HOST, PORT, TLS_CERT_FILE }: Config): string {
+  if (DOCS_PROFILE !== undefined && existsSync(DOCS_PROFILE)) return readProfile(DOCS_PROFILE).url;
+  const host = HOST === '0.0.0.0' || HOST === '::' ? '127.0.0.1' : HOST;
+  return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${PORT}`;
 }
 
 async function hsmFinding({ TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config): Promise<Finding> {

@@ -4,8 +4,8 @@ import { StartError } from '../errors.ts';
 import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { QUEUE_NAMES } from '../jobs/queues.ts';
-import { withSecretFiles } from '../ops/secret-files.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
+import { findDatabase } from './find-database.ts';
 import { tableOf } from './table.ts';
 import { flag, text } from './words.ts';
 
@@ -13,7 +13,7 @@ export const USAGE = `usage: tapwire jobs [--json]                              
        tapwire jobs dead-letters [list] [--queue NAME] [--json]   show the jobs that failed permanently, and why
        tapwire jobs dead-letters redrive ID... | --queue NAME     return them to their queue
 
-  --database  the gateway's database (DATABASE_URL)`;
+  --database  the gateway's database (DATABASE_URL, or the embedded one)`;
 
 const OPTIONS = {
   database: text,
@@ -30,16 +30,26 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export async function run(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true });
   const [subject, verb = 'list', ...ids] = positionals;
-  const url = values.database ?? withSecretFiles(process.env).variables.DATABASE_URL;
   const isKnown = subject === undefined || (subject === 'dead-letters' && ['list', 'redrive'].includes(verb));
-  if (!isKnown || url === undefined || (verb === 'list' && ids.length > 0)) throw new StartError('BAD_USAGE', USAGE);
+  if (!isKnown || (verb === 'list' && ids.length > 0)) throw new StartError('BAD_USAGE', USAGE);
   const queue = queueOf(values.queue);
+  const found = await findDatabase(values.database);
+  try {
+    return await onDatabase(found.url, async (database) => {
+      if (subject === undefined) await showQueues(database, values.json);
+      else if (verb === 'list') await showDeadLetters(database, queue, values.json);
+      else return redrive(database, ids, queue);
+      return 0;
+    });
+  } finally {
+    await found.stop();
+  }
+}
+
+async function onDatabase(url: string, act: (database: Database) => Promise<number>): Promise<number> {
   const database = await openDatabase(url, { maxConnections: 2 });
   try {
-    if (subject === undefined) await showQueues(database, values.json);
-    else if (verb === 'list') await showDeadLetters(database, queue, values.json);
-    else return await redrive(database, ids, queue);
-    return 0;
+    return await act(database);
   } finally {
     await database.end();
   }

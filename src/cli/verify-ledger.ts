@@ -1,20 +1,20 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
-import { withSecretFiles } from '../ops/secret-files.ts';
 import type { Finding } from '../ops/verify-ledger/finding.ts';
-import { readLedger } from '../ops/verify-ledger/ledger-lines.ts';
+import { readLedgers } from '../ops/verify-ledger/ledger-lines.ts';
 import { entriesOfCell, verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
+import { findDatabase } from './find-database.ts';
 import { installedTypes } from './processor-types.ts';
 import { tableOf } from './table.ts';
 import { flag, text, texts } from './words.ts';
 
-export const USAGE = `usage: tapwire verify-ledger --ledger URL [--database URL ...] [--since TIME] [--json]
+export const USAGE = `usage: tapwire verify-ledger --ledger URL ... [--database URL ...] [--since TIME] [--json]
 
-  --ledger    URL of the simulated switch's ledger, such as http://127.0.0.1:9000/ledger
-  --database  the gateway's database (DATABASE_URL); once for each cell if there are several
-  --since     start of the switch, 2026-11-20T10:00:00Z; its ledger has no earlier submissions
+  --ledger    ledger of simulated switches, such as http://127.0.0.1:9000/ledger; once for each if there are several
+  --database  the gateway's database (DATABASE_URL, or the embedded one); once for each cell if there are several
+  --since     start of the switches or of a run, 2026-11-20T10:00:00Z; nothing earlier is judged
   --json      print the findings as JSON`;
 
 /**
@@ -25,28 +25,18 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
     options: {
-      ledger: text,
+      ledger: texts,
       database: texts,
       since: text,
       json: flag,
     },
   });
-  const ofEnvironment = withSecretFiles(process.env).variables.DATABASE_URL;
-  const urls = values.database ?? (ofEnvironment === undefined ? [] : [ofEnvironment]);
-  if (values.ledger === undefined || urls.length === 0) {
-    const missing = [
-      ...(values.ledger === undefined ? ['--ledger'] : []),
-      ...(urls.length === 0 ? ['--database (or DATABASE_URL)'] : []),
-    ];
-    throw new StartError('BAD_USAGE', `Missing: ${missing.join(', ')}.\n\n${USAGE}`);
-  }
-  if (!/^https?:$/.test(URL.parse(values.ledger)?.protocol ?? ''))
-    throw new StartError(
-      'BAD_CONFIG',
-      `--ledger ${values.ledger}: expected a URL such as http://127.0.0.1:9000/ledger`,
-    );
+  if (values.ledger === undefined) throw new StartError('BAD_USAGE', `Missing: --ledger.\n\n${USAGE}`);
+  for (const ledger of values.ledger) checkLedgerUrl(ledger);
   const since = values.since === undefined ? undefined : parseTime(values.since);
-  const findings = await verifyCells(values.ledger, urls, since);
+  const found = values.database === undefined ? await findDatabase(undefined) : undefined;
+  const urls = found === undefined ? values.database! : [found.url];
+  const findings = await verifyCells(values.ledger, urls, since).finally(() => found?.stop());
   if (values.json) console.log(JSON.stringify(urls.length === 1 ? findings[0] : findings, null, 2));
   else
     console.log(
@@ -56,7 +46,11 @@ export async function run(args: string[]): Promise<number> {
 }
 
 /** The findings in each database. Each approval must be in exactly one of them. */
-async function verifyCells(ledgerUrl: string, urls: readonly string[], since: Date | undefined): Promise<Finding[][]> {
+async function verifyCells(
+  ledgers: readonly string[],
+  urls: readonly string[],
+  since: Date | undefined,
+): Promise<Finding[][]> {
   const types = await installedTypes();
   const databases: Database[] = [];
   try {
@@ -65,18 +59,23 @@ async function verifyCells(ledgerUrl: string, urls: readonly string[], since: Da
     const known = new Map<Database, number[]>();
     if (databases.length > 1) {
       for (const database of databases)
-        known.set(database, await entriesOfCell({ database, ledger: readLedger(ledgerUrl), since }));
+        known.set(database, await entriesOfCell({ database, ledger: readLedgers(ledgers), since }));
     }
     const findings: Finding[][] = [];
     for (const database of databases) {
       const others = databases.filter((other) => other !== database).flatMap((other) => known.get(other) ?? []);
       const ofOtherCells = databases.length > 1 ? others : undefined;
-      findings.push(await verifyLedger({ database, ledger: readLedger(ledgerUrl), ofOtherCells, types, since }));
+      findings.push(await verifyLedger({ database, ledger: readLedgers(ledgers), ofOtherCells, types, since }));
     }
     return findings;
   } finally {
     for (const database of databases) await database.end();
   }
+}
+
+function checkLedgerUrl(given: string): void {
+  if (/^https?:$/.test(URL.parse(given)?.protocol ?? '')) return;
+  throw new StartError('BAD_CONFIG', `--ledger ${given}: expected a URL such as http://127.0.0.1:9000/ledger`);
 }
 
 function parseTime(text: string): Date {

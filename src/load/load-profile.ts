@@ -23,7 +23,7 @@ const loadProfile = z.object({
   /** The ledgers of simulated switches, and the database of the gateway to compare them with. */
   books: z
     .object({
-      ledgerUrl: z.url(),
+      ledgerUrls: z.array(z.url()).min(1),
       databaseUrl: z.string(),
       /** Earlier submissions are not in the ledger. */
       since: z.iso.datetime(),

@@ -1,6 +1,6 @@
 import type { LoadResult } from '#schemas/load-result';
 import type { Finding } from '../ops/verify-ledger/finding.ts';
-import { type LedgerLine, readLedger } from '../ops/verify-ledger/ledger-lines.ts';
+import { type LedgerLine, readLedgers } from '../ops/verify-ledger/ledger-lines.ts';
 import { verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import { openDatabase } from '../store/postgres/open-database.ts';
@@ -61,7 +61,7 @@ export async function proveLedger({ books, types, answersFolder, settleWithinMs,
       const switches = { isPolite: true };
       const findings = await verifyLedger({
         ...{ database, types, since: new Date(books.since) },
-        ledger: noting(readLedger(books.ledgerUrl), switches),
+        ledger: noting(readLedgers(books.ledgerUrls), switches),
         answers: answersFolder === undefined ? undefined : readAnswers(answersFolder),
       });
       const hasFault = findings.some(({ violationCount }) => violationCount > 0);

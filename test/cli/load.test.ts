@@ -28,7 +28,7 @@ const issuer = {
   privateKey: 'none',
   publicKey: 'none',
 };
-const books = { ledgerUrl: `${NOWHERE}/ledger`, databaseUrl: 'postgres://x', since: '2026-11-20T12:00:00.000Z' };
+const books = { ledgerUrls: [`${NOWHERE}/ledger`], databaseUrl: 'postgres://x', since: '2026-11-20T12:00:00.000Z' };
 writeLoadProfile(join(folder, 'load.json'), {
   url: NOWHERE,
   issuer,
@@ -112,10 +112,15 @@ describe('tapwire load', () => {
       'https://other.example',
       '--ledger',
       'http://l/ledger',
+      '--ledger',
+      'http://m/ledger',
       '--database',
       'postgres://y',
     );
-    expect(reported.profile.books).toMatchObject({ ledgerUrl: 'http://l/ledger', databaseUrl: 'postgres://y' });
+    expect(reported.profile.books).toMatchObject({
+      ledgerUrls: ['http://l/ledger', 'http://m/ledger'],
+      databaseUrl: 'postgres://y',
+    });
   });
 
   test('loads a production gateway only if confirmed twice', () => {

@@ -33,7 +33,7 @@ export async function compareBooks({ databaseUrl, ledgerUrl, since, taps }: Book
       if (id !== undefined) answers.add({ id, outcome: outcome as KeptAnswer['outcome'] });
     answers.write();
     const ledger = await proveLedger({
-      books: { databaseUrl, ledgerUrl, since: since.toISOString() },
+      books: { databaseUrl, ledgerUrls: [ledgerUrl], since: since.toISOString() },
       types: await loadProcessors(),
       answersFolder,
       settleWithinMs: SETTLE_WITHIN_MS,

@@ -311,6 +311,21 @@ test('submissions before the start of the ledger are not searched for in it', as
   expect(await books.faults(since)).toEqual({});
 });
 
+test('what waited for a person or a job before that start is not judged', async () => {
+  const createdAt = new Date(Date.now() - 3_600_000);
+  const indeterminate = { createdAt, disposition: Disposition.Indeterminate };
+  books.entry(await books.transaction({ ...indeterminate, reversalState: ReversalState.needsReview }));
+  await books.transaction({ createdAt, disposition: null, status: Status.SubmittedToPaymentProcessor });
+  expect(Object.keys(await books.faults())).toEqual(['J', 'R']);
+  const since = new Date(Date.now() - 60_000);
+  expect(await books.faults(since)).toEqual({});
+  const ofRows = (await books.verify(since)).filter(({ check }) => check === 'J' || check === 'R');
+  expect(ofRows).toMatchObject([
+    { lookedAt: 0, open: 0, inReview: 0 },
+    { lookedAt: 0, inReview: 0 },
+  ]);
+});
+
 test('of many violations the first twenty are named and all are counted', async () => {
   for (let n = 0; n < 25; n++) books.entry({ stan: '999999', rrn: `9${n}` });
   const [i1] = await books.verify();
@@ -319,12 +334,12 @@ test('of many violations the first twenty are named and all are counted', async 
 });
 
 describe('tapwire verify-ledger', () => {
-  async function served<T>(work: (url: string) => Promise<T>): Promise<T> {
+  async function served<T>(work: (url: string) => Promise<T>, entries = books.ledger): Promise<T> {
     const ledger = new Ledger();
-    for (const { state: _, approvedAtMs, ...entry } of books.ledger) {
+    for (const { state: _, approvedAtMs, ...entry } of entries) {
       ledger.approve({ ...entry, approvedAtMs, authorizationCode: '123456' });
     }
-    for (const { processor, key, tid, state } of books.ledger) {
+    for (const { processor, key, tid, state } of entries) {
       if (state === 'reversed') ledger.reverse(processor, key, tid, Date.now());
     }
     const server = ledgerServer(ledger);
@@ -351,6 +366,13 @@ describe('tapwire verify-ledger', () => {
     expect(ended.stdout).toMatch(/I1 {2}entry type-1 999999-2 {2}approved at the switch, and in no transaction/);
     const asJson = await served((url) => run(url, '--json'));
     expect(JSON.parse(asJson.stdout)[0]).toMatchObject({ check: 'I1', violationCount: 1 });
+  });
+
+  test('takes the ledgers of several switches as one', async () => {
+    const [first, ...others] = books.ledger;
+    const both = (one: string) => served((other) => run(one, '--ledger', other), others);
+    expect(await served((one) => both(one), [first!])).toMatchObject({ exitCode: 0, stderr: '' });
+    expect((await served((one) => run(one), others)).exitCode).toBe(1);
   });
 
   test('reports in a sentence that no ledger is served there', async () => {

@@ -109,7 +109,7 @@ async function demonstrate(
     const profile = await installDemo(prepared.database, config.TAPWIRE_DATA, url, switches);
     const ledgerUrl = `http://127.0.0.1:${simulator.ledgerPort}/ledger`;
     await installLoadMerchants(prepared.database, config.TAPWIRE_DATA, profile, {
-      books: { ledgerUrl, databaseUrl: prepared.url, since },
+      books: { ledgerUrls: [ledgerUrl], databaseUrl: prepared.url, since },
       processes: { 'gateway and switches': process.pid, ...embeddedPostgresPid(config) },
     });
     const gateway = await startProcesses({ config, prepared, environment });

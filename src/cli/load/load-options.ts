@@ -10,7 +10,7 @@ import { defaultMix, readMix } from '../../load/mix.ts';
 import { parseCount, parseRate, parseSeconds } from '../../load/quantities.ts';
 import { parseThresholds, type Threshold } from '../../load/thresholds.ts';
 import { loadProfilePath } from '../demo/demo-installation.ts';
-import { flag, text } from '../words.ts';
+import { flag, text, texts } from '../words.ts';
 
 export const USAGE = `usage: tapwire load [options]                    run a load test against the gateway of npm start
        tapwire load compare A.json B.json [--tolerance 10%]
@@ -30,7 +30,7 @@ export const USAGE = `usage: tapwire load [options]                    run a loa
   --workers NUMBER         processes that send (a quarter of the cores)
   --answer-within TIME     a call without a response by then counts as lost (60s)
   --seed NUMBER            the same seed makes the same calls at the same moments (1)
-  --ledger URL             URL of the simulated switches' ledger; requires
+  --ledger URL             a ledger of simulated switches, once for each; requires
   --database URL           the gateway's database: both are compared at the end (those of the profile)
   --settle-within TIME     time for reversals to complete after the last call (60s)
   --json FILE              write the figures for tapwire load compare
@@ -56,7 +56,7 @@ const FLAGS = {
   workers: text,
   'answer-within': { ...text, default: '60s' },
   seed: { ...text, default: '1' },
-  ledger: text,
+  ledger: texts,
   database: text,
   'settle-within': { ...text, default: '60s' },
   json: text,
@@ -152,11 +152,11 @@ function profileOf(values: Values, environment: NodeJS.ProcessEnv): LoadProfile 
   // The profile's ledger, database and processes apply only to the profile's own installation.
   const own = url === profile.url ? profile : { ...profile, url, books: undefined, processes: undefined };
   if (values.ledger === undefined && values.database === undefined) return own;
-  const ledgerUrl = values.ledger === undefined ? own.books?.ledgerUrl : httpUrl(values.ledger, '--ledger');
+  const ledgerUrls = values.ledger?.map((word) => httpUrl(word, '--ledger')) ?? own.books?.ledgerUrls;
   const databaseUrl = values.database ?? own.books?.databaseUrl;
-  if (ledgerUrl === undefined) throw new LoadError('BAD_OPTION', '--database: needs --ledger to compare with');
+  if (ledgerUrls === undefined) throw new LoadError('BAD_OPTION', '--database: needs --ledger to compare with');
   if (databaseUrl === undefined) throw new LoadError('BAD_OPTION', '--ledger: needs --database to compare with');
-  return { ...own, books: { ledgerUrl, databaseUrl, since: own.books?.since ?? new Date().toISOString() } };
+  return { ...own, books: { ledgerUrls, databaseUrl, since: own.books?.since ?? new Date().toISOString() } };
 }
 
 function httpUrl(word: string, where: string): string {

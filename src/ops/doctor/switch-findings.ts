@@ -7,6 +7,7 @@ import type { SwitchAccess } from '../../switches/access/switch-access.ts';
 import type { StoredProcessor } from '../../switches/acquirer-switches.ts';
 import { certificateFindings } from './certificate-findings.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
+import type { Availabilities } from './signed-on.ts';
 
 /** A switch in another country answers a SYN within this time. */
 const DIAL_TIMEOUT_MS = 3_000;
@@ -20,6 +21,8 @@ export interface SwitchQuestions {
   readonly withoutRoute: readonly number[];
   /** The grants of the acquirers. */
   readonly access: SwitchAccess;
+  /** As the running gateway reports; undefined if none does. */
+  readonly availabilities: Availabilities | undefined;
   readonly nowMs: number;
 }
 
@@ -57,7 +60,10 @@ async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): 
   // The doctor does not connect to addresses that the acquirer has no grant for.
   if (foreign.length > 0) return [fault(part, foreign.join('; '), GIVE)];
   const mayDial: MayDial = (address, port) => access.mayDial(stored.acquirerId, address, port);
-  return [...(await tlsFindings(part, stored, config, questions)), ...(await dialFindings(part, config, mayDial))];
+  const dialled = await dialFindings(part, config, mayDial);
+  if (dialled.every(({ verdict }) => verdict === 'good'))
+    dialled.splice(0, 1, signOnFinding(dialled[0]!, stored, questions));
+  return [...(await tlsFindings(part, stored, config, questions)), ...dialled];
 }
 
 async function tlsFindings(
@@ -72,6 +78,24 @@ async function tlsFindings(
   if (tls?.certFile !== undefined)
     files.push({ certFile: below(tls.certFile), keyFile: tls.keyFile && below(tls.keyFile) });
   return (await Promise.all(files.map((pair) => certificateFindings(part, pair, nowMs)))).flat();
+}
+
+/** A switch can accept connections and never answer sign-on. Taps are then not sent to it. */
+function signOnFinding(
+  { part, description }: Finding,
+  { acquirerId, id }: StoredProcessor,
+  { availabilities }: SwitchQuestions,
+): Finding {
+  const availability = availabilities?.[`${acquirerId} ${id}`];
+  if (availability === undefined)
+    return good(part, `${description}; sign-on is unknown, because no gateway answers here that serves it`);
+  if (availability === 'ready' || availability === 'full')
+    return good(part, `${description}, the gateway is signed on`);
+  return fault(
+    part,
+    `${description}, but no connection of the gateway is signed on (${availability})`,
+    'search the log of the gateway for this processor; check ids, keys and sign-on settings with the operator of the switch',
+  );
 }
 
 /** Opens a connection and closes it again. A switch sees one short connection without a message. */

@@ -18,6 +18,9 @@ export interface SqlCheck {
   readonly values?: readonly unknown[];
 }
 
+/** Transactions that the check judges, if its first value is the start of the ledger. */
+export const SINCE = `t.created_at >= coalesce($1::timestamptz, '-infinity')`;
+
 export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Finding> {
   const { check, description, values = [] } = asked;
   const count = async (query: string | undefined) => {

@@ -8,7 +8,7 @@ import {
   VoidState,
 } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
-import { checkBySql } from './check-by-sql.ts';
+import { checkBySql, SINCE } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 const { needsReview } = ReversalState;
@@ -32,31 +32,32 @@ export function checkJobs(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'J',
     description: 'each transaction in a status that requires a job has a live job',
-    lookedAt: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING} or (${OPEN_VOID})`,
-    open: `select count(*) from transactions t where ${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}`,
-    inReview: `select count(*) from transactions t where t.reversal_state = ${needsReview}`,
+    lookedAt: `select count(*) from transactions t where (${RESTLESS} or ${AWAITING_PIN} or ${REVERSING} or (${OPEN_VOID})) and ${SINCE}`,
+    open: `select count(*) from transactions t where (${RESTLESS} or ${AWAITING_PIN} or ${REVERSING}) and ${SINCE}`,
+    inReview: `select count(*) from transactions t where t.reversal_state = ${needsReview} and ${SINCE}`,
     violations: `
       with live as materialized (${LIVE})
       select t.id::text, concat('rests in status ', t.status, ' without a job') as what from transactions t
-      where ${RESTLESS} and not exists (
+      where ${RESTLESS} and ${SINCE} and not exists (
         select from live where name = 'overdue' and live.id = t.id::text and live.attempt = t.attempt)
       union all
       select t.id::text, 'awaits a PIN without a job that ends the wait' from transactions t
-      where ${AWAITING_PIN} and not exists (
+      where ${AWAITING_PIN} and ${SINCE} and not exists (
         select from live where name = 'expire-pin' and live.id = t.id::text and live.attempt = t.attempt)
       union all
       select t.id::text, concat('its reversal is in state ', t.reversal_state, ' without a job') from transactions t
-      where ${REVERSING} and not exists (
+      where ${REVERSING} and ${SINCE} and not exists (
         select from live where name = 'reverse' and live.id = t.id::text and live.attempt = t.attempt)
       union all
       select s.transaction_id::text, concat('the reversal of its attempt ', s.attempt, ' is in state ', s.reversal_state, ' without a job')
-      from superseded_attempts s
-      where s.reversal_state in (${RUNNING_REVERSAL_STATES.join()}) and not exists (
+      from superseded_attempts s join transactions t on t.acquirer_id = s.acquirer_id and t.id = s.transaction_id
+      where ${SINCE} and s.reversal_state in (${RUNNING_REVERSAL_STATES.join()}) and not exists (
         select from live where name = 'reverse' and live.id = s.transaction_id::text and live.attempt = s.attempt)
       union all
       select t.id::text, 'is a void without a reversal in progress' from transactions t
       join transactions sale on sale.acquirer_id = t.acquirer_id and sale.id = t.original_id
-      where ${OPEN_VOID} and (sale.void_state is distinct from ${VoidState.asked}
+      where ${OPEN_VOID} and ${SINCE} and (sale.void_state is distinct from ${VoidState.asked}
         or sale.reversal_state not in (${OPEN_REVERSAL_STATES.join()}))`,
+    values: [books.since],
   });
 }

@@ -31,6 +31,11 @@ const ledgerLine = z.object({
 
 export type LedgerLine = z.infer<typeof ledgerLine>;
 
+/** The entries of several ledgers, one after the other. */
+export async function* readLedgers(urls: readonly string[]): AsyncGenerator<LedgerLine> {
+  for (const url of urls) yield* readLedger(url);
+}
+
 /**
  * The entries of a simulated switch's ledger, streamed one by one, because a million of them do not fit into a
  * string.

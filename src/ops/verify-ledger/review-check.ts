@@ -1,6 +1,6 @@
 import { ReversalState, TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
-import { checkBySql } from './check-by-sql.ts';
+import { checkBySql, SINCE } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 const STANDS_STILL = `t.reversal_state = ${ReversalState.needsReview}`;
@@ -12,13 +12,14 @@ export function checkReviews(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'R',
     description: 'each transaction that a person must resolve is flagged for review',
-    lookedAt: `select count(*) from transactions t where ${STANDS_STILL} or ${REFUSED_VOID} or t.needs_review`,
-    inReview: 'select count(*) from transactions t where t.needs_review',
+    lookedAt: `select count(*) from transactions t where (${STANDS_STILL} or ${REFUSED_VOID} or t.needs_review) and ${SINCE}`,
+    inReview: `select count(*) from transactions t where t.needs_review and ${SINCE}`,
     violations: `
       select t.id::text, 'its reversal is over without an acknowledgement, and it is not flagged' as what
-      from transactions t where ${STANDS_STILL} and not t.needs_review
+      from transactions t where ${STANDS_STILL} and not t.needs_review and ${SINCE}
       union all
       select t.id::text, 'is a void that was refused, and it is not flagged' from transactions t
-      where ${REFUSED_VOID} and not t.needs_review`,
+      where ${REFUSED_VOID} and not t.needs_review and ${SINCE}`,
+    values: [books.since],
   });
 }

@@ -39,7 +39,9 @@ test('npm start takes taps through both types of switches, prints their paths on
   await staying.printed(/npm run load/);
   const doctor = await TapwireProcess.run(['doctor'], { environment: environment() });
   expect(doctor.stdout).not.toContain('FAULT');
-  expect(doctor.stdout).toMatch(/processor 3 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections/);
+  expect(doctor.stdout).toMatch(
+    /processor 3 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections, the gateway is signed on/,
+  );
   expect(doctor.exitCode).toBe(0);
   await expectSecondToBeRefused(staying);
   const { exitCode, stdout, stderr } = await staying.kill('SIGINT');

@@ -1,4 +1,5 @@
 import { chmodSync, mkdtempSync, rmSync, utimesSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -6,6 +7,7 @@ import { createKeyRing } from '../../../src/card/create-key-ring.ts';
 import { examine } from '../../../src/cli/doctor.ts';
 import { readConfig } from '../../../src/config.ts';
 import type { Finding } from '../../../src/ops/doctor/finding.ts';
+import { listen, stopListening } from '../../../src/simulator/listening.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 
 const NOW_MS = Date.now();
@@ -50,6 +52,30 @@ describe('tapwire doctor', () => {
     expect(reported(findings)).toMatch(/processor 91 of acquirer 1: .*adresses/s);
     expect(reported(findings)).toMatch(/processor 92 of acquirer 1: unknown processor type no-such-type/);
     expect(findings).toHaveLength(3);
+  });
+
+  test('distinguishes a switch that never answers sign-on from one that works, by the gateway that runs', async () => {
+    const { database } = installation;
+    await database.query(`insert into processors (acquirer_id, id, type, config)
+      select 1, 90, type, config from processors where acquirer_id = 1 and id = 1`);
+    let switches: Record<string, string> = { '1 1': 'ready', '1 90': 'connecting' };
+    const gateway = createServer((_request, response) => response.end(JSON.stringify({ switches })));
+    const PORT = String(await listen(gateway, 0, '127.0.0.1'));
+    const findings = reported(await look({ PORT }));
+    switches = { '1 1': 'ready', '1 90': 'full' };
+    const later = await look({ PORT });
+    await stopListening(gateway);
+    await database.query('delete from processors where acquirer_id = 1 and id = 90');
+    expect(findings).toMatch(
+      /processor 1 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections, the gateway is signed on/,
+    );
+    expect(findings).toMatch(
+      /processor 90 of acquirer 1: 127\.0\.0\.1:\d+ accepts connections, but no connection of the gateway is signed on/,
+    );
+    expect(faultsOf(later)).toEqual([]);
+    expect(reported(await look({ PORT }))).toMatch(
+      /accepts connections; sign-on is unknown, because no gateway answers here/,
+    );
   });
 
   test('names what a processor reaches that is not its acquirer’s, and does not connect to it', async () => {
