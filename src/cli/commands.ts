@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { StartError } from '../errors.ts';
 import { faultOfArguments } from './cli-error.ts';
 import { EXAMPLES } from './examples.ts';
+import { bad } from './style.ts';
 
 /** Runs a command with the arguments after its name. The result is the exit code of the process. */
 export type Command = (args: string[]) => Promise<number>;
@@ -52,7 +53,8 @@ export async function runCommand(program: string, sections: Sections, [name, ...
   if (!entry) {
     const meant = nearest(name, Object.keys(commands));
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
-    console.error(`${program}: there is no command ${name}.${hint}\nRun ${program} --help to list the commands.`);
+    const fault = `${program}: there is no command ${name}.${hint}\nRun ${program} --help to list the commands.`;
+    console.error(bad(fault, process.stderr));
     return 2;
   }
   const file = await entry.load();

@@ -26,11 +26,14 @@ import type { Database } from '../store/postgres/open-database.ts';
 import type { StoredProcessor } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
 import { demoSettings } from './demo/demo-installation.ts';
+import { wrapTo } from './output.ts';
+import * as style from './style.ts';
 import { flag } from './words.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire doctor [--json]        exit code 1 if there is a fault`;
 
+const STYLES = { good: style.good, warning: style.poor, fault: style.bad };
 const SIGNS = { good: 'ok   ', warning: 'WARN ', fault: 'FAULT' } as const;
 
 /**
@@ -135,5 +138,8 @@ const WITHOUT_ROUTE = `select distinct acquirer_id as id from processors where r
   and acquirer_id not in (select acquirer_id from routes where removed_at is null) order by id`;
 
 function lineOf({ verdict, part, description, advice }: Finding): string {
-  return `${SIGNS[verdict]} ${part}: ${description}${advice === undefined ? '' : `\n        -> ${advice}`}`;
+  const sign = SIGNS[verdict];
+  const line = wrapTo(process.stdout, `${sign} ${part}: ${description}`, sign.length + 1).slice(sign.length);
+  const hint = advice === undefined ? '' : `\n${wrapTo(process.stdout, `        -> ${advice}`, 11)}`;
+  return `${STYLES[verdict](sign)}${line}${hint}`;
 }

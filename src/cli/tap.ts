@@ -5,6 +5,7 @@ import { CryptoError, StartError } from '../errors.ts';
 import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
 import { readProfileOrDemo } from '../phone/profile.ts';
 import { checkAmount, showAmount } from './amount.ts';
+import { bad, good, poor } from './style.ts';
 import { flag, text } from './words.ts';
 
 export const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
@@ -53,6 +54,11 @@ export async function run(args: string[]): Promise<number> {
   return outcome === 'Approved' ? 0 : 3;
 }
 
+function styleOf(outcome: string): (text: string) => string {
+  if (outcome === 'Approved') return good;
+  return outcome === 'Declined' ? bad : poor;
+}
+
 /** The HTTP response on a few lines. */
 export function describe(answer: PhoneAnswer): string {
   const ms = `${answer.ms.toFixed(0)} ms`;
@@ -79,5 +85,5 @@ export function describe(answer: PhoneAnswer): string {
   const code = isoResponseCode && `  code ${isoResponseCode}`;
   const approval = authorizationCode && `  approval ${authorizationCode}`;
   const hint = isSingleTapAndPin ? '  (a PIN is required: --pin)' : '';
-  return `${type}  ${showAmount(amount, currency)}  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}${hint}  (${ms})\n     ${serviceReference}`;
+  return `${styleOf(type)(type)}  ${showAmount(amount, currency)}  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}${hint}  (${ms})\n     ${serviceReference}`;
 }

@@ -3,6 +3,7 @@ import { toCliError } from './cli-error.ts';
 import { endWithReader } from './closed-output.ts';
 import { COMMANDS } from './command-table.ts';
 import { runTapwire } from './commands.ts';
+import { bad } from './style.ts';
 
 for (const stream of [process.stdout, process.stderr]) endWithReader(stream);
 try {
@@ -10,6 +11,6 @@ try {
 } catch (error) {
   const cliError = toCliError(error);
   if (cliError === undefined) throw error;
-  console.error(cliError.description);
+  console.error(bad(cliError.description, process.stderr));
   process.exitCode = cliError.exitCode;
 }

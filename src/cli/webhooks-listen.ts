@@ -8,6 +8,7 @@ import { readProfileOrDemo } from '../phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
 import { showMajor } from './amount.ts';
 import { type Change, EventFeed } from './event-feed.ts';
+import { bad } from './style.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 import { flag, text } from './words.ts';
 
@@ -126,17 +127,17 @@ function outcomeOf(status: number, answer: string): string {
   if (status >= 200 && status < 300) return `${status}`;
   const said = answer.trim().replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARS);
   const why = status >= 300 && status < 400 ? 'a redirect, which is not followed' : said;
-  return `NOT TAKEN  ${status}${why && `  ${why}`}`;
+  return `${bad('NOT TAKEN')}  ${status}${why && `  ${why}`}`;
 }
 
 function reasonOf({ name, cause }: Error): string {
-  if (name === 'TimeoutError') return `NOT TAKEN  no response within ${FORWARD_TIMEOUT_MS / 1_000} s`;
-  return `NOT TAKEN  ${cause === undefined ? name : describeSystemError(cause)}`;
+  if (name === 'TimeoutError') return `${bad('NOT TAKEN')}  no response within ${FORWARD_TIMEOUT_MS / 1_000} s`;
+  return `${bad('NOT TAKEN')}  ${cause === undefined ? name : describeSystemError(cause)}`;
 }
 
 /** The result of the last attempt at the registered callback, and the next step. */
 function describeAttempt({ number, url, status, error, answer }: WebhookAttemptView, event: WebhookEventView): string {
-  const outcome = status === null ? `NOT TAKEN  ${error}` : outcomeOf(status, answer ?? '');
+  const outcome = status === null ? `${bad('NOT TAKEN')}  ${error}` : outcomeOf(status, answer ?? '');
   const next = event.nextAttemptAt === null ? event.state : `next at ${event.nextAttemptAt}`;
   return `${outcome}  attempt ${number} at ${url}, ${event.state === 'delivered' ? 'delivered' : next}`;
 }

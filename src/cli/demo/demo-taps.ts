@@ -3,6 +3,8 @@ import { type Client, createClient } from '#schemas/client';
 import type { Problem } from '#schemas/problem';
 import { authorizationOf, Phone, type PhoneAnswer } from '../../phone/phone.ts';
 import type { Profile } from '../../phone/profile.ts';
+import { wrapTo } from '../output.ts';
+import { bad, good } from '../style.ts';
 import { demoTypeOf } from './demo-installation.ts';
 import type { DemoType } from './demo-keys.ts';
 
@@ -59,7 +61,7 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
     const got = outcomeOf(answer);
     const isRight = got === expected && askedSwitch === by;
     isAsExpected &&= isRight;
-    const mark = isRight ? 'ok' : `EXPECTED ${expected} ${by ?? ''}`;
+    const mark = isRight ? good('ok') : bad(`EXPECTED ${expected} ${by ?? ''}`);
     const columns = [
       title.padEnd(22),
       got.padEnd(11),
@@ -68,7 +70,8 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
     ];
     console.log(`tap        ${columns.join('  ')}   ${mark}`);
     const { serviceReference } = authorizationOf(answer) ?? {};
-    if (serviceReference) console.log(`             ${await trailOf(client, serviceReference)}`);
+    if (serviceReference)
+      console.log(wrapTo(process.stdout, `             ${await trailOf(client, serviceReference)}`, 13));
   }
   return isAsExpected;
 }

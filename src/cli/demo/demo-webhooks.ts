@@ -6,6 +6,7 @@ import type { Webhook } from '#schemas/webhook';
 import { authorizationOf, Phone } from '../../phone/phone.ts';
 import type { Profile } from '../../phone/profile.ts';
 import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
+import { bad, good } from '../style.ts';
 import { HASTY_TERMINAL } from './demo-installation.ts';
 
 /** The switch never responds to this amount. */
@@ -57,7 +58,7 @@ export class DemoReceiver {
     this.#received = undefined;
     const isAsExpected = type === 'Indeterminate' && dispositions.join() === 'Indeterminate,Voided';
     const columns = ['tap        ZAR 10.69, no answer ', type, `      ${answer.ms.toFixed(0)} ms`];
-    console.log(`${columns.join('   ')}   ${isAsExpected ? 'ok' : 'UNEXPECTED'}`);
+    console.log(`${columns.join('   ')}   ${isAsExpected ? good('ok') : bad('UNEXPECTED')}`);
     console.log(`             webhooks, signatures verified: ${dispositions.join(', then ')}`);
     return isAsExpected;
   }

@@ -1,4 +1,5 @@
 import type { LoadResult } from '#schemas/load-result';
+import { bad, good } from '../style.ts';
 import { tableOf } from '../table.ts';
 
 /** Describes the result of a load test for a person. */
@@ -58,7 +59,7 @@ function stepTable(steps: LoadResult['steps']): string {
 
 function ledgerLine({ ok, description }: LoadResult['ledger']): string {
   if (ok === null) return `ledger: ${description}`;
-  return ok ? `ledger: ok, ${description}` : `ledger: NOT OK, ${description}`;
+  return ok ? `ledger: ${good('ok')}, ${description}` : `ledger: ${bad('NOT OK')}, ${description}`;
 }
 
 function checkTable(checks: LoadResult['ledger']['checks']): string {

@@ -13,6 +13,7 @@ import { StepWatch } from '../../load/step-watch.ts';
 import { failedThresholds } from '../../load/thresholds.ts';
 import { toCliError } from '../cli-error.ts';
 import { installedTypes } from '../processor-types.ts';
+import { bad } from '../style.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 import { USAGE as COMPARE_USAGE, run as compare } from './load-compare.ts';
 import { type LoadOptions, readLoadOptions, USAGE as TEST_USAGE } from './load-options.ts';
@@ -35,7 +36,7 @@ export async function run(args: string[]): Promise<number> {
     // Exit code 1 means that the gateway failed the test. A test that could not be run must have another code.
     const cliError = toCliError(error);
     if (cliError === undefined) throw error;
-    console.error(cliError.description);
+    console.error(bad(cliError.description, process.stderr));
     return 2;
   }
 }
@@ -50,7 +51,7 @@ async function test(args: string[]): Promise<number> {
   console.log(describeResult(result));
   if (options.report !== undefined) console.log(`report: ${options.report}`);
   const { failed } = verdict;
-  for (const each of failed) console.error(`failed: ${each}`);
+  for (const each of failed) console.error(bad(`failed: ${each}`, process.stderr));
   return failed.length > 0 || result.ledger.ok === false ? 1 : 0;
 }
 

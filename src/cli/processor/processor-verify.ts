@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { StartError } from '../../errors.ts';
 import { type ConformanceResult, processorConformance } from '../../processor-kit/conformance.ts';
 import { builtInEntries, findEntry, loadProcessor } from '../../processor-kit/load-processors.ts';
+import { bad, good } from '../style.ts';
 import { flag } from '../words.ts';
 
 export const USAGE = 'usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]';
@@ -29,7 +30,7 @@ export async function run(args: string[]): Promise<number> {
   } else {
     console.log(`${processor.name}, type ${processor.type}, ${entry}\n`);
     for (const result of results) console.log(rowOf(result));
-    console.log(`\n${results.length} checks, ${failed === 0 ? 'all passed' : `${failed} FAILED`}`);
+    console.log(`\n${results.length} checks, ${failed === 0 ? good('all passed') : bad(`${failed} FAILED`)}`);
   }
   return failed === 0 ? 0 : 1;
 }
@@ -41,6 +42,6 @@ function entryOf(name: string): string {
 }
 
 function rowOf({ group, check, passed, why }: ConformanceResult): string {
-  const row = `  ${passed ? 'ok    ' : 'FAILED'}  ${group.padEnd(13)}  ${check}`;
+  const row = `  ${passed ? good('ok    ') : bad('FAILED')}  ${group.padEnd(13)}  ${check}`;
   return passed ? row : `${row}\n          ${''.padEnd(13)}  -> ${why}`;
 }
