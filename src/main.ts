@@ -25,6 +25,7 @@ import type { RouteTable } from './http/route-table.ts';
 import { PipelineHandle } from './jobs/pipeline.ts';
 import { TapLoad } from './limits/tap-load.ts';
 import { armFailpoints } from './ops/failpoints.ts';
+import { FaultLines } from './ops/fault-lines.ts';
 import { Health } from './ops/health.ts';
 import type { Log } from './ops/log.ts';
 import { countOutcomes } from './ops/metrics/count-outcomes.ts';
@@ -87,7 +88,8 @@ async function compose(
   { log, examplesOf, siblings, settingsEveryMs }: StartOptions & { readonly log: Log },
   closers: Closers,
 ): Promise<Gateway> {
-  const report: Report = (what) => (error) => log.error({ error }, what);
+  const faults = new FaultLines(log);
+  const report: Report = (what) => (error, about) => faults.write(what, error, about);
   const types = await loadProcessors({ external: config.PROCESSORS });
   const base = { config, url, types, log, report, closers };
   const tracing = await openTraces(config, log, closers);

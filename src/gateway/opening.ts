@@ -1,7 +1,7 @@
 /** What each function that opens a part of the gateway receives. */
 
-/** Creates a function that logs background faults under the given phrase. */
-export type Report = (what: string) => (error: unknown) => void;
+/** Creates a function that logs background faults under the given phrase, those of one kind at most once in ten seconds. */
+export type Report = (what: string) => (error: unknown, about?: Readonly<Record<string, unknown>>) => void;
 
 /** Functions that close a resource when the gateway stops, in the order in which the resources were opened. */
 export type Closers = (() => unknown)[];

@@ -47,7 +47,7 @@ export interface JobParts {
  * Starts everything that works through queues: the status pipeline, the webhook deliverer and the handover opener.
  */
 export async function startJobs(parts: JobParts): Promise<Pipeline> {
-  const { config, databases, stores, handoverKeys, others, deps, log, report, closers } = parts;
+  const { config, databases, stores, handoverKeys, others, deps, report, closers } = parts;
   const isWorker = config.TAPWIRE_ROLE === 'worker';
   const onUnpublished = report('handover key could not be published');
   const opener = others ? await openHandovers(handoverKeys, isWorker, onUnpublished) : undefined;
@@ -56,9 +56,9 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   const recoveries = createRecoveries(parts, lanes);
   const deliverer = createDeliverer(parts, lanes, recoveries);
   const onPartitionError = report('partitions could not be kept, the next purge tries again');
+  const onJobError = report('job failed, it will be retried');
   const pipeline = new Pipeline(stores.jobs, deps, {
-    onError: (error, queue, asked) =>
-      log.error({ error, queue, ...namesInPayload(queue, asked) }, 'job failed, it will be retried'),
+    onError: (error, queue, asked) => onJobError(error, { queue, ...namesInPayload(queue, asked) }),
     onUnknownDue: report('jobs that are due could not be looked for'),
     openHandover: opener && readHandovers(opener),
     deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),

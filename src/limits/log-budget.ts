@@ -1,26 +1,29 @@
 const SECOND_MS = 1_000;
 
 /**
- * Limits log lines per second for faults that a misbehaving switch causes in every message. The counters still count
- * all of them.
+ * Limits log lines for faults that a misbehaving switch or an outage of the database causes again and again. The counters
+ * still count all of them.
  */
 export class LogBudget {
-  readonly #linesPerSecond: number;
-  #secondStartedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #most: number;
+  readonly #periodMs: number;
+  #periodStartedAtMs = Number.NEGATIVE_INFINITY;
   #lines = 0;
   #suppressed = 0;
 
-  constructor(linesPerSecond: number) {
-    this.#linesPerSecond = linesPerSecond;
+  /** @param most lines in each period */
+  constructor(most: number, periodMs = SECOND_MS) {
+    this.#most = most;
+    this.#periodMs = periodMs;
   }
 
-  /** Writes a line unless the limit of this second is used up. A line states how many were suppressed before it. */
+  /** Writes a line unless the limit of this period is used up. A line states how many were suppressed before it. */
   spend(monotonicMs: number, write: (suppressed: number) => void): void {
-    if (monotonicMs - this.#secondStartedAtMs >= SECOND_MS) {
-      this.#secondStartedAtMs = monotonicMs;
+    if (monotonicMs - this.#periodStartedAtMs >= this.#periodMs) {
+      this.#periodStartedAtMs = monotonicMs;
       this.#lines = 0;
     }
-    if (this.#lines >= this.#linesPerSecond) {
+    if (this.#lines >= this.#most) {
       this.#suppressed++;
       return;
     }
