@@ -41,7 +41,71 @@ afterAll(async () => {
 const get = (path: string) => request(installation.url, path);
 const liveDocument = async () => (await get('/docs/openapi.json')).body as LiveDocument;
 
+/** The paths of this server that a page links to, without fragments. */
+const linksOf = (html: string) => new Set([...html.matchAll(/(?:src|href)="(\/[^"#]*)/g)].map(([, path]) => path!));
+
 describe('the API reference', () => {
+  test('has a page for each operation and schema, and no link leads nowhere', async () => {
+    const pages = new Set(['/docs']);
+    const ids = new Map<string, Set<string>>();
+    const targets: string[] = [];
+    for (const path of pages) {
+      // A reader on another machine gets pages without live examples.
+      const page = await request(installation.url, path, { headers: { via: '1.1 proxy.example' } });
+      expect(page.status, path).toBe(200);
+      if (!String(page.headers.get('content-type')).startsWith('text/html')) continue;
+      const html = String(page.body);
+      expect(/undefined|\[object|NaN/.exec(html)?.[0], path).toBeUndefined();
+      for (const link of linksOf(html)) pages.add(link);
+      const anchors = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
+      expect(anchors.length, `${path} repeats an id`).toBe(new Set(anchors).size);
+      ids.set(path, new Set(anchors));
+      for (const [, target, id] of html.matchAll(/href="(\/docs[^"#]*)?#([^"]+)"/g))
+        targets.push(`${target ?? path}#${id}`);
+    }
+    const { paths, components } = await liveDocument();
+    const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
+    for (const { operationId } of operations) expect(pages).toContain(`/docs/operations/${operationId}`);
+    for (const name of Object.keys(components.schemas)) expect(pages).toContain(`/docs/schemas/${name}`);
+    const index = (await get('/docs/search.json')).body as readonly (readonly string[])[];
+    const wanted = new Set([...targets, ...index.map((entry) => entry[3]!)]);
+    const dead = [...wanted].filter((target) => {
+      const [path, id] = target.split('#');
+      return !(id === undefined ? ids.has(path!) : ids.get(path!)?.has(id));
+    });
+    expect(dead).toEqual([]);
+  });
+
+  test('shows every code of each error response', async () => {
+    const operation = operationsOf(openApi as unknown as ApiDocument).find(
+      ({ path }) => path === '/transactions/mobile',
+    )!;
+    const described = Object.values(operation.responses).flatMap(
+      ({ description }) => description.match(/\b\d{3}\b/g) ?? [],
+    );
+    const html = String((await get('/docs/operations/submitTap')).body);
+    const linked = [...html.matchAll(/href="\/docs\/errors#(\d+)"/g)].map(([, code]) => code!);
+    expect(new Set(linked)).toEqual(new Set(described));
+    expect(linked).toContain('124');
+  });
+
+  test('has no page of an unknown operation or schema', async () => {
+    for (const path of ['/docs/operations/nothing', '/docs/schemas/constructor', '/docs/operations/%3Cscript%3E']) {
+      expect((await get(path)).status, path).toBe(404);
+    }
+  });
+
+  test('has commands that run unchanged', async () => {
+    const html = String((await get('/docs/operations/createApplink')).body);
+    const text = /<pre id="curl"><code>([^<]+)/.exec(html)![1]!;
+    const command = text.replace(
+      /&(amp|quot|#39);/g,
+      (_, name) => ({ amp: '&', quot: '"', '#39': "'" })[name as 'amp'],
+    );
+    const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -sS`]);
+    expect(JSON.parse(stdout)).toHaveProperty('reference');
+  });
+
   test('is a page with a strict policy, and loads nothing from other origins', async () => {
     const page = await get('/docs');
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -50,9 +114,9 @@ describe('the API reference', () => {
     expect(policy).toContain("script-src 'self'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     const html = String(page.body);
-    expect(html).not.toMatch(/<script>|<style|style=|\son\w+=|https?:\/\//);
-    const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
-    expect(parts.length).toBeGreaterThanOrEqual(6);
+    expect(html).not.toMatch(/<script>|<style|style=|\son\w+=|(?:src|href|action)="(?:https?:)?\/\//);
+    const parts = [...html.matchAll(/<(?:script|link)[^>]+(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
+    expect(parts.length).toBeGreaterThanOrEqual(5);
     for (const part of parts) expect((await get(part)).status, part).toBe(200);
   });
 

@@ -177,6 +177,8 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /openapi.json',
   'GET /docs',
   'GET /docs/errors',
+  'GET /docs/operations/:key',
+  'GET /docs/schemas/:key',
   'GET /pay/:reference',
   'GET /ops',
 ]);

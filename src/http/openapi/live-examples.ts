@@ -18,7 +18,7 @@ interface Operation {
 }
 
 /** Returns the document with examples that can be sent unchanged to this server. */
-export function withLiveExamples(document: ApiDocument, { credentials, values }: LiveExamples): object {
+export function withLiveExamples(document: ApiDocument, { credentials, values }: LiveExamples): ApiDocument {
   const schemas = document.components.schemas;
   const paths = mapValues(document.paths, (path) =>
     mapValues(path, (given) => {
@@ -28,7 +28,7 @@ export function withLiveExamples(document: ApiDocument, { credentials, values }:
       return { ...operation, security, ...parametersOf(operation, own), ...bodyOf(operation, schemas, own) };
     }),
   );
-  return { ...document, servers: [{ url: '/' }], paths, 'x-credentials': credentials };
+  return { ...document, servers: [{ url: '/' }], paths, 'x-credentials': credentials } as ApiDocument;
 }
 
 /**

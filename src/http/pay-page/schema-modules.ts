@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { stripTypeScriptTypes } from 'node:module';
 import { GENERAL_TAGS, READER_TAGS } from '#schemas/card-data';
 import type { OperationName } from '#schemas/client';
 import type { Operation } from '#schemas/operation';
 import { OPERATIONS } from '#schemas/operations';
 import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '#schemas/pay-page-operations';
+import { withoutTypes } from '../module-without-types.ts';
 
 /** Operations that a payment app calls, and with it the virtual phone. */
 const OF_THE_PHONE = [
@@ -27,27 +26,15 @@ export function schemaModules(hasVirtualPhone: boolean): ReadonlyMap<string, str
     ...(hasVirtualPhone && { ...VIRTUAL_READER_OPERATIONS, ...Object.fromEntries(ofThePhone) }),
   };
   const modules = new Map([
-    ['client.ts', withoutTypes('client')],
+    ['client.ts', schemaModule('client')],
     ['operations.ts', operationWords(operations)],
   ]);
   if (!hasVirtualPhone) return modules;
-  return modules.set('seal-card-data.ts', withoutTypes('seal-card-data')).set('card-data.ts', cardDataWords());
+  return modules.set('seal-card-data.ts', schemaModule('seal-card-data')).set('card-data.ts', cardDataWords());
 }
 
-/** Stripping replaces types by spaces; this removes the spaces. */
-function withoutTypes(name: 'client' | 'seal-card-data'): string {
-  const source = readFileSync(new URL(import.meta.resolve(`#schemas/${name}`)), 'utf8');
-  const { emitWarning } = process;
-  // Node's warning that the function is experimental does not help an operator: the whole gateway runs on the same
-  // type stripping.
-  process.emitWarning = () => {};
-  try {
-    return stripTypeScriptTypes(source)
-      .replace(/[ \t]+$/gm, '')
-      .replace(/\n{3,}/g, '\n\n');
-  } finally {
-    process.emitWarning = emitWarning;
-  }
+function schemaModule(name: 'client' | 'seal-card-data'): string {
+  return withoutTypes(new URL(import.meta.resolve(`#schemas/${name}`)));
 }
 
 /**

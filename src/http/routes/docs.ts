@@ -1,9 +1,19 @@
-import { readFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { NotFound } from '../../errors.ts';
 import { errorsPage } from '../docs/errors-page.ts';
+import { operationPage } from '../docs/operation-page.ts';
+import { overviewPage, schemaPage } from '../docs/other-pages.ts';
+import { type PageContent, pageOf } from '../docs/page-layout.ts';
+import { Reference } from '../docs/reference.ts';
+import { searchIndex } from '../docs/search-index.ts';
+import { isKnown } from '../entity-tag.ts';
+import { withoutTypes } from '../module-without-types.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
 import { pageHeaders } from '../page-headers.ts';
+import type { RouteFacts } from '../route-facts.ts';
 import type { Server } from '../server.ts';
 
 export interface DocsRoutesOptions {
@@ -12,23 +22,23 @@ export interface DocsRoutesOptions {
   readonly examples?: (() => Promise<LiveExamples>) | undefined;
 }
 
-const OWN = new URL('../docs/', import.meta.url);
-const SWAGGER_UI = new URL('./', import.meta.resolve('swagger-ui-dist/package.json'));
+const FOLDER = new URL('../docs/', import.meta.url);
+const read = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
+const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** All files of the page. */
-const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
-  'reference.css': [OWN, 'text/css; charset=utf-8'],
-  'reference.js': [OWN, 'text/javascript; charset=utf-8'],
-  'swagger-ui.css': [SWAGGER_UI, 'text/css; charset=utf-8'],
-  'swagger-ui-bundle.js': [SWAGGER_UI, 'text/javascript; charset=utf-8'],
-  'favicon-32x32.png': [SWAGGER_UI, 'image/png'],
+/** All files of the pages. They change only with a release. */
+const FILES: Readonly<Record<string, readonly [type: string, text: () => string]>> = {
+  'reference.css': ['text/css; charset=utf-8', () => read('reference.css')],
+  'theme.js': [SCRIPT, () => read('theme.js')],
+  'reference.js': [SCRIPT, () => read('reference.js')],
+  'try-it.js': [SCRIPT, () => read('try-it.js')],
+  'code-samples.js': [SCRIPT, () => withoutTypes(new URL('code-samples.ts', FOLDER))],
+  'icon.svg': ['image/svg+xml', () => read('icon.svg')],
 };
-/** The files change only with a release. */
-const CACHE = 'public, max-age=3600';
 const HTML = 'text/html; charset=utf-8';
 
-/** Swagger UI has icons in its style sheet. */
-const HEADERS = pageHeaders({ 'img-src': "'self' data:" });
+/** No text can become markup in the browser. */
+const HEADERS = pageHeaders({ 'require-trusted-types-for': "'script'", 'trusted-types': "'none'" });
 
 /** The page calls the server that served it, under any host name. */
 const HERE = [{ url: '/' }];
@@ -45,41 +55,82 @@ function isOnThisMachine({ hostname, socket, headers }: FastifyRequest): boolean
   return !isProxied && LOOPBACK_NAMES.has(hostname) && LOOPBACK_PEER.test(socket.remoteAddress ?? '');
 }
 
-/**
- * `/docs`: the API reference for people, and `/docs/errors`: every code. All files are served from here, so it works
- * offline.
- */
-export function registerDocsRoutes(server: Server, { document, examples }: DocsRoutesOptions): void {
-  const html = (summary: string, description: string, name?: string) => ({
-    config: {
-      facts: {
-        summary,
-        description,
-        section: 'extension',
-        takes: [],
-        mediaType: 'text/html',
-        ...(name !== undefined && { name }),
-      } as const,
-    },
-  });
-  server.get(
-    '/docs',
-    html('Get the API reference', 'Returns the API reference as a web page.', 'readApiReference'),
-    async (_request, reply) => page(reply).send(await readFile(new URL('reference.html', OWN))),
-  );
-  server.get(
-    '/docs/errors',
-    html(
-      'Get the list of codes',
-      'Returns a web page with every error code and value and its meaning.',
-      'readWhatCodesMean',
-    ),
-    async (_request, reply) => page(reply).send(errorsPage()),
-  );
+const PART = { section: 'extension', takes: [], isAsset: true } as const;
 
-  const description = {
-    config: { facts: { summary: 'Get the description for the page', section: 'extension', takes: [], isAsset: true } },
-  } as const;
+/**
+ * `/docs`: the API reference for people, made from the API document, and `/docs/errors`: every code. All files are
+ * served from here, so it works offline.
+ */
+export function registerDocsRoutes(server: Server, options: DocsRoutesOptions): void {
+  registerPages(server, referenceOf(options));
+  registerData(server, options);
+  for (const [name, [type, text]] of Object.entries(FILES)) {
+    const content = text();
+    server.get(`/docs/${name}`, { config: { facts: { ...PART, summary: `Get ${name}` } } }, async (request, reply) =>
+      sendFile(request, reply.type(type), content),
+    );
+  }
+}
+
+/** Arranges the document for the caller: with live examples on this machine, else once for everyone. */
+function referenceOf({ document, examples }: DocsRoutesOptions): (request: FastifyRequest) => Promise<Reference> {
+  let shared: Reference | undefined;
+  return async (request) => {
+    if (examples === undefined || !isOnThisMachine(request)) {
+      shared ??= new Reference(document());
+      return shared;
+    }
+    const origin = `${request.protocol}://${request.host}`;
+    return new Reference(withLiveExamples(document(), await examples()), origin);
+  };
+}
+
+function registerPages(server: Server, referenceFor: (request: FastifyRequest) => Promise<Reference>): void {
+  const page = (
+    url: string,
+    facts: Pick<RouteFacts, 'summary' | 'description' | 'name' | 'isAsset'>,
+    contentOf: (reference: Reference, key: string) => PageContent | undefined,
+  ) => {
+    const config = { facts: { section: 'extension', takes: [], mediaType: 'text/html', ...facts } } as const;
+    server.get<{ Params: { key?: string } }>(url, { config }, async (request, reply) => {
+      const reference = await referenceFor(request);
+      const content = contentOf(reference, request.params.key ?? '');
+      if (content === undefined) throw new NotFound();
+      // Not stored by caches: a page may contain the credentials of a demo.
+      return reply.type(HTML).headers(HEADERS).send(pageOf(reference, content));
+    });
+  };
+  page(
+    '/docs',
+    {
+      summary: 'Get the API reference',
+      description: 'Returns the first page of the API reference. It links to a page for each operation and schema.',
+      name: 'readApiReference',
+    },
+    overviewPage,
+  );
+  page(
+    '/docs/errors',
+    {
+      summary: 'Get the list of codes',
+      description: 'Returns a web page with every error code and value and its meaning.',
+      name: 'readWhatCodesMean',
+    },
+    errorsPage,
+  );
+  page('/docs/operations/:key', { summary: 'Get the page of an operation', isAsset: true }, (reference, id) => {
+    const operation = reference.operation(id);
+    return operation && operationPage(reference, operation);
+  });
+  page(
+    '/docs/schemas/:key',
+    { summary: 'Get the page of a schema', isAsset: true },
+    (reference, name) => reference.schema(name) && schemaPage(reference, name),
+  );
+}
+
+function registerData(server: Server, { document, examples }: DocsRoutesOptions): void {
+  const description = { config: { facts: { ...PART, summary: 'Get the description for the page' } } };
   server.get('/docs/openapi.json', description, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     return examples !== undefined && isOnThisMachine(request)
@@ -87,17 +138,17 @@ export function registerDocsRoutes(server: Server, { document, examples }: DocsR
       : { ...document(), servers: HERE };
   });
 
-  for (const [name, [folder, type]] of Object.entries(FILES)) {
-    const facts = { summary: `Get ${name}`, section: 'extension', takes: [], isAsset: true } as const;
-    server.get(`/docs/${name}`, { config: { facts } }, async (_request, reply) =>
-      reply
-        .header('cache-control', CACHE)
-        .type(type)
-        .send(await readFile(new URL(name, folder))),
-    );
-  }
+  let index: string | undefined;
+  const search = { config: { facts: { ...PART, summary: 'Get the search index of the reference' } } };
+  server.get('/docs/search.json', search, async (request, reply) => {
+    index ??= JSON.stringify(searchIndex(new Reference(document())));
+    return sendFile(request, reply.type('application/json; charset=utf-8'), index);
+  });
 }
 
-function page(reply: FastifyReply): FastifyReply {
-  return reply.type(HTML).headers(HEADERS);
+/** Browsers revalidate each file, so that all parts are of one release. */
+function sendFile(request: FastifyRequest, reply: FastifyReply, text: string): FastifyReply {
+  const tag = `"${hash('sha256', text, 'base64url')}"`;
+  reply.header('cache-control', 'private, no-cache').header('etag', tag).header('x-content-type-options', 'nosniff');
+  return isKnown(request.headers['if-none-match'], tag) ? reply.code(304).send() : reply.send(text);
 }

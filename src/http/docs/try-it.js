@@ -1,0 +1,139 @@
+// Sends requests from the page of an operation to the gateway that served it, and keeps the examples in step with the
+// fields. Credentials stay in this tab.
+
+import { curlOf, fetchOf, sampleUrl } from './code-samples.js';
+
+const form = document.getElementById('try-it');
+const element = (id) => document.getElementById(id);
+
+/** The longest body that the page shows. */
+const MAX_SHOWN = 200_000;
+/** A tap waits for its switch for up to 35 s. */
+const PATIENCE_MS = 60_000;
+
+const VARIABLES = { apiKey: '$TAPWIRE_API_KEY' };
+const TOKEN_VARIABLE = '$TAPWIRE_TOKEN';
+const storageKey = (scheme) => `tapwire-docs-${scheme}`;
+
+/** Credentials that the page was delivered with: those of a local demo, which the examples may show. */
+const delivered = new Map();
+
+function parameters() {
+  return [...form.querySelectorAll('[data-in]')].map((field) => ({
+    name: field.dataset.name,
+    in: field.dataset.in,
+    value: field.value,
+  }));
+}
+
+const chosenSchemes = () => (element('try-security')?.value ?? '').split(' ').filter(Boolean);
+
+/** @param isShown whether the request is an example, in which variables replace credentials that the reader entered */
+function requestOf(base, isShown) {
+  const given = parameters();
+  const credentials = chosenSchemes().flatMap((scheme) => {
+    const entered = element(`try-${scheme}`).value.trim();
+    const value = isShown && entered !== delivered.get(scheme) ? (VARIABLES[scheme] ?? TOKEN_VARIABLE) : entered;
+    if (value === '') return [];
+    return [scheme === 'apiKey' ? ['x-api-key', value] : ['Authorization', `Bearer ${value}`]];
+  });
+  const body = element('try-body')?.value;
+  return {
+    method: form.dataset.method,
+    url: sampleUrl(base, form.dataset.path, given),
+    headers: [
+      ...given.filter((each) => each.in === 'header' && each.value !== '').map(({ name, value }) => [name, value]),
+      ...credentials,
+      ...(body === undefined ? [] : [['Content-Type', 'application/json']]),
+    ],
+    body,
+  };
+}
+
+function showExamples() {
+  const request = requestOf(form.dataset.base, true);
+  element('curl').firstChild.textContent = curlOf(request);
+  element('fetch').firstChild.textContent = fetchOf(request);
+}
+
+function showCredentialFields() {
+  const chosen = chosenSchemes();
+  for (const part of form.querySelectorAll('[data-credential]'))
+    part.hidden = !chosen.includes(part.dataset.credential);
+}
+
+async function send(event) {
+  event.preventDefault();
+  const { method, url, headers, body } = requestOf('', false);
+  const button = form.querySelector('[type=submit]');
+  button.disabled = true;
+  element('try-status').textContent = 'Sending …';
+  const startedAtMs = performance.now();
+  try {
+    const answer = await fetch(url, {
+      method,
+      headers,
+      body,
+      cache: 'no-store',
+      credentials: 'omit',
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    const text = await answer.text();
+    const took = Math.round(performance.now() - startedAtMs);
+    element('try-status').textContent = `${answer.status} ${answer.statusText}, ${took} ms`;
+    showAnswer([...answer.headers].map((pair) => pair.join(': ')).join('\n'), text);
+  } catch (error) {
+    element('try-status').textContent = `No response: ${error.message}`;
+    element('try-answer').hidden = true;
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function showAnswer(headers, text) {
+  element('try-headers').textContent = headers;
+  element('try-text').firstChild.textContent = pretty(text).slice(0, MAX_SHOWN) || '(no body)';
+  element('try-answer').hidden = false;
+}
+
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), undefined, 2);
+  } catch {
+    return text;
+  }
+}
+
+function start() {
+  for (const field of form.querySelectorAll('[data-scheme]')) {
+    const { scheme } = field.dataset;
+    if (field.value) delivered.set(scheme, field.value);
+    else field.value = kept(scheme);
+    field.addEventListener('input', () => keep(scheme, field.value));
+  }
+  showCredentialFields();
+  form.addEventListener('input', () => {
+    showCredentialFields();
+    showExamples();
+  });
+  form.addEventListener('submit', send);
+  form.hidden = false;
+}
+
+function kept(scheme) {
+  try {
+    return sessionStorage.getItem(storageKey(scheme)) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+function keep(scheme, value) {
+  try {
+    sessionStorage.setItem(storageKey(scheme), value);
+  } catch {
+    // Storage is forbidden: the field keeps the value until the page is left.
+  }
+}
+
+if (form) start();
