@@ -23,14 +23,17 @@ interface Tracked {
 }
 
 /**
- * A server that stops accepts no connections. Requests on open connections are still answered, with
+ * A server that stops accepts no connections. Requests on open connections are still answered. The last response has
  * `Connection: close`, so that a client notices the stop between two requests and none fails. A connection that stays
- * idle is ended after a moment. What arrives after that is refused, so that the stop has an end.
+ * idle is ended after a moment. What arrives after that, or behind the last response, is refused, so that the stop has an
+ * end and no response of a handled request is lost.
  */
 export function leaveConnections(server: FastifyInstance, pending: PendingResponses): void {
   const http = server.server;
   const openedAtMs = new Map<Socket, number>();
   const connections = new Map<Socket, Tracked>();
+  /** Connections with a response that has said that it is the last. */
+  const ended = new WeakSet<Socket>();
   let isLeaving = false;
   let isClosing = false;
   http.on('connection', (socket: Socket) => {
@@ -41,18 +44,34 @@ export function leaveConnections(server: FastifyInstance, pending: PendingRespon
     connections.set(socket, { bytesRead: 0, idleLooks: 0 });
     socket.once('close', () => connections.delete(socket));
   });
+  /** A response that was built before the stop does not say that it is the last. */
+  const endAfterResponses = (socket: Socket) => {
+    const { responses } = pending.of(socket);
+    const end = () => {
+      if (responses.length > 0) return;
+      ended.add(socket);
+      socket.end();
+    };
+    for (const response of responses) response.once('close', end);
+  };
   server.addHook('preClose', async () => {
     isLeaving = true;
+    for (const socket of connections.keys()) endAfterResponses(socket);
     endSilent(server, openedAtMs);
     NetServer.prototype.close.call(http); // without ending idle connections, as `http.Server` would
     await untilNoneIsIdle(connections, (socket) => pending.of(socket).responses.length === 0);
     isClosing = true;
   });
-  server.addHook('onRequest', (_request, _reply, done) => {
-    done(isClosing ? new HttpError(503, 203, STOPPING, { headers: { 'retry-after': '2' } }) : undefined);
+  server.addHook('onRequest', ({ raw: { socket } }, _reply, done) => {
+    const isRefused = isClosing || ended.has(socket) || (isLeaving && !socket.writable);
+    done(isRefused ? new HttpError(503, 203, STOPPING, { headers: { 'retry-after': '2' } }) : undefined);
   });
-  server.addHook('onSend', (_request, reply, payload, done) => {
-    if (isLeaving) reply.header('connection', 'close');
+  server.addHook('onSend', ({ raw: { socket } }, reply, payload, done) => {
+    // Node closes the connection after it, so responses that are still pending behind it would be lost.
+    if (isLeaving && pending.of(socket).responses.at(-1) === reply.raw) {
+      reply.header('connection', 'close');
+      ended.add(socket);
+    }
     done(null, payload);
   });
 }

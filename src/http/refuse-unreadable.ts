@@ -54,7 +54,7 @@ export class UnreadableRequests {
   /** Watches the connections of a server. Answers CONNECT and unknown expectations, for which Node sends no body. */
   watch(server: HttpServer, pending: PendingResponses): void {
     this.#pending = pending;
-    server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#close(socket, NO_TUNNELS));
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => this.#refuseTunnel(socket, pending));
     server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
       const { headers, body } = rendered(UNKNOWN_EXPECTATION);
       response.writeHead(UNKNOWN_EXPECTATION.status, headers).end(body);
@@ -78,6 +78,22 @@ export class UnreadableRequests {
     if (awaited === undefined) close();
     else awaited.once('close', close);
   };
+
+  /** Node has left the connection: it no longer listens to its events, of which the pending responses need some. */
+  #refuseTunnel(socket: Socket, pending: PendingResponses): void {
+    const { responses } = pending.of(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('end', () => socket.end());
+    socket.on('drain', () => responses[0]?.emit('drain'));
+    socket.once('close', () => {
+      for (const response of [...responses]) response.req.destroy();
+    });
+    socket.resume(); // what follows is not read, but the end is
+    const close = () => this.#close(socket, NO_TUNNELS);
+    const last = responses.at(-1);
+    if (last) last.once('close', close);
+    else close();
+  }
 
   #close(socket: Socket, refusal: ProblemAnswer): void {
     if (!socket.writable) {
