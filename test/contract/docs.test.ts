@@ -89,6 +89,29 @@ describe('the API reference', () => {
     expect(linked).toContain('124');
   });
 
+  test('has a collection with every operation, whose requests are those of the commands', async () => {
+    type Item = {
+      request: { method: string; header: { key: string; value: string; disabled?: true }[]; url: { raw: string } };
+    };
+    const collection = (await get('/docs/postman.json')).body as {
+      variable: { key: string; value: string }[];
+      item: { item: Item[] }[];
+    };
+    const requests = collection.item.flatMap(({ item }) => item.map((each) => each.request));
+    const { paths } = await liveDocument();
+    const named = requests.map(({ method, url }) => `${method} ${url.raw.replace('{{baseUrl}}', '').split('?')[0]}`);
+    const described = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+    );
+    expect(named.sort()).toEqual(described.sort());
+    const variables = new Map(collection.variable.map(({ key, value }) => [key, value]));
+    expect(variables.get('apiKey')).toMatch(/^tw_test_/);
+    const used = JSON.stringify(requests).matchAll(/\{\{(\w+)\}\}/g);
+    for (const [, name] of used) expect(variables.has(name!), name).toBe(true);
+    const remote = await request(installation.url, '/docs/postman.json', { headers: { via: '1.1 proxy.example' } });
+    expect(JSON.stringify(remote.body)).not.toMatch(/tw_test_[A-Za-z0-9]/);
+  });
+
   test('has no page of an unknown operation or schema', async () => {
     for (const path of ['/docs/operations/nothing', '/docs/schemas/constructor', '/docs/operations/%3Cscript%3E']) {
       expect((await get(path)).status, path).toBe(404);

@@ -17,6 +17,7 @@ export function overviewPage(reference: Reference): PageContent {
     <h2 id="files">Files</h2>
     <ul>
       <li><a href="/openapi.json">OpenAPI 3.1 document</a>, for generators</li>
+      <li><a href="/docs/postman.json">Postman collection</a>, for Postman and Bruno</li>
       <li><a href="/docs/errors">Codes and values</a>, also as data from <a href="/enums"><code>GET /enums</code></a></li>
     </ul>
     <h2 id="operations">Operations</h2>

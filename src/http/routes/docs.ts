@@ -6,6 +6,7 @@ import { errorsPage } from '../docs/errors-page.ts';
 import { operationPage } from '../docs/operation-page.ts';
 import { overviewPage, schemaPage } from '../docs/other-pages.ts';
 import { type PageContent, pageOf } from '../docs/page-layout.ts';
+import { postmanCollection } from '../docs/postman-collection.ts';
 import { Reference } from '../docs/reference.ts';
 import { searchIndex } from '../docs/search-index.ts';
 import { isKnown } from '../entity-tag.ts';
@@ -62,8 +63,9 @@ const PART = { section: 'extension', takes: [], isAsset: true } as const;
  * served from here, so it works offline.
  */
 export function registerDocsRoutes(server: Server, options: DocsRoutesOptions): void {
-  registerPages(server, referenceOf(options));
-  registerData(server, options);
+  const referenceFor = referenceOf(options);
+  registerPages(server, referenceFor);
+  registerData(server, options, referenceFor);
   for (const [name, [type, text]] of Object.entries(FILES)) {
     const content = text();
     server.get(`/docs/${name}`, { config: { facts: { ...PART, summary: `Get ${name}` } } }, async (request, reply) =>
@@ -129,13 +131,23 @@ function registerPages(server: Server, referenceFor: (request: FastifyRequest) =
   );
 }
 
-function registerData(server: Server, { document, examples }: DocsRoutesOptions): void {
+function registerData(
+  server: Server,
+  { document, examples }: DocsRoutesOptions,
+  referenceFor: (request: FastifyRequest) => Promise<Reference>,
+): void {
   const description = { config: { facts: { ...PART, summary: 'Get the description for the page' } } };
   server.get('/docs/openapi.json', description, async (request, reply) => {
     reply.header('cache-control', 'no-store');
     return examples !== undefined && isOnThisMachine(request)
       ? withLiveExamples(document(), await examples())
       : { ...document(), servers: HERE };
+  });
+
+  const collection = { config: { facts: { ...PART, summary: 'Get the operations as a Postman collection' } } };
+  server.get('/docs/postman.json', collection, async (request, reply) => {
+    reply.header('content-disposition', 'attachment; filename="tapwire.postman_collection.json"');
+    return postmanCollection(await referenceFor(request));
   });
 
   let index: string | undefined;
