@@ -22,6 +22,7 @@ const RECORDED_KINDS = [
   'reversal',
   'line',
   'process',
+  'transactions',
 ] as const;
 
 const RECORDED_ACTIONS = ['add', 'change', 'remove', 'act'] as const;

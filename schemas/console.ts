@@ -3,26 +3,12 @@
  * integrators.
  */
 import { z } from 'zod';
+import { plainText } from './plain-text.ts';
 
-/** Length of a reference, the longest search term. */
-const MAX_QUERY_CHARS = 255;
-/** A search by STAN, RRN or card covers the transactions of this many hours; the maximum is a month. */
-const MAX_HOURS = 744;
-const DAY_HOURS = 24;
+const MAX_NAME_CHARS = 255;
 
-/** In a body and never in a URL, because it may be a card number. */
-export const consoleSearch = z.strictObject({
-  query: z.string().trim().min(1).max(MAX_QUERY_CHARS),
-  hours: z.int().min(1).max(MAX_HOURS).default(DAY_HOURS),
-});
-
-export const consoleTransaction = z.strictObject({
-  acquirerId: z
-    .string()
-    .regex(/^[1-9]\d{0,8}$/, 'must be an acquirer id')
-    .transform(Number),
-  id: z.uuid(),
-});
+/** Part of a merchant's name, or its id. */
+export const merchantSuggestions = z.strictObject({ text: plainText(MAX_NAME_CHARS) });
 
 /** Connection names of the gateway, `1-1-type-1-0a1b2c3d-1`. */
 const lineName = z.string().min(1).max(128);

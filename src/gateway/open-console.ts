@@ -11,9 +11,16 @@ import { ProcessReporter } from '../ops/console/process-reporter.ts';
 import { createConsoleBacklog } from '../ops/console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
 import type { MessageTables } from '../ops/console/shown-messages.ts';
+import { TransactionBrowser } from '../ops/console/transaction-browser.ts';
 import { tellTransaction } from '../ops/console/transaction-story.ts';
-import { createTransactionSearch } from '../store/console/console-search.ts';
+import {
+  acquirersInSight,
+  ownerOfTransaction,
+  readConsoleNames,
+  suggestMerchants,
+} from '../store/console/console-names.ts';
 import { postgresConsoleSessions } from '../store/console/console-sessions.ts';
+import { TransactionLists } from '../store/console/transaction-list.ts';
 import { postgresLoginTries } from '../store/credentials/login-tries.ts';
 import { postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -48,10 +55,11 @@ export function registerConsole(
   { config, database, databases, stores, types, closers }: ConsoleRouteParts,
 ): void {
   const { keys, jobs, directory, store: transactions } = stores;
+  const { reports } = databases;
   const users = postgresUsers(database);
   const webhooks = new PostgresWebhookEvents(database, jobs);
   const tables: MessageTables = { types, processors: () => directory.processors() };
-  const feed = new ConsoleFeed({ database: databases.reports, readBacklog: createConsoleBacklog(databases.reports) });
+  const feed = new ConsoleFeed({ database: reports, readBacklog: createConsoleBacklog(reports) });
   closers.push(() => feed.close());
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
@@ -59,9 +67,18 @@ export function registerConsole(
     checkLogin: createLoginCheck({ logins: users, tries: postgresLoginTries(database), limits }),
     sessions: new PortalSessions({ sessions: postgresConsoleSessions(database), users }),
     cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
-    panHashes: createCardVault(keys).panHashes,
-    search: createTransactionSearch(databases.reports),
-    tell: (key) => tellTransaction({ database, transactions, directory, webhooks, tables }, key),
+    transactions: new TransactionBrowser({
+      ...{ database, reports, directory, lists: new TransactionLists(reports) },
+      panHashes: createCardVault(keys).panHashes,
+    }),
+    tell: async (own, id) => {
+      const acquirerIds = own === undefined ? await acquirersInSight(reports) : [own];
+      const acquirerId = await ownerOfTransaction(database, acquirerIds, id);
+      if (acquirerId === undefined) return undefined;
+      return tellTransaction({ database, transactions, directory, webhooks, tables }, { acquirerId, id });
+    },
+    names: (own) => readConsoleNames(reports, own),
+    suggestMerchants: (own, text) => suggestMerchants(reports, own, text),
     feed,
     acts: new ConsoleActs({ database, jobs, webhooks }),
   });

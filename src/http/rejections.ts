@@ -126,7 +126,16 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
   },
 
   // Operations.
-  SEARCH_TOO_SLOW: { status: 422, errorCode: 104, detail: 'The search takes too long. Choose a shorter time range.' },
+  EXPORT_TOO_LARGE: {
+    status: 422,
+    errorCode: 104,
+    detail: 'The filter matches more than 100,000 transactions. Choose a shorter time range.',
+  },
+  SEARCH_TOO_SLOW: {
+    status: 422,
+    errorCode: 104,
+    detail: 'The search takes too long. Choose a shorter time range, or a merchant or outcome as well.',
+  },
   TOO_MANY_EVENTS: {
     status: 400,
     errorCode: 104,

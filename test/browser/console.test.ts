@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -14,8 +15,10 @@ const PAN = '4111111111111111';
 const WATCH_POLICY = `
   globalThis.forbidden = [];
   addEventListener('securitypolicyviolation', ({ violatedDirective }) => globalThis.forbidden.push(violatedDirective));`;
-/** The narrowest screen that the console supports. */
-const NARROW_PIXELS = 768;
+/** A phone, a laptop and a wide screen. */
+const WIDTHS = [390, 1440, 2560];
+/** Pictures to look at are written to this folder if it is given. */
+const PICTURES = process.env.CONSOLE_PICTURES;
 
 const INSTALLATION = { acquirerId: 0 };
 
@@ -80,12 +83,24 @@ async function expectHarmless({ page, faults }: Visit): Promise<void> {
   expect(await page.evaluate('forbidden')).toEqual([]);
 }
 
+/** At each width nothing is wider than the screen, and everything is accessible. */
+async function expectToFit(page: Page, name: string): Promise<void> {
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 1000 });
+    if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-${width}.png` });
+    expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} ${width}`).toBe(width);
+    await expectAccessible(page);
+  }
+  await page.setViewportSize({ width: 1440, height: 1000 });
+}
+
 async function find(page: Page, query: string): Promise<void> {
   await page.keyboard.press('/');
   await page.keyboard.type(query);
   await page.keyboard.press('Enter');
-  await page.locator('#panel[open]').waitFor();
 }
+
+const addressOf = (path: string) => new URL(path, installation.url).href;
 
 describe('the console', () => {
   test.each(['light', 'dark'] as const)('is accessible and violates no policy, %s', async (scheme) => {
@@ -93,15 +108,16 @@ describe('the console', () => {
     const { page } = visited;
     await page.locator('#outcomes tr').nth(0).getByText('Visa').waitFor();
     await page.locator('#queues tr').first().waitFor();
-    await expectAccessible(page);
+    await expectToFit(page, `overview-${scheme}`);
+    await page.getByRole('link', { name: 'Transactions', exact: true }).click();
+    await page.locator('#list-rows tr').nth(1).waitFor();
+    await expectToFit(page, `list-${scheme}`);
+    await find(page, 'nothing like this');
+    await page.getByText('You can search by').waitFor();
+    await expectToFit(page, `none-${scheme}`);
     await find(page, approved);
     await page.locator('table.message').first().waitFor();
-    await expectAccessible(page);
-    await page.keyboard.press('Escape');
-    for (const width of [NARROW_PIXELS, 1280, 2560]) {
-      await page.setViewportSize({ width, height: 1000 });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-    }
+    await expectToFit(page, `transaction-${scheme}`);
     await expectHarmless(visited);
   });
 
@@ -109,22 +125,20 @@ describe('the console', () => {
     const visited = await visit('viewer');
     const { page } = visited;
     await find(page, approved);
-    const panel = page.locator('#panel');
+    const panel = page.locator('#one');
     await panel.getByText('Responded To Phone').waitFor();
-    expect(await panel.locator('#panel-title').innerText()).toBe('Tap · ZAR 10.00 · Approved');
+    expect(await panel.locator('#one-title').innerText()).toBe('Tap · ZAR 10.00 · Approved');
     const text = await panel.innerText();
     expect(text).toContain('411111******1111');
     expect(text).toContain(HOSTILE);
     expect(text).not.toContain(PAN);
     expect(await panel.locator('table.message caption').allInnerTexts()).toEqual([
-      'Request',
-      'Response',
+      expect.stringContaining('Request'),
+      expect.stringContaining('Response'),
       expect.any(String),
     ]);
     await panel.getByText(/^Chip/).click();
     await panel.getByRole('rowheader', { name: '9F26' }).waitFor();
-    await page.keyboard.press('Escape');
-    await panel.waitFor({ state: 'hidden' });
     await expectHarmless(visited);
   });
 
@@ -133,9 +147,11 @@ describe('the console', () => {
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
     await find(page, PAN);
-    await page.locator('#panel-body tbody tr').nth(1).waitFor();
+    await page.getByText('Found by card.').waitFor();
+    await page.locator('#list-rows tr').nth(1).waitFor();
     expect(await page.getByLabel('Find a transaction').inputValue()).toBe('');
     expect(addresses.join()).not.toContain(PAN);
+    expect(page.url()).not.toContain('4111');
     expect(await page.locator('body').innerText()).not.toContain(PAN);
   });
 
@@ -169,8 +185,9 @@ describe('the console', () => {
     await page.locator('#troubles').getByText('need review').waitFor();
     expect(await page.title()).toMatch(/^\(1\) /);
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Show transactions for review' }).click();
-    await page.locator('#panel').getByText('411111******1111').first().waitFor();
+    await page.getByRole('link', { name: 'Show transactions for review' }).click();
+    await page.locator('#list').getByText('411111******1111').first().waitFor();
+    expect(page.url()).toContain('attention=review');
     await expectHarmless(visited);
   });
 
@@ -200,6 +217,79 @@ describe('the console', () => {
     const { page } = await visit('operator');
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByLabel('Username').waitFor();
-    expect(await page.locator('main').isVisible()).toBe(false);
+    expect(await page.locator('main:visible').isVisible()).toBe(false);
+  });
+
+  test('lists transactions at addresses that survive reloading, going back and sharing', async () => {
+    const { page, faults } = await visit('viewer');
+    await page.getByRole('link', { name: 'Transactions', exact: true }).click();
+    await page.locator('#list-rows tr').nth(1).waitFor();
+    await page.locator('#filters [name="outcome"]').selectOption('declined');
+    await page.getByText('1 transaction', { exact: true }).waitFor();
+    expect(page.url()).toBe(addressOf('/ops/transactions?outcome=declined'));
+    await page.reload();
+    await page.getByText('1 transaction', { exact: true }).waitFor();
+    expect(await page.locator('#filters [name="outcome"]').inputValue()).toBe('declined');
+    await page.locator('#list-rows a').click();
+    await page.getByText('Responded To Phone').waitFor();
+    const shared = page.url();
+    expect(shared).toMatch(/\/ops\/transactions\/[0-9a-f-]{36}$/);
+    await page.goBack();
+    await page.locator('#list-rows tr').waitFor();
+    expect(page.url()).toBe(addressOf('/ops/transactions?outcome=declined'));
+    await page.goto(shared);
+    await page.getByText('Responded To Phone').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('announces new transactions and does not move what is read; shows them on demand', async () => {
+    const { page } = await visit('viewer');
+    await page.goto(addressOf('/ops/transactions'));
+    await page.locator('#list-rows tr').nth(1).waitFor();
+    const before = await page
+      .locator('#list-rows a')
+      .evaluateAll((links) => links.map(({ textContent }) => textContent));
+    await installation.phone().tap({ amount: '12.00', currency: 'ZAR' });
+    const fresh = page.getByRole('button', { name: '1 new: show' });
+    await fresh.waitFor();
+    expect(
+      await page.locator('#list-rows a').evaluateAll((links) => links.map(({ textContent }) => textContent)),
+    ).toEqual(before);
+    await fresh.click();
+    await page.locator('#list-rows').getByText('ZAR 12.00').waitFor();
+    expect(await fresh.isVisible()).toBe(false);
+  });
+
+  test('exports what is filtered as a file', async () => {
+    const { page } = await visit('viewer');
+    await page.goto(addressOf('/ops/transactions?outcome=declined'));
+    await page.getByText('1 transaction', { exact: true }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export CSV' }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toContain('Declined,51,');
+  });
+
+  test('updates an open transaction automatically, and keeps what the person opened', async () => {
+    const { page } = await visit('viewer');
+    await page.goto(addressOf(`/ops/transactions/${approved}`));
+    await page.getByText(/^Chip/).click();
+    const flag = 'update transactions set needs_review = $2, updated_at = now() where id = $1';
+    await installation.database.query(flag, [approved, true]);
+    onTestFinished(async () => void (await installation.database.query(flag, [approved, false])));
+    await page.getByText('Review required').waitFor();
+    await page.getByRole('rowheader', { name: '9F26' }).waitFor();
+  });
+
+  test('shows times in the zone that the person chose, and names it', async () => {
+    const { page } = await visit('viewer');
+    await page.goto(addressOf('/ops/transactions'));
+    await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
+    await page.getByRole('columnheader', { name: 'Time (GMT+9)' }).waitFor();
+    await page.reload();
+    await page.getByRole('columnheader', { name: 'Time (GMT+9)' }).waitFor();
   });
 });

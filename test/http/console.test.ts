@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-const { call, post, logIn, search, look, act, frame } = consoleClient(() => installation);
+const { call, post, logIn, list, search, look, act, frame } = consoleClient(() => installation);
 
 async function recorded(id: string) {
   const text = `select acquirer_id, actor, action, kind, after from admin_events where subject_id = $1 order by id`;
@@ -57,9 +57,9 @@ describe('the page', () => {
   });
 
   test('shows nothing without a login', async () => {
-    for (const path of ['/ops/session', '/ops/stream', `/ops/transactions/1/${approved}`])
+    for (const path of ['/ops/session', '/ops/stream', `/ops/data/transactions/${approved}`])
       expect((await call(path)).status, path).toBe(401);
-    expect((await post('/ops/search', { query: reference })).status).toBe(401);
+    expect((await post('/ops/data/transactions', { filter: { q: reference } })).status).toBe(401);
     expect((await post('/ops/acts', { act: 'drain', processId: randomUUID() })).status).toBe(401);
   });
 });
@@ -168,14 +168,20 @@ describe('a transaction', () => {
 
   test('of another acquirer is not found, like one that does not exist', async () => {
     const session = await logIn({ acquirerId: 2 }, 'admin');
-    const answers = [
-      await look(session, approved),
-      await look(session, randomUUID(), 2),
-      await look(session, approved, 2),
-    ];
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404]);
+    const answers = [await look(session, approved), await look(session, randomUUID())];
+    expect(answers.map(({ status }) => status)).toEqual([404, 404]);
     for (const query of [approved, reference, PAN]) expect((await search(session, query)).found).toEqual([]);
     expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: garbled })).status).toBe(404);
+  });
+});
+
+describe('the list', () => {
+  test('says how far back it searched what has no index', async () => {
+    const session = await logIn(INSTALLATION, 'viewer');
+    expect((await list(session, {})).searchedFrom).toBeNull();
+    const { searchedFrom } = await list(session, { q: '1111' });
+    expect(Date.now() - Date.parse(searchedFrom!)).toBeGreaterThan(6 * 86_400_000);
+    expect((await list(session, { q: '1111', from: '2020-01-01T00:00:00Z' })).searchedFrom).toBeNull();
   });
 });
 
@@ -226,15 +232,16 @@ describe('a transaction that is uncertain or was given up', () => {
     expect((await letters(others, (found) => found === 100)).every(({ names }) => names.acquirerId === 1)).toBe(true);
   });
 
-  test('is found with a keyword at any age', async () => {
+  test('is listed at any age', async () => {
     const { database } = installation;
     const session = await logIn({ acquirerId: 1 }, 'viewer');
     const flag = `update transactions set needs_review = $2 where id = $1`;
     await database.query(flag, [garbled, true]);
     onTestFinished(async () => void (await database.query(flag, [garbled, false])));
-    expect(await search(session, 'is:review')).toMatchObject({ by: ['review'], found: [{ id: garbled }] });
-    expect((await search(await logIn({ acquirerId: 2 }, 'viewer'), 'is:review')).found).toEqual([]);
-    expect((await search(session, 'is:owed')).found.map(({ id }) => id)).not.toContain(approved);
+    const review = { attention: 'review' };
+    expect((await list(session, review)).rows).toMatchObject([{ id: garbled }]);
+    expect((await list(await logIn({ acquirerId: 2 }, 'viewer'), review)).rows).toEqual([]);
+    expect((await list(session, { attention: 'reversal' })).rows.map(({ id }) => id)).not.toContain(approved);
   });
 });
 

@@ -41,7 +41,8 @@ export async function ask(
  * The content of a response without its own ids, times and figures: if two are equal, they do not reveal which ids
  * exist. For a problem, everything except place and time.
  */
-export function gist({ status, text }: Answer, named: readonly unknown[]): string {
+export function gist({ status, text, headers }: Answer, named: readonly unknown[]): string {
+  if (status < 300 && headers.get('content-type')?.startsWith('text/csv')) return `${status} ${text}`;
   if (status < 300) return `${status} ${JSON.stringify(shapeOf(text === '' ? null : JSON.parse(text)))}`;
   const { instance: _where, requestId: _when, ...rest } = JSON.parse(text) as Problem;
   const names = named.filter((value) => typeof value === 'string');

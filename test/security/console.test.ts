@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { KnownRoute } from '../../src/http/route-table.ts';
+import type { ConsoleNames } from '../../src/store/console/console-names.ts';
+import { consoleClient } from '../support/console-client.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
@@ -15,11 +17,21 @@ import { type Headers, nobodysThings, type Things, thingsOf } from './things.ts'
 
 /** The console has its own session: its routes are tested here as all others are in the matrix. */
 const LINE = { processId: randomUUID(), line: 'nowhere' };
+const listed = () => row(({ transactionId: q, acquirerId: acquirer }) => ({ body: { filter: { q, acquirer } } }));
 const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/session': row(() => ({})),
   'GET /ops/stream': row(() => ({})),
-  'POST /ops/search': row(({ transactionId: query }) => ({ body: { query } })),
-  'GET /ops/transactions/:acquirerId/:id': row(({ acquirerId, transactionId: id }) => ({ params: { acquirerId, id } })),
+  'GET /ops/data/names': row(() => ({})),
+  // Merchants of two acquirers may have the same id.
+  'POST /ops/data/merchants': row(({ merchantReference: text }) => ({ body: { text } })),
+  'POST /ops/data/transactions': listed(),
+  'POST /ops/data/transactions/count': listed(),
+  'POST /ops/data/transactions/changes': row(({ acquirerId, transactionId: id }) => ({
+    body: { filter: { q: id, acquirer: acquirerId }, shown: [{ acquirerId, id }] },
+  })),
+  'POST /ops/data/transactions/export': listed(),
+  'GET /ops/data/transactions/:id': row(({ transactionId: id }) => ({ params: { id } })),
+  'GET /ops/data/transactions/:id/present': row(({ transactionId: id }) => ({ params: { id } })),
   'POST /ops/acts': row(({ acquirerId, eventId: id }) => ({ body: { act: 'replayWebhook', acquirerId, id } })),
 };
 /** The other actions of the console. */
@@ -54,6 +66,8 @@ async function logIn(acquirerId: number): Promise<Headers> {
   const { csrfToken } = JSON.parse(answer.text) as { csrfToken: string };
   return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, 'x-csrf-token': csrfToken };
 }
+
+const { call, post, data, logIn: enter } = consoleClient(() => installation);
 
 const routes = () => installation.routes.filter(isOfConsole);
 /** All but the stream, which does not end. */
@@ -107,7 +121,7 @@ test('what belongs to another acquirer is answered exactly like what does not ex
 
 test('an acquirer’s own things are found, shown and changed, and changed only from the page', async () => {
   const [found, shown, done] = await Promise.all(
-    ['POST /ops/search', 'GET /ops/transactions/:acquirerId/:id', 'POST /ops/acts'].map((name) =>
+    ['POST /ops/data/transactions', 'GET /ops/data/transactions/:id', 'POST /ops/acts'].map((name) =>
       sendOwn(name, session),
     ),
   );
@@ -132,7 +146,11 @@ test('a request with one strange element never causes more than a refusal', asyn
   const tries = (
     await Promise.all(
       answering().map(async ({ route, row }, index) => {
-        const sent = strangely(await row.send(own), { ...route, fields: [['hours'], ['query']], parameters: [] });
+        const sent = strangely(await row.send(own), {
+          ...route,
+          fields: [['text'], ['filter', 'q'], ['filter', 'min'], ['filter', 'from'], ['filter', 'acquirer']],
+          parameters: [],
+        });
         return fc.sample(sent, { seed: 20_260_301 + index, numRuns: 40 }).map((each) => ({ route, sent: each }));
       }),
     )
@@ -142,4 +160,63 @@ test('a request with one strange element never causes more than a refusal', asyn
     return answer.status < 500 ? undefined : `${described(route, JSON.stringify(sent).slice(0, 300), answer)}`;
   });
   expect(faults).toEqual([]);
+});
+
+test('a list is exported as CSV from the page only, without formulas, and recorded', async () => {
+  const { database } = installation;
+  const viewer = await enter({ acquirerId: 1 }, 'viewer');
+  const formula = 'update transactions set x_tid = $2 where id = $1 returning x_tid';
+  await database.query(formula, [own.transactionId, '=cmd()']);
+  const filter = { q: own.transactionId, acquirer: 1 };
+  const answer = await data(viewer, 'transactions/export', { filter });
+  expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  const [titles, line, ...rest] = (await answer.text()).split('\r\n');
+  expect(titles).toMatch(/^id,created_utc,/);
+  expect(line).toContain(`${own.transactionId},`);
+  expect(line).toContain(",'=cmd(),");
+  expect(line).not.toContain('4111111111111111');
+  expect(rest).toEqual(['']);
+  const events = (
+    await database.query(`select kind, after from admin_events where acquirer_id = 1 and actor = $1`, [
+      `user ${viewer.username}`,
+    ])
+  ).rows;
+  expect(events).toMatchObject([
+    { kind: 'transactions', after: { did: 'exportTransactions', filter: { q: '[withheld]', acquirer: 1 }, rows: 1 } },
+  ]);
+  const elsewhere = await post('/ops/data/transactions/export', { filter }, { cookie: viewer.cookie });
+  expect(elsewhere.status).toBe(403);
+  const others = await data(await enter({ acquirerId: 2 }, 'viewer'), 'transactions/export', { filter });
+  expect((await others.text()).trim()).toBe(titles);
+});
+
+test('a list is updated without prolonging the session', async () => {
+  const viewer = await enter({ acquirerId: 1 }, 'viewer');
+  const idle = `update console_sessions set acted_at = now() - interval '14 minutes' where secret_hash = sha256($1::bytea)`;
+  const actedAt = 'select acted_at from console_sessions where secret_hash = sha256($1::bytea)';
+  const secret = [viewer.cookie.split('=')[1]];
+  await installation.database.query(idle, secret);
+  const { rows: before } = await installation.database.query(actedAt, secret);
+  const changes = await data(viewer, 'transactions/changes', {
+    filter: {},
+    shown: [{ acquirerId: 1, id: own.transactionId }],
+  });
+  expect(await changes.json()).toMatchObject({
+    newer: { isMore: false },
+    rows: [{ id: own.transactionId, amount: '100.00' }],
+  });
+  expect((await installation.database.query(actedAt, secret)).rows).toEqual(before);
+});
+
+test('names are those of the own acquirer and its processors only', async () => {
+  const names = async (owner: { acquirerId: number }) => {
+    const { cookie } = await enter(owner, 'viewer');
+    return (await (await call('/ops/data/names', { headers: { cookie } })).json()) as ConsoleNames;
+  };
+  expect((await names({ acquirerId: 0 })).acquirers.map(({ id }) => id)).toEqual([1, 2]);
+  const others = await names({ acquirerId: 2 });
+  const found = await data(await enter({ acquirerId: 2 }, 'viewer'), 'merchants', { text: own.merchantId });
+  expect((await found.json()) as object[]).toMatchObject([{ acquirerId: 2 }]);
+  expect(others.acquirers.map(({ id }) => id)).toEqual([2]);
+  expect(others.processors.every(({ acquirerId }) => acquirerId === 2)).toBe(true);
 });

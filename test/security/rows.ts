@@ -154,9 +154,12 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
   };
 }
 
+/** Addresses of the console's page, which has no data. */
+const CONSOLE_PAGES = ['/ops', '/ops/transactions', '/ops/transactions/:id'];
+
 /** Requires a session of the console, which has its own matrix. */
 export function isOfConsole({ url }: Pick<KnownRoute, 'url'>): boolean {
-  return url.startsWith('/ops/') && !isFile(url);
+  return url.startsWith('/ops/') && !isFile(url) && !CONSOLE_PAGES.includes(url);
 }
 
 /** Parts of a page, which belong to no tenant. */
@@ -180,5 +183,5 @@ export const OPEN_ROUTES: ReadonlySet<string> = new Set([
   'GET /docs/operations/:key',
   'GET /docs/schemas/:key',
   'GET /pay/:reference',
-  'GET /ops',
+  ...CONSOLE_PAGES.map((url) => `GET ${url}`),
 ]);

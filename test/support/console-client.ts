@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Frame } from '../../src/ops/console/frame.ts';
+import type { TransactionRow } from '../../src/ops/console/transaction-rows.ts';
 import type { Installation } from './installation.ts';
 import { PASSWORD, savePortalUser } from './portal-users.ts';
 
@@ -8,6 +9,14 @@ import { PASSWORD, savePortalUser } from './portal-users.ts';
 export interface ConsoleSession {
   readonly cookie: string;
   readonly csrf: string;
+  readonly username: string;
+}
+
+export interface ListPage {
+  readonly by: string[];
+  readonly rows: TransactionRow[];
+  readonly next: string | null;
+  readonly searchedFrom: string | null;
 }
 
 /** The requests of the console's page to a gateway. */
@@ -27,17 +36,26 @@ export function consoleClient(installation: () => Installation) {
     const answer = await post('/ops/session', { username, password: PASSWORD });
     expect(answer.status).toBe(200);
     const { csrfToken } = (await answer.json()) as { csrfToken: string };
-    return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, csrf: csrfToken };
+    return { cookie: answer.headers.get('set-cookie')!.split(';')[0]!, csrf: csrfToken, username };
   }
 
-  const search = async (session: ConsoleSession, query: string) => {
-    const answer = await post('/ops/search', { query }, { cookie: session.cookie });
+  const data = (session: ConsoleSession, path: string, body: object) =>
+    post(`/ops/data/${path}`, body, { cookie: session.cookie, 'x-csrf-token': session.csrf });
+
+  /** A page of the list of transactions. */
+  const list = async (session: ConsoleSession, filter: object, page: object = {}) => {
+    const answer = await data(session, 'transactions', { filter, ...page });
     expect(answer.status).toBe(200);
-    return (await answer.json()) as { by: string[]; found: { id: string }[] };
+    return (await answer.json()) as ListPage;
   };
 
-  const look = (session: ConsoleSession, id: string, acquirerId = 1) =>
-    call(`/ops/transactions/${acquirerId}/${id}`, { headers: { cookie: session.cookie } });
+  const search = async (session: ConsoleSession, query: string) => {
+    const { by, rows } = await list(session, { q: query });
+    return { by, found: rows };
+  };
+
+  const look = (session: ConsoleSession, id: string) =>
+    call(`/ops/data/transactions/${id}`, { headers: { cookie: session.cookie } });
 
   const act = (
     session: ConsoleSession,
@@ -58,7 +76,7 @@ export function consoleClient(installation: () => Installation) {
     throw new Error('the stream ended');
   }
 
-  return { call, post, logIn, search, look, act, frame };
+  return { call, post, data, logIn, list, search, look, act, frame };
 }
 
 async function* framesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {

@@ -47,6 +47,9 @@ export interface PortalSession {
   readonly secondsLeft: number;
 }
 
+/** Why a session is needed: see `find`. */
+export type SessionUse = 'watch' | 'follow' | 'act';
+
 export interface PortalSessionsOptions {
   readonly sessions: SessionStore;
   readonly users: PortalUsers;
@@ -71,21 +74,22 @@ export class PortalSessions {
   }
 
   /**
-   * @param isAct whether the request is an action of a person; false for automatic requests of the page
-   * @throws AuthError UNAUTHORISED without a session, or with one that has expired or, for an action, has been idle
+   * @param use `watch`: an automatic request for figures; `follow`: an automatic request for the transactions that a
+   * person reads, which does not prolong the session; `act`: a request of the person
+   * @throws AuthError UNAUTHORISED without a session, or with one that has expired or, except for figures, has been idle
    */
-  async find(secret: string | undefined, isAct: boolean): Promise<PortalSession> {
+  async find(secret: string | undefined, use: SessionUse): Promise<PortalSession> {
     if (secret === undefined || !SECRET.test(secret)) throw new AuthError('UNAUTHORISED', 'session');
     const { sessions, users } = this.#options;
     const secretHash = hashOf(secret);
     const stored = await sessions.find(secretHash);
     if (stored === undefined || stored.beganSecondsAgo >= SESSION_SECONDS)
       throw new AuthError('UNAUTHORISED', 'session');
-    if (isAct && stored.actedSecondsAgo >= IDLE_SECONDS) throw new AuthError('UNAUTHORISED', 'idle');
+    if (use !== 'watch' && stored.actedSecondsAgo >= IDLE_SECONDS) throw new AuthError('UNAUTHORISED', 'idle');
     const user = await users.find(stored.acquirerId, stored.userId);
     const isOver = user === undefined || user.isBlocked || user.passwordChangedAtMs > stored.begunAtMs;
     if (isOver) throw new AuthError('UNAUTHORISED', 'user');
-    if (isAct && stored.actedSecondsAgo >= ACT_RECORDED_EVERY_SECONDS) await sessions.recordAct(secretHash);
+    if (use === 'act' && stored.actedSecondsAgo >= ACT_RECORDED_EVERY_SECONDS) await sessions.recordAct(secretHash);
     return sessionOf(user, secret, SESSION_SECONDS - stored.beganSecondsAgo);
   }
 
@@ -106,11 +110,16 @@ function sessionOf(user: PortalUser, secret: string, secondsLeft: number): Porta
 }
 
 /** @throws AuthError FORBIDDEN for a viewer, and without the session's own token */
-export function checkAct({ csrfToken, mayAct }: PortalSession, given: string | string[] | undefined): void {
+export function checkAct(session: PortalSession, given: string | string[] | undefined): void {
+  checkToken(session, given);
+  if (!session.mayAct) throw new AuthError('FORBIDDEN', 'role');
+}
+
+/** @throws AuthError FORBIDDEN without the session's own token */
+export function checkToken({ csrfToken }: PortalSession, given: string | string[] | undefined): void {
   const isOwn =
     typeof given === 'string' && timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', csrfToken, 'buffer'));
   if (!isOwn) throw new AuthError('FORBIDDEN', 'csrf');
-  if (!mayAct) throw new AuthError('FORBIDDEN', 'role');
 }
 
 function hashOf(secret: string): Buffer {

@@ -1,12 +1,17 @@
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { CheckLogin } from '../../auth/portal/log-in.ts';
-import { checkAct, type PortalSession, type PortalSessions } from '../../auth/portal/portal-session.ts';
+import {
+  checkAct,
+  type PortalSession,
+  type PortalSessions,
+  type SessionUse,
+} from '../../auth/portal/portal-session.ts';
 import { AuthError } from '../../errors.ts';
 import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
+import type { TransactionBrowser } from '../../ops/console/transaction-browser.ts';
 import type { TransactionStory } from '../../ops/console/transaction-story.ts';
-import type { SearchTransactions } from '../../store/console/console-search.ts';
-import type { TransactionKey } from '../../transactions/model/transaction.ts';
+import type { ConsoleNames, SuggestedMerchant } from '../../store/console/console-names.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 
 /** Dependencies of the console's routes. */
@@ -14,9 +19,11 @@ export interface ConsoleParts {
   readonly checkLogin: CheckLogin;
   readonly sessions: PortalSessions;
   readonly cookie: ConsoleCookie;
-  readonly panHashes: (pan: string) => readonly string[];
-  readonly search: SearchTransactions;
-  readonly tell: (key: TransactionKey) => Promise<TransactionStory | undefined>;
+  readonly transactions: TransactionBrowser;
+  /** @param acquirerId undefined for all acquirers */
+  readonly tell: (acquirerId: number | undefined, id: string) => Promise<TransactionStory | undefined>;
+  readonly names: (acquirerId: number | undefined) => Promise<ConsoleNames>;
+  readonly suggestMerchants: (acquirerId: number | undefined, text: string) => Promise<SuggestedMerchant[]>;
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;
 }
@@ -31,22 +38,34 @@ declare module 'fastify' {
 type Guard = onRequestAsyncHookHandler;
 const CSRF_HEADER = 'x-csrf-token';
 
-/** Guards for requests that the page makes automatically, for reads by a person, and for actions by a person. */
+/**
+ * Guards for figures that the page requests automatically, for reads by a person, for automatic updates of what the person
+ * reads, and for actions by a person.
+ */
 export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions' | 'cookie'>) {
-  const find = (request: FastifyRequest, isAct: boolean) => sessions.find(cookie.read(request), isAct);
+  const find = (request: FastifyRequest, use: SessionUse) => sessions.find(cookie.read(request), use);
   const watches: Guard = async (request) => {
-    request.operator = await find(request, false);
+    request.operator = await find(request, 'watch');
   };
   const looks: Guard = async (request) => {
     refuseOtherSites(request);
-    request.operator = await find(request, true);
+    request.operator = await find(request, 'act');
+  };
+  const follows: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await find(request, 'follow');
   };
   const acts: Guard = async (request) => {
     refuseOtherSites(request);
-    request.operator = await find(request, true);
-    checkAct(request.operator, request.headers[CSRF_HEADER]);
+    request.operator = await find(request, 'act');
+    checkAct(request.operator, csrfTokenOf(request));
   };
-  return { watches, looks, acts };
+  return { watches, looks, follows, acts };
+}
+
+/** The token of the session, as the page repeats it. */
+export function csrfTokenOf({ headers }: FastifyRequest): string | string[] | undefined {
+  return headers[CSRF_HEADER];
 }
 
 /** Browsers report where a request started (Fetch Metadata). The cookie's SameSite covers browsers that do not. */

@@ -21,7 +21,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
       await sessions.end(cookie.read(request));
       cookie.set(reply, secret, SESSION_SECONDS);
       reply.header('cache-control', 'no-store');
-      return shown(await sessions.find(secret, false));
+      return shown(await sessions.find(secret, 'watch'));
     },
   });
 

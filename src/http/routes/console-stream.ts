@@ -61,5 +61,5 @@ async function endWithSession(
   request: FastifyRequest,
   raw: ServerResponse,
 ): Promise<void> {
-  await sessions.find(cookie.read(request), false).catch(() => raw.end());
+  await sessions.find(cookie.read(request), 'watch').catch(() => raw.end());
 }

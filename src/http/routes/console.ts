@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { pageHeaders } from '../page-headers.ts';
 import type { Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
 import { registerConsoleActs } from './console-acts.ts';
 import type { ConsoleParts } from './console-guard.ts';
-import { registerConsoleSearch } from './console-search.ts';
 import { registerConsoleSession } from './console-session.ts';
 import { registerConsoleStream } from './console-stream.ts';
+import { registerConsoleTransactions } from './console-transactions.ts';
 
 const OWN = new URL('../../ops/console/page/', import.meta.url);
 const UPLOT = new URL('./dist/', import.meta.resolve('uplot/package.json'));
@@ -20,21 +22,29 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'ask.js': [OWN, SCRIPT],
   'backlog.js': [OWN, SCRIPT],
   'charts.js': [OWN, SCRIPT],
+  'copy.js': [OWN, SCRIPT],
   'dom.js': [OWN, SCRIPT],
+  'list-filter.js': [OWN, SCRIPT],
+  'list-row.js': [OWN, SCRIPT],
   'live.js': [OWN, SCRIPT],
   'message.js': [OWN, SCRIPT],
+  'names.js': [OWN, SCRIPT],
   'outcomes.js': [OWN, SCRIPT],
-  'panel.js': [OWN, SCRIPT],
   'processes.js': [OWN, SCRIPT],
-  'search.js': [OWN, SCRIPT],
+  'router.js': [OWN, SCRIPT],
   'switches.js': [OWN, SCRIPT],
   'tiles.js': [OWN, SCRIPT],
+  'time.js': [OWN, SCRIPT],
   'transaction.js': [OWN, SCRIPT],
+  'transactions.js': [OWN, SCRIPT],
   'troubles.js': [OWN, SCRIPT],
   'icon.svg': [OWN, 'image/svg+xml'],
   'uPlot.esm.js': [UPLOT, SCRIPT],
   'uPlot.min.css': [UPLOT, STYLE],
 };
+
+/** Addresses of the page. The page itself reads what they show, from the path and the query. */
+const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id'];
 
 const HEADERS = pageHeaders();
 
@@ -46,9 +56,15 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   const facts = (summary: string) =>
     ({ config: { facts: { summary, section: 'extension', takes: [], isAsset: true } } }) as const;
   const page = readFileSync(new URL('console.html', OWN));
-  server.get('/ops', facts('Open the console'), async (_request, reply) =>
-    reply.headers(HEADERS).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page),
-  );
+  for (const address of ADDRESSES)
+    withZod(server).route({
+      method: 'GET',
+      url: address,
+      ...facts(`Open ${address}`),
+      schema: { querystring: z.unknown() },
+      handler: async (_request, reply) =>
+        reply.headers(HEADERS).header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(page),
+    });
   for (const [name, [folder, type]] of Object.entries(FILES)) {
     const content = readFileSync(new URL(name, folder));
     server.get(`/ops/${name}`, facts(`Get ${name}`), async (_request, reply) =>
@@ -56,7 +72,7 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
     );
   }
   registerConsoleSession(server, parts);
-  registerConsoleSearch(server, parts);
+  registerConsoleTransactions(server, parts);
   registerConsoleStream(server, parts);
   registerConsoleActs(server, parts);
 }

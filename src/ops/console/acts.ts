@@ -105,8 +105,8 @@ export class ConsoleActs {
     if (!(await askProcess(this.#parts.database, processId, command))) throw new NotFound();
   }
 
-  #record({ user }: Actor, did: ConsoleAct['act'], { acquirerId, kind, id }: Subject): Promise<void> {
-    const change = { acquirerId, actor: `user ${user.username}`.slice(0, MOST_ACTOR_CHARS) };
+  #record(actor: Actor, did: ConsoleAct['act'], { acquirerId, kind, id }: Subject): Promise<void> {
+    const change = { acquirerId, actor: actorOf(actor) };
     return inAdminCommit(this.#parts.database, acquirerId, (client) =>
       recordChange(client, change, { action: 'act', kind, id, before: null, after: { did } }),
     );
@@ -115,6 +115,11 @@ export class ConsoleActs {
 
 /** The limit of the column in the admin events. */
 const MOST_ACTOR_CHARS = 255;
+
+/** The person as admin events name the author of a change. */
+export function actorOf({ user }: Pick<Actor, 'user'>): string {
+  return `user ${user.username}`.slice(0, MOST_ACTOR_CHARS);
+}
 
 function checkSight({ acquirerId: own }: Actor, acquirerId: number): void {
   if (own !== undefined && own !== acquirerId) throw new NotFound();

@@ -1,5 +1,5 @@
 import { isLuhnValid } from '../../emv/card.ts';
-import type { Wanted } from '../../store/console/console-search.ts';
+import type { Wanted } from '../../store/console/list-conditions.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** ISO/IEC 7812-1 allows 8 to 19 digits; issued card numbers have at least 13. */
@@ -8,11 +8,14 @@ const MASKED_PAN = /^\d{0,6}\*{3,15}\d{0,4}$/;
 const PAN_HASH = /^[\w-]{1,64}:[\w-]{43}$/;
 const RRN = /^\d{12}$/;
 const STAN = /^\d{6}$/;
-/** Queries of the page's buttons; only these two words cannot be searched as a merchant's reference. */
-const UNCERTAIN = new Map<string, Wanted>([
-  ['is:owed', { by: 'owed' }],
-  ['is:review', { by: 'review' }],
-]);
+const LAST_FOUR = /^\d{4}$/;
+/** `000123 T100`, in any order. */
+const STAN_FIRST = /^(?<stan>\d{6})[\s,/]+(?<terminal>\S{1,64})$/;
+const TERMINAL_FIRST = /^(?<terminal>\S{1,64})[\s,/]+(?<stan>\d{6})$/;
+/** `10.00`, `ZAR 10`, `10,5 ZAR`: digits alone are an amount only with a currency. */
+const AMOUNT = /^(?<before>[a-z]{3})?\s*(?<major>\d{1,9}(?:[.,]\d{1,4})?)\s*(?<after>[a-z]{3})?$/i;
+const HAS_DECIMALS = /[.,]/;
+const HAS_LETTER = /\p{L}/u;
 
 /**
  * All possible meanings of the input, most likely first. A PAN is only treated as a PAN, and only `panHashes`
@@ -22,8 +25,6 @@ const UNCERTAIN = new Map<string, Wanted>([
  */
 export function readWanted(text: string, panHashes: (pan: string) => readonly string[]): readonly Wanted[] {
   const plain = text.trim();
-  const uncertain = UNCERTAIN.get(plain);
-  if (uncertain) return [uncertain];
   const compact = plain.replace(/[ -]/g, '');
   if (PAN.test(compact) && isLuhnValid(compact)) return [{ by: 'panHash', value: panHashes(compact) }];
   const asReference: Wanted = { by: 'reference', value: plain };
@@ -32,5 +33,24 @@ export function readWanted(text: string, panHashes: (pan: string) => readonly st
   if (MASKED_PAN.test(compact)) return [{ by: 'maskedPan', value: compact }, asReference];
   if (RRN.test(plain)) return [asReference, { by: 'rrn', value: plain }];
   if (STAN.test(plain)) return [asReference, { by: 'stan', value: plain }];
-  return [asReference];
+  if (LAST_FOUR.test(plain)) return [asReference, { by: 'lastFour', value: plain }];
+  const others = [readAmount(plain), readStanAndTerminal(plain), readMerchantName(plain)];
+  return [asReference, ...others.filter((wanted) => wanted !== undefined)];
+}
+
+function readAmount(text: string): Wanted | undefined {
+  const { before, major, after } = AMOUNT.exec(text)?.groups ?? {};
+  const currency = before ?? after;
+  if (major === undefined || (before && after)) return undefined;
+  if (currency === undefined && !HAS_DECIMALS.test(major)) return undefined;
+  return { by: 'amount', value: { major: major.replace(',', '.'), currency: currency?.toUpperCase() } };
+}
+
+function readStanAndTerminal(text: string): Wanted | undefined {
+  const { stan, terminal } = (STAN_FIRST.exec(text) ?? TERMINAL_FIRST.exec(text))?.groups ?? {};
+  return stan && terminal ? { by: 'stanAndTerminal', value: { stan, terminal } } : undefined;
+}
+
+function readMerchantName(text: string): Wanted | undefined {
+  return HAS_LETTER.test(text) ? { by: 'merchantName', value: text } : undefined;
 }

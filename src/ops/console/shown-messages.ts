@@ -11,6 +11,9 @@ export interface ShownExchange extends Omit<KeptExchange, 'request' | 'response'
   readonly request: readonly MessageRow[];
   /** Null when no response arrived. */
   readonly response: readonly MessageRow[] | null;
+  /** The masked bytes in hexadecimal; null if only the length is known. */
+  readonly requestHex: string | null;
+  readonly responseHex: string | null;
 }
 
 export interface MessageTables {
@@ -32,8 +35,14 @@ export function showMessages(
       ...exchange,
       request: request === null ? [] : rowsOf(dialect, request),
       response: response === null ? null : rowsOf(dialect, response),
+      requestHex: hexOf(request),
+      responseHex: hexOf(response),
     };
   });
+}
+
+function hexOf(message: MaskedMessage | null): string | null {
+  return message === null || typeof message === 'number' ? null : Buffer.from(message).toString('hex').toUpperCase();
 }
 
 /** Undefined when the processor was removed or its configuration is invalid. */

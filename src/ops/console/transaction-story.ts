@@ -140,15 +140,3 @@ function summaryOf(transaction: Transaction, directory: Directory) {
 function amountText({ currency }: Transaction, minor: number | null): string | null {
   return minor === null || currency === null ? null : `${currency} ${formatAmount(minor, currencyOf(currency))}`;
 }
-
-/** The summary of a transaction in a list. */
-export function foundLine<
-  Row extends Pick<Transaction, 'status' | 'disposition' | 'type' | 'amountMinor' | 'currency'>,
->({ status, disposition, type, amountMinor, currency, ...row }: Row) {
-  const amount = amountMinor === null || currency === null ? null : formatAmount(amountMinor, currencyOf(currency));
-  return {
-    ...row,
-    ...{ status: statusName(status), disposition: nameOf(disposition), type: TRANSACTION_TYPE_NAMES[type] },
-    amount: amount === null ? null : `${currency} ${amount}`,
-  };
-}

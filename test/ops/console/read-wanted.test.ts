@@ -23,15 +23,30 @@ test('any other text may be a reference, too', () => {
   expect(kinds('000010')).toEqual(['reference', 'stan']);
   expect(kinds('411111******1111')).toEqual(['maskedPan', 'reference']);
   expect(kinds(`k1:${'A'.repeat(43)}`)).toEqual(['panHash', 'reference']);
-  expect(kinds('order 4711')).toEqual(['reference']);
-  expect(kinds('__proto__')).toEqual(['reference']);
+  expect(kinds('order 4711')).toEqual(['reference', 'merchantName']);
+  expect(kinds('__proto__')).toEqual(['reference', 'merchantName']);
+  expect(kinds('1111')).toEqual(['reference', 'lastFour']);
+  expect(kinds('4711')).toEqual(['reference', 'lastFour']);
+  expect(kinds('47')).toEqual(['reference']);
+});
+
+test.each([
+  ['10.00', { major: '10.00', currency: undefined }],
+  ['10,5', { major: '10.5', currency: undefined }],
+  ['zar 10', { major: '10', currency: 'ZAR' }],
+  ['1234 ZAR', { major: '1234', currency: 'ZAR' }],
+])('%s is an amount', (text, value) => {
+  expect(read(text)).toContainEqual({ by: 'amount', value });
+});
+
+test.each(['10', '1.2.3', 'ZAR', 'ZAR 10 EUR', '-5.00', '1e3', '10.'])('%s is no amount', (text) => {
+  expect(kinds(text)).not.toContain('amount');
+});
+
+test.each(['000123 T100', 'T100 000123', '000123, T100', '000123/T100'])('%s is a STAN and a terminal', (text) => {
+  expect(read(text)).toContainEqual({ by: 'stanAndTerminal', value: { stan: '000123', terminal: 'T100' } });
 });
 
 test('digits without a check digit are not a card', () => {
   expect(kinds('4111111111111112')).toEqual(['reference']);
-});
-
-test('uncertain transactions are searched for with a keyword', () => {
-  expect(read(' is:owed')).toEqual([{ by: 'owed' }]);
-  expect(read('is:review')).toEqual([{ by: 'review' }]);
 });

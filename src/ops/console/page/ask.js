@@ -9,12 +9,16 @@ export function whenOver(listener) {
 }
 
 /** @throws Error with a message for a person */
-async function ask(path, { method = 'GET', body } = {}) {
+async function ask(path, { method = 'GET', body, read } = {}) {
   const headers = { ...(body && { 'content-type': 'application/json' }), 'x-csrf-token': csrfToken };
   const answer = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
     throw new Error('The gateway does not respond.');
   });
   if (answer.status === 204) return undefined;
+  if (answer.ok && read)
+    return read(answer).catch(() => {
+      throw new Error('The file broke off. Export it again.');
+    });
   const data = await answer.json().catch(() => ({}));
   if (answer.ok) return data;
   if (answer.status === 401 && path !== '/ops/session') onOver();
@@ -47,6 +51,19 @@ export async function logIn(username, password) {
 }
 
 export const logOut = () => ask('/ops/session', { method: 'DELETE' });
-export const search = (query, hours) => ask('/ops/search', { method: 'POST', body: { query, hours } });
-export const readTransaction = (acquirerId, id) => ask(`/ops/transactions/${acquirerId}/${id}`);
+const post = (path, body) => ask(path, { method: 'POST', body });
+const id = encodeURIComponent;
+
+export const readNames = () => ask('/ops/data/names');
+export const suggestMerchants = (text) => post('/ops/data/merchants', { text });
+export const listTransactions = (filter, after) => post('/ops/data/transactions', { filter, ...(after && { after }) });
+export const countTransactions = (filter) => post('/ops/data/transactions/count', { filter });
+export const readChanges = (filter, newest, shown) =>
+  post('/ops/data/transactions/changes', { filter, shown, ...(newest && { newest }) });
+export const readTransaction = (transaction) => ask(`/ops/data/transactions/${id(transaction)}`);
+/** Like `readTransaction`, as an automatic update: it does not prolong the session. */
+export const followTransaction = (transaction) => ask(`/ops/data/transactions/${id(transaction)}/present`);
+/** @returns the file; a file that breaks off is an error */
+export const exportTransactions = (filter) =>
+  ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (answer) => answer.blob() });
 export const act = (body) => ask('/ops/acts', { method: 'POST', body });

@@ -1,6 +1,5 @@
 import { actButton } from './acts.js';
 import { age, chip, count, figure, h, rowOf } from './dom.js';
-import { find } from './search.js';
 
 export function queueRow() {
   return rowOf([
@@ -50,17 +49,18 @@ export function owedRow() {
   ]);
 }
 
-/** Each counter has a button that lists the transactions. */
-function showFinders({ reversalsOwed, needsReview }, cell) {
-  cell.owed ??= finder('Show open reversals', 'is:owed');
-  cell.review ??= finder('Show transactions for review', 'is:review');
+/** Each counter has a link to the list of its transactions. */
+function showFinders({ acquirerId, reversalsOwed, needsReview }, cell) {
+  cell.owed ??= finder('Show open reversals', 'reversal', acquirerId);
+  cell.review ??= finder('Show transactions for review', 'review', acquirerId);
   if (!cell.firstChild) cell.append(cell.owed, ' ', cell.review);
   cell.owed.hidden = reversalsOwed === 0;
   cell.review.hidden = needsReview === 0;
 }
 
-function finder(label, query) {
-  return h('button', { type: 'button', class: 'link', onclick: () => find(query) }, label);
+function finder(label, attention, acquirerId) {
+  const href = `/ops/transactions?attention=${attention}&acquirer=${acquirerId}`;
+  return h('a', { 'data-view': true, href }, label);
 }
 
 export function deadRow({ id, queue }) {

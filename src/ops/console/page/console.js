@@ -3,7 +3,11 @@ import { logIn, logOut, readSession, whenOver } from './ask.js';
 import { openCharts, redrawCharts } from './charts.js';
 import { byId } from './dom.js';
 import { follow, stop } from './live.js';
-import { openSearch } from './search.js';
+import { openNames } from './names.js';
+import { addView, openRouter, showAddress } from './router.js';
+import { openZones } from './time.js';
+import { openTransactionView } from './transaction.js';
+import { openTransactions } from './transactions.js';
 
 const login = byId('login');
 
@@ -16,6 +20,8 @@ function begin({ username, role, acquirerId, mayAct }) {
   setMayAct(mayAct);
   openCharts();
   follow(askWho);
+  void openNames();
+  showAddress();
 }
 
 /** A stream may end because its gateway stopped; the user can still be logged in. */
@@ -30,7 +36,6 @@ async function askWho() {
 
 function askToLogIn(text) {
   byId('login-said').textContent = text;
-  byId('panel').close();
   byId('sure').close();
   if (!login.open) login.showModal();
   byId('username').focus();
@@ -73,5 +78,9 @@ if (kept) document.documentElement.dataset.theme = kept;
 whenOver(() => askToLogIn('Your session has expired. Log in to continue.'));
 // Regions that scroll must be reachable by keyboard.
 for (const region of document.querySelectorAll('.scroll')) region.tabIndex = 0;
-openSearch();
+openZones(byId('zone'));
+addView({ path: /^\/ops\/?$/, element: byId('figures'), open() {} });
+openTransactions();
+openTransactionView();
+openRouter();
 await askWho();

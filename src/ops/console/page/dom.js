@@ -116,6 +116,3 @@ export function age(seconds) {
   if (seconds < 7_200) return `${whole.format(seconds / 60)} min`;
   return seconds < 172_800 ? `${whole.format(seconds / 3_600)} h` : `${whole.format(seconds / 86_400)} d`;
 }
-
-const clock = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
-export const time = (iso) => clock.format(new Date(iso));

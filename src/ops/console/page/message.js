@@ -1,9 +1,11 @@
+import { copyButton } from './copy.js';
 import { h, table } from './dom.js';
 
-/** A message field by field, masked when it was stored. */
-export function messageTable(rows, caption) {
+/** A message field by field, masked when it was stored. @param hex its masked bytes */
+export function messageTable(rows, name, hex) {
   if (!rows) return h('p', { class: 'none' }, 'No response was received.');
   if (rows.length === 0) return h('p', { class: 'none' }, 'The message was too long to store.');
+  const caption = hex ? h('span', {}, name, ' ', copyButton(hex, `of the ${name.toLowerCase()}`, 'Copy hex')) : name;
   return table(['Field', 'Name', 'Type', 'Value'], rows.map(messageRow), { class: 'message', caption });
 }
 

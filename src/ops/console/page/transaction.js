@@ -1,34 +1,115 @@
 import { actButton } from './acts.js';
-import { readTransaction } from './ask.js';
-import { h, table, time } from './dom.js';
+import { followTransaction, readTransaction } from './ask.js';
+import { copyButton } from './copy.js';
+import { byId, h, setText, table } from './dom.js';
+import { words } from './list-row.js';
 import { messageTable, tlvTable } from './message.js';
-import { openPanel } from './panel.js';
+import { acquirerName, merchantName, processorName, whenNamesChange } from './names.js';
+import { addView } from './router.js';
+import { time, whenZoneChanges } from './time.js';
 
-/** All stored data about a transaction. */
-export async function openTransaction(acquirerId, id, back) {
+/** `/ops/transactions/:id`: all stored data about a transaction, which updates itself. */
+
+const FOLLOWED_EVERY_MS = 2_500;
+/** A transaction that has rested for long changes only with a void, a refund or an act. */
+const RESTED_MS = 5 * 60_000;
+const FOLLOWED_RARELY_MS = 15_000;
+
+const view = byId('one');
+let shownId;
+let story;
+let following;
+
+export function openTransactionView() {
+  addView({ path: /^\/ops\/transactions\/([0-9a-f-]{36})\/?$/i, element: view, open, close });
+  whenZoneChanges(() => story && show(story, true));
+  whenNamesChange(() => story && show(story, true));
+}
+
+function open([, id]) {
+  close();
+  shownId = id;
+  story = undefined;
+  setText(byId('one-title'), 'Transaction');
+  byId('one-body').replaceChildren(h('p', { class: 'none' }, 'Reading the transaction.'));
+  void read(readTransaction);
+}
+
+function close() {
+  clearTimeout(following);
+  shownId = undefined;
+}
+
+async function read(how) {
+  const id = shownId;
   try {
-    const story = await readTransaction(acquirerId, id);
-    const again = () => openTransaction(acquirerId, id, back);
-    openPanel(titleOf(story.summary), storyOf(story, again), back);
+    const present = await how(id);
+    if (id !== shownId) return;
+    show(present);
   } catch (error) {
-    openPanel(error.status === 404 ? 'Not found' : 'Not shown', h('p', { role: 'alert' }, error.message), back);
+    if (id !== shownId) return;
+    if (story === undefined || error.status === 404) fail(error);
   }
+  clearTimeout(following);
+  following = setTimeout(follow, isAtRest() ? FOLLOWED_RARELY_MS : FOLLOWED_EVERY_MS);
+}
+
+function isAtRest() {
+  return story !== undefined && Date.now() - Date.parse(story.summary.updatedAt) > RESTED_MS;
+}
+
+function follow() {
+  if (document.hidden || !document.body.classList.contains('is-in')) following = setTimeout(follow, FOLLOWED_EVERY_MS);
+  else void read(followTransaction);
+}
+
+function fail({ status, message }) {
+  story = undefined;
+  setText(byId('one-title'), status === 404 ? 'Not found' : 'Not shown');
+  const text = status === 404 ? `There is no transaction ${shownId} that you may see.` : message;
+  byId('one-body').replaceChildren(h('p', { role: 'alert' }, text));
+}
+
+/** Only parts that have changed are drawn again, so that a selection, the focus and the scroll position stay. */
+function show(present, isRedrawn = false) {
+  const again = () => read(readTransaction);
+  const { summary, trail, messages, tlv, webhooks, related } = present;
+  setText(byId('one-title'), titleOf(summary));
+  const parts = [
+    ['summary', [summary, related], () => summaryOf(summary, related, again)],
+    ['trail', trail, () => part('Timeline', trailOf(trail), true)],
+    ['messages', messages, () => part(`Messages (${messages.length})`, messagesOf(messages), true)],
+    [
+      'webhooks',
+      webhooks,
+      () => part(`Webhooks (${webhooks.length})`, webhooksOf(webhooks, summary, again), webhooks.length > 0),
+    ],
+    ['chip', tlv, () => part(`Chip (${tlv.length} tags)`, tlvTable(tlv), false)],
+  ];
+  if (story === undefined)
+    byId('one-body').replaceChildren(
+      h(
+        'div',
+        { class: 'story' },
+        parts.map(() => h('div')),
+      ),
+    );
+  const holder = byId('one-body').firstElementChild;
+  for (const [at, [, data, draw]] of parts.entries()) {
+    const place = holder.children[at];
+    const text = JSON.stringify(data);
+    if (place.shownText === text && !isRedrawn) continue;
+    const wasOpen = place.firstElementChild?.open;
+    const drawn = draw();
+    if (wasOpen !== undefined) drawn.open = wasOpen;
+    place.replaceChildren(drawn);
+    place.shownText = text;
+  }
+  story = present;
 }
 
 function titleOf({ amount, type, disposition, status }) {
-  return [type, amount, disposition ?? status].filter(Boolean).join(' · ');
-}
-
-function storyOf({ summary, trail, messages, tlv, webhooks, related }, again) {
-  return h(
-    'div',
-    { class: 'story' },
-    summaryOf(summary, related, again),
-    part('Timeline', trailOf(trail), true),
-    part(`Messages (${messages.length})`, messagesOf(messages), true),
-    part(`Webhooks (${webhooks.length})`, webhooksOf(webhooks, summary, again), webhooks.length > 0),
-    part(`Chip (${tlv.length} tags)`, tlvTable(tlv), false),
-  );
+  return [type, amount, words(disposition ?? status)].filter(Boolean).join(' · ');
 }
 
 function part(title, content, isOpen) {
@@ -36,7 +117,8 @@ function part(title, content, isOpen) {
 }
 
 const FACTS = [
-  ['Merchant', ({ merchantId, merchant }) => [merchantId, merchant].filter(Boolean).join(' ')],
+  ['Acquirer', ({ acquirerId }) => acquirerName(acquirerId)],
+  ['Merchant', ({ merchantId, merchant }) => merchantName(merchant, merchantId)],
   ['Reference', ({ merchantReference }) => merchantReference],
   ['Card', ({ scheme, maskedPan }) => [scheme, maskedPan].filter(Boolean).join(' ')],
   ['Response', ({ responseCode, responseText }) => [responseCode, responseText].filter(Boolean).join(' ')],
@@ -47,7 +129,7 @@ const FACTS = [
   [
     'Switch',
     ({ acquirerId, processorId, routeId }) =>
-      processorId === null ? null : `${acquirerId} · ${processorId}, route ${routeId}`,
+      processorId === null ? null : `${processorName(acquirerId, processorId)}, route ${routeId}`,
   ],
   ['Status', ({ status }) => status],
   [
@@ -60,9 +142,12 @@ const FACTS = [
   ['User', ({ userClaim }) => userClaim],
   ['Device', ({ deviceInstallationId }) => deviceInstallationId],
   ['Created', ({ createdAt }) => time(createdAt)],
+  ['Updated', ({ updatedAt }) => time(updatedAt)],
   ['Id', ({ id }) => id],
 ];
 
+/** Facts that people paste elsewhere. */
+const COPIED = new Set(['Reference', 'STAN', 'RRN', 'Device', 'Id']);
 const OWED = ['owed', 'sent', 'confirming', 'needsReview'];
 
 function summaryOf(summary, related, again) {
@@ -82,7 +167,7 @@ function summaryOf(summary, related, again) {
     h(
       'dl',
       { class: 'facts' },
-      facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, String(value)))),
+      facts.map(([name, value]) => factOf(name, String(value))),
     ),
     related.length > 0 &&
       h(
@@ -91,8 +176,8 @@ function summaryOf(summary, related, again) {
         'Related: ',
         related.map((each) =>
           h(
-            'button',
-            { type: 'button', class: 'link', onclick: () => openTransaction(acquirerId, each.id, again) },
+            'a',
+            { 'data-view': true, href: `/ops/transactions/${each.id}` },
             `${each.type} ${each.disposition ?? ''} `,
           ),
         ),
@@ -106,6 +191,15 @@ function summaryOf(summary, related, again) {
         body: { act: 'retryReversal', acquirerId, id },
         onDone: again,
       }),
+  );
+}
+
+function factOf(name, value) {
+  return h(
+    'div',
+    {},
+    h('dt', {}, name),
+    h('dd', {}, value, COPIED.has(name) && ' ', COPIED.has(name) && copyButton(value, name)),
   );
 }
 
@@ -167,8 +261,8 @@ function messagesOf(messages) {
         h(
           'div',
           { class: 'pair' },
-          h('div', { class: 'scroll', tabindex: 0 }, messageTable(each.request, 'Request')),
-          h('div', { class: 'scroll', tabindex: 0 }, messageTable(each.response, 'Response')),
+          h('div', { class: 'scroll', tabindex: 0 }, messageTable(each.request, 'Request', each.requestHex)),
+          h('div', { class: 'scroll', tabindex: 0 }, messageTable(each.response, 'Response', each.responseHex)),
         ),
       ),
     ),
@@ -199,7 +293,11 @@ function webhookOf({ id, type, state, tries }, acquirerId, again) {
     'section',
     { class: 'exchange' },
     h('h4', {}, type, ' ', h('span', { class: 'chip', 'data-state': chipState }, state), ' ', replay),
-    table(['Attempt', 'Time', 'URL', 'Response', 'Duration'], tries.map(tryRow)),
+    h(
+      'div',
+      { class: 'scroll', tabindex: 0 },
+      table(['Attempt', 'Time', 'URL', 'Response', 'Duration'], tries.map(tryRow)),
+    ),
   );
 }
 

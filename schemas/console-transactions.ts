@@ -1,0 +1,81 @@
+/**
+ * The list of transactions of the operations console. Its requests are bodies and never URLs, because a search term may
+ * be a card number.
+ */
+import { z } from 'zod';
+import { moment } from './moment.ts';
+import { plainText } from './plain-text.ts';
+
+/** Length of a reference, the longest search term. */
+const MAX_TERM_CHARS = 255;
+const MAX_NAME_CHARS = 64;
+/** Rows that one page of the console shows, and asks about again. */
+export const PAGE_ROWS = 50;
+const MAX_PAGE_ROWS = 200;
+/** A person who leaves the page open scrolls through a few pages. */
+const MAX_WATCHED_ROWS = 500;
+
+const time = moment.transform((text) => new Date(text));
+/** Ids are Postgres integers. */
+const MAX_ID = 2_147_483_647;
+const number = z.int().positive().max(MAX_ID);
+/** Major units of any currency, as people write them. */
+const amount = z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be an amount such as 10.00');
+
+export const OUTCOME_FILTERS = [
+  'approved',
+  'declined',
+  'declinedOffline',
+  'unableToGoOnline',
+  'indeterminate',
+  'voided',
+  /** Without an outcome yet. */
+  'open',
+] as const;
+
+export const transactionListFilter = z.strictObject({
+  /** Any known detail of a transaction. */
+  q: plainText(MAX_TERM_CHARS)
+    .transform((text) => text.trim())
+    .optional(),
+  outcome: z.enum(OUTCOME_FILTERS).optional(),
+  acquirer: number.optional(),
+  merchant: plainText(MAX_TERM_CHARS).optional(),
+  /** The identifier that the phone sends, or the TID at the switch. */
+  terminal: plainText(MAX_NAME_CHARS).optional(),
+  scheme: plainText(MAX_NAME_CHARS).optional(),
+  processor: z.strictObject({ acquirer: number, id: number }).optional(),
+  min: amount.optional(),
+  max: amount.optional(),
+  from: time.optional(),
+  to: time.optional(),
+  /** What a person must resolve, or what the gateway still reverses. */
+  attention: z.enum(['review', 'reversal']).optional(),
+});
+
+/** Position of a row in the list: microseconds since 1970, and its id. */
+const position = z
+  .string()
+  .regex(/^\d{1,17}_[0-9a-f-]{36}$/)
+  .transform((text) => ({ micros: text.split('_')[0]!, id: text.split('_')[1]! }))
+  .pipe(z.object({ micros: z.string(), id: z.uuid() }));
+
+export const transactionListRequest = z.strictObject({
+  filter: transactionListFilter,
+  after: position.optional(),
+  rows: z.int().min(1).max(MAX_PAGE_ROWS).default(PAGE_ROWS),
+});
+
+export const transactionCountRequest = z.strictObject({ filter: transactionListFilter });
+
+export const transactionChangesRequest = z.strictObject({
+  filter: transactionListFilter,
+  /** The newest row that the page shows; without one, all rows are new. */
+  newest: position.optional(),
+  shown: z.array(z.strictObject({ acquirerId: number, id: z.uuid() })).max(MAX_WATCHED_ROWS),
+});
+
+export const consoleTransactionId = z.strictObject({ id: z.uuid() });
+
+export type TransactionListFilter = z.output<typeof transactionListFilter>;
+export type ListPosition = z.output<typeof position>;

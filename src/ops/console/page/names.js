@@ -1,0 +1,52 @@
+import { readNames } from './ask.js';
+
+/** Names of acquirers and processors, with their ids beside. */
+
+const RENEWED_EVERY_MS = 60_000;
+let names = { acquirers: [], processors: [] };
+let renewing;
+const listeners = [];
+
+export function whenNamesChange(listener) {
+  listeners.push(listener);
+}
+
+export async function openNames() {
+  clearInterval(renewing);
+  renewing = setInterval(renew, RENEWED_EVERY_MS);
+  await renew();
+}
+
+/** Without names, ids are shown. */
+async function renew() {
+  try {
+    names = await readNames();
+  } catch {
+    return;
+  }
+  for (const listener of listeners) listener(names);
+}
+
+const named = (name, id) => (name ? `${name} (${id})` : String(id));
+
+export function acquirerName(id) {
+  return named(names.acquirers.find((each) => each.id === id)?.name, id);
+}
+
+function processorOf(acquirerId, id) {
+  return names.processors.find((each) => each.acquirerId === acquirerId && each.id === id);
+}
+
+/** `Main switch (1 · 2)`; a processor without a name has the name of its acquirer. */
+export function processorName(acquirerId, id) {
+  const name = processorOf(acquirerId, id)?.name ?? names.acquirers.find((each) => each.id === acquirerId)?.name;
+  return named(name, `${acquirerId} · ${id}`);
+}
+
+/** @param name of a switch in figures: `1 2` */
+export function switchName(name) {
+  const [acquirerId, id] = name.split(' ').map(Number);
+  return processorName(acquirerId, id);
+}
+
+export const merchantName = (name, id) => named(name, id);

@@ -1,0 +1,86 @@
+/** Times as people read them, in the zone that the person chose. */
+
+const OWN = Intl.DateTimeFormat().resolvedOptions().timeZone;
+let zone = isZone(localStorage.getItem('zone')) ? localStorage.getItem('zone') : OWN;
+let formats = formatsOf(zone);
+const listeners = [];
+
+function isZone(name) {
+  if (!name) return false;
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }));
+  } catch {
+    return false;
+  }
+}
+
+function formatsOf(timeZone) {
+  const format = (options) => new Intl.DateTimeFormat('en-GB', { timeZone, ...options });
+  const day = { day: '2-digit', month: 'short', year: 'numeric' };
+  const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' };
+  return {
+    moment: format({ ...day, ...clock }),
+    clock: format(clock),
+    zone: format({ timeZoneName: 'short' }),
+    parts: format({ ...day, month: '2-digit', ...clock }),
+  };
+}
+
+/** @param listener called when the person chose another zone */
+export function whenZoneChanges(listener) {
+  listeners.push(listener);
+}
+
+/** @param name of the IANA time zone database */
+function setZone(name) {
+  zone = name;
+  formats = formatsOf(name);
+  localStorage.setItem('zone', name);
+  for (const listener of listeners) listener();
+}
+
+/** `SAST`, or `UTC+2` where the zone has no short name in English. */
+export function zoneName(at = new Date()) {
+  return formats.zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? zone;
+}
+
+/** For tables whose title names the zone. */
+export const plainTime = (iso) => formats.moment.format(new Date(iso));
+export const clockTime = (at) => formats.clock.format(new Date(at));
+/** With its zone. */
+export const time = (iso) => `${plainTime(iso)} ${zoneName(new Date(iso))}`;
+
+/** The time of a field for date and time, which has no zone of its own. @returns ISO 8601 in UTC */
+export function readLocal(text) {
+  const asUtc = Date.parse(`${text}Z`);
+  if (Number.isNaN(asUtc)) return undefined;
+  // The offset at the time itself: the first guess may be on the other side of a change of the clocks.
+  const guess = asUtc - offsetMs(asUtc);
+  return new Date(asUtc - offsetMs(guess)).toISOString();
+}
+
+/** @returns the text of a field for date and time */
+export function writeLocal(iso) {
+  const atMs = Date.parse(iso);
+  return Number.isNaN(atMs) ? '' : new Date(atMs + offsetMs(atMs)).toISOString().slice(0, 19);
+}
+
+function offsetMs(atMs) {
+  const whole = Math.floor(atMs / 1_000) * 1_000;
+  const part = Object.fromEntries(formats.parts.formatToParts(new Date(whole)).map(({ type, value }) => [type, value]));
+  const { year, month, day, hour, minute, second } = part;
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - whole;
+}
+
+/** Fills the list of zones: those that an operator is likely to need first. */
+export function openZones(select) {
+  const others = Intl.supportedValuesOf('timeZone');
+  for (const name of new Set([zone, OWN, 'UTC', ...others])) {
+    const option = document.createElement('option');
+    option.value = name;
+    option.textContent = name === OWN ? `${name} (this browser)` : name;
+    select.append(option);
+  }
+  select.value = zone;
+  select.onchange = () => setZone(select.value);
+}

@@ -1,0 +1,206 @@
+import { countTransactions, exportTransactions, listTransactions, readChanges } from './ask.js';
+import { byId, count, h, keepInStep, setText } from './dom.js';
+import { addressOf, fillForm, filterOf, openFilters, readAddress, readForm } from './list-filter.js';
+import { listRow } from './list-row.js';
+import { addView, go } from './router.js';
+import { time, whenZoneChanges, zoneName } from './time.js';
+
+/** `/ops/transactions`: the list of transactions, newest first. */
+
+const LOOKED_EVERY_MS = 4_000;
+/** A request asks about at most this many rows again. */
+const MOST_WATCHED = 500;
+/** Later, an outcome changes only with a void or a reversal; reloading the list shows it. */
+const WATCHED_FOR_MS = 15 * 60_000;
+const BY = {
+  id: 'id',
+  reference: 'merchant reference',
+  rrn: 'RRN',
+  stan: 'STAN',
+  stanAndTerminal: 'STAN and terminal',
+  maskedPan: 'masked card number',
+  lastFour: 'last four digits of the card',
+  panHash: 'card',
+  amount: 'amount',
+  merchantName: 'merchant name',
+};
+/** 13 to 19 digits may be a card number, which must not be in an address. */
+const MAY_BE_CARD = /^\d{13,19}$/;
+
+let values = {};
+/** The card number of the present search; it is forgotten when another address is shown. */
+let card;
+let rows = [];
+let next = null;
+let shownAddress;
+/** What the person typed, until its list is shown. */
+let submitted;
+let watching;
+/** A response to an earlier request is dropped. */
+let asked = 0;
+
+export function openTransactions() {
+  addView({ path: /^\/ops\/transactions\/?$/, element: byId('list'), open, close: () => clearInterval(watching) });
+  openFilters(() => go(addressOf({ ...readForm(), q: values.q })));
+  byId('search').onsubmit = (event) => {
+    event.preventDefault();
+    search(byId('query').value.trim());
+    byId('list').focus({ preventScroll: true });
+  };
+  byId('list-new').onclick = () => reload();
+  byId('list-more').onclick = () => more();
+  byId('list-export').onclick = () => exportAll();
+  byId('list-clear').onclick = () => go('/ops/transactions');
+  whenZoneChanges(() => {
+    fillForm(values);
+    showRows();
+  });
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target.closest('input, select, textarea, dialog');
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    byId('query').select();
+  });
+}
+
+/** Shows the list of a search that the person has submitted, also if its address is the present one. */
+function search(text) {
+  const filter = byId('list').hidden ? {} : readForm();
+  const mayBeCard = MAY_BE_CARD.test(text.replace(/[ -]/g, ''));
+  // A card number is removed from the input; the result shows it masked.
+  if (mayBeCard) byId('query').value = '';
+  submitted = { card: mayBeCard ? text : undefined, opensOne: text !== '' };
+  go(addressOf(mayBeCard ? filter : { ...filter, q: text }));
+}
+
+/** Coming back to the same address shows the same rows, at the same place. */
+function open(_match, query) {
+  watching = restart(watching);
+  const isShown = String(query) === shownAddress && rows.length > 0;
+  const { card: typed, opensOne } = submitted ?? {};
+  if (isShown && !submitted) return;
+  submitted = undefined;
+  card = typed;
+  values = readAddress(query);
+  byId('query').value = values.q ?? '';
+  fillForm(values);
+  void reload({ opensOne });
+}
+
+function restart(timer) {
+  clearInterval(timer);
+  return setInterval(() => void look(), LOOKED_EVERY_MS);
+}
+
+async function reload({ opensOne = false } = {}) {
+  const mine = ++asked;
+  shownAddress = new URLSearchParams(location.search).toString();
+  byId('list').setAttribute('aria-busy', 'true');
+  setText(byId('list-said'), '');
+  setText(byId('list-total'), 'Searching');
+  try {
+    const filter = filterOf(values, card);
+    const page = await listTransactions(filter);
+    if (mine !== asked) return;
+    rows = page.rows;
+    next = page.next;
+    byId('list-new').hidden = true;
+    showRows();
+    showMeanings(page);
+    if (opensOne && rows.length === 1) return go(`/ops/transactions/${rows[0].id}`);
+    await showTotal(filter, mine);
+  } catch (error) {
+    if (mine === asked) fail(error);
+  } finally {
+    if (mine === asked) byId('list').removeAttribute('aria-busy');
+  }
+}
+
+function fail({ message }) {
+  setText(byId('list-total'), 'Not shown');
+  setText(byId('list-said'), message);
+  [rows, next] = [[], null];
+  showRows();
+  byId('list-none').hidden = true;
+}
+
+function showRows() {
+  setText(byId('list-time'), `Time (${zoneName()})`);
+  keepInStep(
+    byId('list-rows'),
+    rows,
+    ({ acquirerId, id }) => `${acquirerId} ${id}`,
+    () => listRow(),
+  );
+  byId('list-more').hidden = next === null;
+  byId('list-table').hidden = rows.length === 0;
+  byId('list-none').hidden = rows.length > 0;
+  byId('list-export').disabled = rows.length === 0;
+}
+
+/** How the search term was understood, and how far back the search reached. */
+function showMeanings({ by, searchedFrom }) {
+  const meanings = by.length > 0 ? [`Found by ${by.map((each) => BY[each]).join(' and ')}.`] : [];
+  const since = searchedFrom ? [`Searched back to ${time(searchedFrom)}. Choose a period to search further back.`] : [];
+  setText(byId('list-meaning'), [...meanings, ...since].join(' '));
+}
+
+async function showTotal(filter, mine) {
+  setText(byId('list-total'), next === null ? totalText(rows.length) : `More than ${count(rows.length)} transactions`);
+  if (next === null) return;
+  const { total } = await countTransactions(filter).catch(() => ({ total: null }));
+  if (mine !== asked || total === null) return;
+  setText(byId('list-total'), total.isMore ? `More than ${count(total.count)} transactions` : totalText(total.count));
+}
+
+const totalText = (n) => (n === 1 ? '1 transaction' : `${count(n)} transactions`);
+
+async function more() {
+  const mine = asked;
+  byId('list-more').disabled = true;
+  try {
+    const page = await listTransactions(filterOf(values, card), next);
+    if (mine !== asked) return;
+    rows = [...rows, ...page.rows];
+    next = page.next;
+    showRows();
+  } catch (error) {
+    setText(byId('list-said'), error.message);
+  } finally {
+    byId('list-more').disabled = false;
+  }
+}
+
+/** New transactions are announced, and do not move what the person reads; outcomes of shown ones are updated. */
+async function look() {
+  if (document.hidden || !document.body.classList.contains('is-in') || byId('list').hasAttribute('aria-busy')) return;
+  const mine = asked;
+  const recent = rows.filter(({ createdAt }) => Date.now() - Date.parse(createdAt) < WATCHED_FOR_MS);
+  const shown = recent.slice(0, MOST_WATCHED).map(({ acquirerId, id }) => ({ acquirerId, id }));
+  const changes = await readChanges(filterOf(values, card), rows[0]?.position, shown).catch(() => undefined);
+  if (!changes || mine !== asked) return;
+  const present = new Map(changes.rows.map((row) => [`${row.acquirerId} ${row.id}`, row]));
+  rows = rows.map((row) => present.get(`${row.acquirerId} ${row.id}`) ?? row);
+  showRows();
+  const { newer } = changes;
+  byId('list-new').hidden = newer.count === 0;
+  setText(byId('list-new'), `${count(newer.count)}${newer.isMore ? '+' : ''} new: show`);
+}
+
+async function exportAll() {
+  const button = byId('list-export');
+  button.disabled = true;
+  setText(byId('list-said'), '');
+  try {
+    const file = URL.createObjectURL(await exportTransactions(filterOf(values, card)));
+    h('a', {
+      href: file,
+      download: `transactions-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}Z.csv`,
+    }).click();
+    setTimeout(() => URL.revokeObjectURL(file), LOOKED_EVERY_MS);
+  } catch (error) {
+    setText(byId('list-said'), error.message);
+  } finally {
+    button.disabled = false;
+  }
+}
