@@ -1,4 +1,4 @@
-import { CryptoError, NotFound, RequestRejected, StartError, UserFixableError } from '../errors.ts';
+import { CryptoError, NotFound, RequestRejected, StartError, type TapwireError, UserFixableError } from '../errors.ts';
 import { REJECTIONS } from '../http/rejections.ts';
 
 /** The text that standard error shows for an error, and the exit code. */
@@ -20,7 +20,7 @@ export function toCliError(error: unknown): CliError | undefined {
 /** One sentence with the fault and its cause. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UserFixableError) return error.reason;
-  if (error instanceof CryptoError) return error.message;
+  if (error instanceof CryptoError) return sentenceOf(error);
   if (error instanceof NotFound) return 'This acquirer does not exist, or it has no entry with this id.';
   if (error instanceof RequestRejected) return [REJECTIONS[error.code].detail, ...faultsOf(error)].join('\n');
   if (isServedElsewhere(error))
@@ -35,6 +35,11 @@ export function faultOfArguments(error: unknown): string | undefined {
   return `${String(message)
     .split(/\. |\.?\n/, 1)[0]!
     .replace(/\.$/, '')}.`;
+}
+
+/** What an error says, without its code: a person reads the sentence. */
+export function sentenceOf({ code, message }: TapwireError): string {
+  return message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
 }
 
 /** The database has refused a write of an acquirer (migration 0037). */

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 import { Iso8583Error } from '../errors.ts';
-import { compileSpec } from '../iso8583/codec.ts';
+import { type Codec, compileSpec } from '../iso8583/codec.ts';
 import { type Difference, diffMessages } from '../iso8583/diff.ts';
+import { decodeCaptured } from '../iso8583/strip-frame.ts';
+import { sentenceOf } from './cli-error.ts';
 import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag, text } from './words.ts';
@@ -27,14 +29,21 @@ export async function run(args: string[]): Promise<number> {
   const spec = await readSpec(values.spec);
   const codec = compileSpec(spec);
   try {
-    const differences = diffMessages(spec, codec.decode(before), codec.decode(after), { unmasked: values.unmasked });
+    const [one, other] = [messageOf(codec, before), messageOf(codec, after)];
+    const differences = diffMessages(spec, one, other, { unmasked: values.unmasked });
     console.log(values.json ? JSON.stringify(differences, null, 2) : tell(differences));
     return differences.length === 0 ? 0 : 3;
   } catch (error) {
     if (!(error instanceof Iso8583Error)) throw error;
-    console.error(`One of the messages does not decode: ${error.message}`);
+    console.error(`One of the messages does not decode: ${sentenceOf(error)}`);
     return 1;
   }
+}
+
+function messageOf(codec: Codec<{ readonly mti: string }>, bytes: Uint8Array): object {
+  const { message, error } = decodeCaptured(codec, bytes);
+  if (error !== undefined) throw error;
+  return message;
 }
 
 function tell(differences: readonly Difference[]): string {

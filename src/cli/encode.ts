@@ -3,6 +3,7 @@ import { toHex } from '../bytes/hex.ts';
 import { Iso8583Error, StartError } from '../errors.ts';
 import { compileSpec } from '../iso8583/codec.ts';
 import { messageFromJson } from '../iso8583/message-json.ts';
+import { sentenceOf } from './cli-error.ts';
 import { readSpec } from './processor-types.ts';
 import { readJson } from './read-file.ts';
 import { flag, text } from './words.ts';
@@ -23,7 +24,7 @@ export async function run(args: string[]): Promise<number> {
   if (file === undefined) throw new StartError('BAD_USAGE', USAGE);
   const spec = await readSpec(values.spec);
   try {
-    const message = messageFromJson(spec, readJson(undefined, file));
+    const message = messageFromJson(spec, messageIn(readJson(undefined, file)));
     const hex = toHex(compileSpec(spec).toBytes(message));
     console.log(values.json ? JSON.stringify({ hex, lengthBytes: hex.length / 2 }) : hex);
     return 0;
@@ -31,7 +32,17 @@ export async function run(args: string[]): Promise<number> {
     if (!(error instanceof Iso8583Error)) throw error;
     const { code, field } = error;
     if (values.json) console.log(JSON.stringify({ error: { code, field } }));
-    else console.error(`The message cannot be encoded: ${error.message}`);
+    else console.error(`The message cannot be encoded: ${sentenceOf(error)}${HINTS[code] ?? ''}`);
     return 1;
   }
+}
+
+const HINTS: Readonly<Partial<Record<Iso8583Error['code'], string>>> = {
+  VALUE_WITHHELD: '. To encode a decoded message, decode it with --unmasked.',
+};
+
+/** A message by field names, or the document of `tapwire decode --json` that contains one. */
+function messageIn(json: unknown): unknown {
+  const isDocument = typeof json === 'object' && json !== null && 'message' in json && 'fields' in json;
+  return isDocument ? json.message : json;
 }

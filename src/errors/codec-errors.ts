@@ -62,6 +62,7 @@ const ISO8583_ERRORS = {
   FIELD_MISSING: 'the field is required',
   FIELD_FORBIDDEN: 'the field is not allowed',
   VALUE_TYPE: 'the value does not have the type of the spec',
+  VALUE_WITHHELD: 'the value is null, which means that it was withheld',
   TARGET_TOO_SMALL: 'the target has too little space',
   SPEC_INVALID: 'the spec is not usable',
 } as const;

@@ -43,6 +43,8 @@ test.each([
   ['encode --spec type-1 FOLDER', 1, 'FOLDER: It is a folder, expected a file.'],
   ['encode --spec type-1 nowhere.json', 1, 'nowhere.json: There is no such file.'],
   ['encode --spec type-1 BADJSON', 1, 'BADJSON: It is not JSON (line 1 column 13).'],
+  ['diff --spec type-1 aa bb', 1, 'One of the messages does not decode: field mti at byte 0: the input ends inside'],
+  ['decode --spec type-1 aa', 1, 'Decoding stopped here: field mti at byte 0: the input ends inside the field'],
   ['tlv FOLDER', 1, 'FOLDER: It is a folder, expected a file.'],
   ['simulate --config type-1=FOLDER', 1, '--config FOLDER: It is a folder, expected a file.'],
   ['load compare nowhere.json FOLDER', 2, 'nowhere.json: There is no such file.'],
