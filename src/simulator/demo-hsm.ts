@@ -28,9 +28,8 @@ export function demoKeys(configs: readonly SwitchConfig[]): SoftHsmKey[] {
   return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage));
 }
 
-/** The same keys and those of demo readers as a file for HSM_KEYS_FILE, for a gateway between the two. */
-export function demoKeysFile(configs: readonly SwitchConfig[]): string {
+/** The same keys and those of demo readers for HSM_KEYS_FILE, for a gateway between the two. */
+export function demoKeysOf(configs: readonly SwitchConfig[]): HsmKeysFile['keys'] {
   const all = [...demoKeys(configs), demoKey(DEMO_READER_KEY, 'dukptBase')];
-  const keys = all.map(({ bytes, ...key }) => ({ ...key, key: toHex(bytes.reveal()) }));
-  return `${JSON.stringify({ keys } satisfies HsmKeysFile, null, 2)}\n`;
+  return all.map(({ bytes, ...key }) => ({ ...key, key: toHex(bytes.reveal()) }));
 }

@@ -65,10 +65,15 @@ async function readKeys(path: string): Promise<HsmKeysFile> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StartError('BAD_CONFIG', `the HSM's key file ${path} cannot be read (${cause.code})`);
   });
-  const parsed = text.length > MAX_FILE_CHARS ? undefined : keysFile.safeParse(parseJson(text));
+  const parsed = parseHsmKeys(text);
   if (parsed?.success) return parsed.data;
   const places = parsed?.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`) ?? ['its length'];
   throw new StartError('BAD_CONFIG', `the HSM's key file ${path} is wrong at ${places.slice(0, 5).join(', ')}`);
+}
+
+/** The content of a key file as far as it is valid; undefined if it is too long. */
+export function parseHsmKeys(text: string): z.ZodSafeParseResult<HsmKeysFile> | undefined {
+  return text.length > MAX_FILE_CHARS ? undefined : keysFile.safeParse(parseJson(text));
 }
 
 /** The message of JSON.parse quotes the text around the error, which here is a key. */

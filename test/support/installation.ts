@@ -12,7 +12,7 @@ import { Phone } from '../../src/phone/phone.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
-import { demoKeysFile } from '../../src/simulator/demo-hsm.ts';
+import { demoKeysOf } from '../../src/simulator/demo-hsm.ts';
 import type { LedgerEntry } from '../../src/simulator/ledger.ts';
 import type { Manners } from '../../src/simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
@@ -153,7 +153,7 @@ export class Installation {
     const tenants = await saveTenants(testDatabase.database, { type: processor.type, config });
     const folder = mkdtempSync(join(tmpdir(), 'tapwire-installation-'));
     const keysFile = join(folder, 'hsm-keys.json');
-    writeFileSync(keysFile, demoKeysFile([config]));
+    writeFileSync(keysFile, JSON.stringify({ keys: demoKeysOf([config]) }));
     return new Installation(testDatabase, folder, simulator, tenants, { HSM_KEYS_FILE: keysFile, ...settings });
   }
 

@@ -4,7 +4,7 @@ import { saveLoadMerchants } from '../../src/load/load-tenants.ts';
 import type { Profile } from '../../src/phone/profile.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
-import { demoKeysFile } from '../../src/simulator/demo-hsm.ts';
+import { demoKeysOf } from '../../src/simulator/demo-hsm.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import {
@@ -56,7 +56,7 @@ export class TwoSwitches {
       return { ...config, addresses: [{ host: '127.0.0.1', port: simulator.ports[at]! }] };
     });
     const hsmKeysFile = join(folder, 'hsm-keys.json');
-    writeFileSync(hsmKeysFile, demoKeysFile(configs));
+    writeFileSync(hsmKeysFile, JSON.stringify({ keys: demoKeysOf(configs) }));
     return new TwoSwitches(simulator, hsmKeysFile, configs);
   }
 

@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StartError } from '../../errors.ts';
 import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
-import { demoKeysFile } from '../../simulator/demo-hsm.ts';
+import { demoKeysOf } from '../../simulator/demo-hsm.ts';
+import { type HsmKeysFile, parseHsmKeys } from '../../switches/open-hsm.ts';
 
 /**
  * PIN keys of the demo's switches: one accepts PINs under a zone key, the other as the acquirer's own devices would
@@ -38,12 +40,32 @@ export function demoHsmKeysPath(folder: string): string {
 }
 
 /**
- * Writes the keys of switches and readers for the gateway's HSM (`HSM_KEYS_FILE`). For simulated switches in
- * another process it writes their configuration (`tapwire simulate --config`): `type-1.json`, `type-2.json`.
+ * Writes the keys of switches and readers for the gateway's HSM (`HSM_KEYS_FILE`), and keeps keys that the user has
+ * added to the file. For simulated switches in another process it writes their configuration (`tapwire simulate
+ * --config`): `type-1.json`, `type-2.json`.
+ *
+ * @throws StartError BAD_CONFIG if the existing file is invalid; it is then unchanged
  */
 export function writeDemoKeys(folder: string, configs: ReadonlyMap<DemoType, SwitchConfig>): void {
-  writeFileSync(demoHsmKeysPath(folder), demoKeysFile([...configs.values()]), { mode: 0o600 });
+  const path = demoHsmKeysPath(folder);
+  const own = demoKeysOf([...configs.values()]);
+  const added = keysIn(path).filter(({ keyId }) => !own.some((each) => each.keyId === keyId));
+  replaceFile(path, `${JSON.stringify({ keys: [...own, ...added] } satisfies HsmKeysFile, null, 2)}\n`);
   for (const [type, { macKeys, pinKey }] of configs) {
     writeFileSync(join(folder, `${type}.json`), `${JSON.stringify({ macKeys, pinKey }, null, 2)}\n`);
   }
+}
+
+function keysIn(path: string): HsmKeysFile['keys'] {
+  if (!existsSync(path)) return [];
+  const parsed = parseHsmKeys(readFileSync(path, 'utf8'));
+  if (parsed?.success) return parsed.data.keys;
+  throw new StartError('BAD_CONFIG', `The key file ${path} is invalid. Correct it, or delete it to get a new one.`);
+}
+
+/** As a whole, because a start that is killed must not lose keys. */
+function replaceFile(path: string, text: string): void {
+  const fresh = `${path}.${process.pid}.new`;
+  writeFileSync(fresh, text, { mode: 0o600 });
+  renameSync(fresh, path);
 }
