@@ -44,6 +44,10 @@ async function checkSource(source: CellSession, acquirerId: number): Promise<str
   const faults: string[] = [];
   if ((await source.query('select from acquirers where id = $1', [acquirerId])).length === 0)
     faults.push(`${name} has no acquirer ${acquirerId}.`);
+  if ((await readOwnership(source, acquirerId).catch(() => undefined))?.state === 'finishing')
+    faults.push(
+      `The move of acquirer ${acquirerId} to ${name} has not finished. Run it again first: tapwire cell move --acquirer ${acquirerId} --to ${name}.`,
+    );
   const [settings] = await source.query<{ level: string; slots: number; superuser: string }>(
     `select current_setting('wal_level') as level, current_setting('is_superuser') as superuser,
       least(current_setting('max_wal_senders')::integer,

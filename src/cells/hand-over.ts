@@ -1,13 +1,21 @@
+import { randomUUID } from 'node:crypto';
 import { MUST_NOT_REST } from '../transactions/model/status.ts';
+import { CellError } from './cell-error.ts';
 import type { CellSession } from './cell-session.ts';
-import { excludeWrites, haveLinesClosed, noteStep, type Ownership, writeOwnership } from './ownership.ts';
+import { handOverJobs, LIVE, OF_ACQUIRER, TAKE_JOBS } from './hand-over-jobs.ts';
+import {
+  changeOwnership,
+  excludeWrites,
+  haveLinesClosed,
+  noteStep,
+  type Ownership,
+  type OwnershipState,
+} from './ownership.ts';
+import { dropSubscriptions } from './replication.ts';
 
 /** All other commits of the acquirer wait for this transaction. */
 const LOCK_TIMEOUT = '300ms';
 const STATEMENT_TIMEOUT = '1s';
-
-const OF_ACQUIRER = `data ->> 'acquirerId' = $1::text`;
-const LIVE = `state < 'completed' and ${OF_ACQUIRER}`;
 
 /**
  * Transactions that a request or a switch may still change, found through their jobs: every status that must not rest
@@ -34,14 +42,6 @@ export async function countUnfinished(source: CellSession, acquirerId: number): 
 }
 
 const SCOPES = `(scope = $1::text or scope like $1::text || ' %')`;
-
-const HAND_OVER_JOBS = `
-with taken as (delete from pgboss.job where ${LIVE} returning *)
-insert into handed_over (acquirer_id, generation, kind, key, value)
-select $1::integer, $2, 'job', name || ' ' || id, to_jsonb(taken) || case state when 'active'
-    then jsonb_build_object('state', 'retry', 'started_on', null, 'heartbeat_on', null, 'start_after', now())
-    else '{}' end
-from taken`;
 
 const HAND_OVER_STANS = `
 insert into handed_over (acquirer_id, generation, kind, key, value)
@@ -84,13 +84,33 @@ export async function giveUp(source: CellSession, acquirerId: number, ownership:
       [acquirerId, generation],
     );
     if (held.length === 0 || (await countUnfinished(source, acquirerId)) > 0) return false;
-    for (const text of [HAND_OVER_JOBS, HAND_OVER_STANS, HAND_OVER_PURGES, HAND_OVER_SEQUENCES, END]) {
+    await handOverJobs(source, acquirerId, generation);
+    for (const text of [HAND_OVER_STANS, HAND_OVER_PURGES, HAND_OVER_SEQUENCES, END]) {
       await source.query(text, [acquirerId, generation]);
     }
-    await writeOwnership(source, acquirerId, { ...ownership, state: 'gone' });
+    await changeOwnership(source, acquirerId, { generation, states: ['closing'] }, { ...ownership, state: 'gone' });
     await noteStep(source, acquirerId, generation, 'gaveUp');
     return true;
   });
+}
+
+/** Writes a mark in the source. When it is in the target, every earlier change is, and could be applied. */
+export async function writeMark(source: CellSession, acquirerId: number, generation: number): Promise<string> {
+  const mark = randomUUID();
+  const text = `insert into handed_over (acquirer_id, generation, kind, key, value) values ($1, $2, 'mark', '', to_jsonb($3::text))
+    on conflict (acquirer_id, generation, kind, key) do update set value = excluded.value`;
+  await source.query(text, [acquirerId, generation, mark]);
+  return mark;
+}
+
+export async function hasMark(
+  target: CellSession,
+  acquirerId: number,
+  generation: number,
+  mark: string,
+): Promise<boolean> {
+  const text = `select from handed_over where acquirer_id = $1 and generation = $2 and kind = 'mark' and value = to_jsonb($3::text)`;
+  return (await target.query(text, [acquirerId, generation, mark])).length > 0;
 }
 
 /** Whether everything has arrived: the source writes the end last, and replication keeps the order of its commits. */
@@ -100,12 +120,6 @@ export async function hasArrived(target: CellSession, acquirerId: number, genera
 }
 
 const OF_MOVE = 'acquirer_id = $1 and generation = $2';
-
-const TAKE_JOBS = `
-insert into pgboss.job
-select job.* from handed_over h cross join lateral jsonb_populate_record(null::pgboss.job, h.value) as job
-where ${OF_MOVE} and h.kind = 'job'
-on conflict do nothing`;
 
 const TAKE_STANS = `
 insert into stan_blocks as b
@@ -127,17 +141,33 @@ from handed_over h
 cross join lateral (select pg_get_serial_sequence(split_part(h.key, '.', 1), split_part(h.key, '.', 2))::regclass as id) seq
 where ${OF_MOVE} and h.kind = 'sequence'`;
 
-/** Takes the acquirer over: one commit on the target, after which this cell serves it. */
-export async function takeOver(target: CellSession, acquirerId: number, ownership: Ownership): Promise<void> {
+/**
+ * Takes the acquirer over: one commit, after which this cell serves it. The commit ends replication to this cell, so
+ * nothing that the other cell still does to its stale rows (its purge, `tapwire cell forget`) is applied here.
+ *
+ * @param from the state in which the cell must be
+ * @throws CellError CANNOT_MOVE if it is not, because another command has continued or undone the move
+ */
+export async function takeOver(
+  cell: CellSession,
+  acquirerId: number,
+  from: OwnershipState,
+  ownership: Ownership,
+): Promise<void> {
   const { generation } = ownership;
-  await target.transaction(async () => {
-    await excludeWrites(target, acquirerId);
+  await cell.transaction(async () => {
+    await dropSubscriptions(cell, acquirerId);
+    await excludeWrites(cell, acquirerId);
     // First, because the triggers refuse the jobs of an acquirer that another cell serves.
-    await writeOwnership(target, acquirerId, { ...ownership, state: 'serving' });
-    for (const text of [TAKE_JOBS, TAKE_STANS, TAKE_PURGES, TAKE_SEQUENCES]) {
-      await target.query(text, [acquirerId, generation]);
+    await changeOwnership(cell, acquirerId, { generation, states: [from] }, ownership);
+    if (!(await hasArrived(cell, acquirerId, generation))) {
+      throw new CellError('CANNOT_MOVE', `The last change of acquirer ${acquirerId} is not in ${cell.cell.name}.`);
     }
-    await target.query('delete from handed_over where acquirer_id = $1', [acquirerId]);
-    await noteStep(target, acquirerId, generation, 'tookOver');
+    for (const text of [TAKE_JOBS, TAKE_STANS, TAKE_PURGES, TAKE_SEQUENCES]) {
+      await cell.query(text, [acquirerId, generation]);
+    }
+    const taken = `delete from handed_over where acquirer_id = $1 and (generation <> $2 or kind <> 'later')`;
+    await cell.query(taken, [acquirerId, generation]);
+    await noteStep(cell, acquirerId, generation, 'tookOver');
   });
 }

@@ -2,20 +2,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CellError } from './cell-error.ts';
 import type { CellSession } from './cell-session.ts';
 import { checkMove } from './check-move.ts';
-import { countUnfinished, giveUp, hasArrived, takeOver } from './hand-over.ts';
+import { finishMove } from './finish-move.ts';
+import { countUnfinished, giveUp, hasArrived, hasMark, takeOver, writeMark } from './hand-over.ts';
+import { copyLaterJobs } from './hand-over-jobs.ts';
+import type { MoveOptions, MoveStep } from './move-options.ts';
 import {
   asOnlyMover,
+  changeOwnership,
   excludeWrites,
   haveLinesClosed,
-  isSignedOn,
   noteStep,
   type Ownership,
+  type OwnershipState,
   readOwnership,
-  writeOwnership,
 } from './ownership.ts';
-import { copyState, isIntact, type Replication, startReplication, stopReplication } from './replication.ts';
+import { copyState, endReplication, isIntact, type Replication, startReplication } from './replication.ts';
 import { clearRows } from './tenant-tables.ts';
-import { installFence, removeFence } from './write-fence.ts';
+import { until } from './until.ts';
+import { installFence } from './write-fence.ts';
 
 /** The longest time for which new taps are refused before the acquirer is given up. The database ends it even if this command dies. */
 const HOLD_MS = 1_500;
@@ -32,59 +36,42 @@ const BETWEEN_HOLDS_MS = 3_000;
 const MOST_HOLDS = 40;
 /** Replication that needs longer after the last write has a fault that an operator must remove. */
 const ARRIVE_WITHIN_MS = 60_000;
-/** A switch that cannot be reached from the target must not keep its acquirer without a cell. */
-const SIGN_ON_WITHIN_MS = 5_000;
-
-/** After each step; the order is the order of a move. */
-export type MoveStep =
-  | 'checked'
-  | 'announced'
-  | 'fenced'
-  | 'replicating'
-  | 'copied'
-  | 'held'
-  | 'drained'
-  | 'closed'
-  | 'gaveUp'
-  | 'arrived'
-  | 'tookOver'
-  | 'signedOn'
-  | 'flipped'
-  | 'finished';
-
-export interface MoveOptions {
-  readonly source: CellSession;
-  readonly target: CellSession;
-  readonly acquirerId: number;
-  /** Makes the proxy send requests of the acquirer to the target; may be repeated. */
-  readonly flip: () => Promise<void>;
-  /** Called after each step. */
-  readonly onStep?: ((step: MoveStep, detail?: string) => void | Promise<void>) | undefined;
-}
+/**
+ * A mark that the source writes is in the target after milliseconds. If it takes longer, the target would need at least
+ * as long for the commit that gives the acquirer up, and meanwhile no cell serves it.
+ */
+const MARK_WITHIN_MS = 1_000;
+/** The target may apply many changes before it follows closely: those of the initial copy, or of many jobs. */
+const FOLLOW_WITHIN_MS = 60_000;
+const INTACT_LOOK_MS = 1_000;
+const UNDER_WAY: readonly OwnershipState[] = ['leaving', 'held', 'closing'];
 
 /** Limits of a move, shorter in tests. */
 export interface MoveTimes {
   readonly betweenHoldsMs?: number;
   readonly mostHolds?: number;
   readonly knownAfterMs?: number;
+  readonly followWithinMs?: number;
 }
 
 /**
  * Moves an acquirer to another cell. The state is in the databases (`acquirer_cells`), so a move that was interrupted at
  * any step continues when it is called again.
  *
- * 1. Rows are copied while the source serves the acquirer.
+ * 1. Rows are copied while the source serves the acquirer, until the target applies changes within a second.
  * 2. The source holds it: its database refuses new work, and work in progress ends. The hold has an end in the
  *    database, so a command that dies leaves no acquirer without service.
  * 3. The processes of the source close their connections to its switches.
- * 4. The source gives it up, in one commit that no write of the source can follow. Until here the move can be undone.
- * 5. The target takes it over when this commit has arrived, and connects to its switches.
+ * 4. The source gives it up, in one commit that no write of the source can follow.
+ * 5. The target takes it over when this commit has arrived, and connects to its switches. The commit with which it does
+ *    ends replication. Until here the move can be undone.
  * 6. The proxy sends its requests to the target.
  *
- * @throws CellError CANNOT_MOVE, NOT_DRAINED, MOVE_STUCK
+ * @throws CellError CANNOT_MOVE, NOT_DRAINED, MOVE_STUCK, CELL_UNREACHABLE
  */
 export async function moveAcquirer(options: MoveOptions, times: MoveTimes = {}): Promise<void> {
-  await asOnlyMover(options, () => new Move(options, times).run());
+  const { source, target, acquirerId } = options;
+  await asOnlyMover([source, target], acquirerId, () => new Move(options, times).run());
 }
 
 class Move {
@@ -94,26 +81,38 @@ class Move {
 
   constructor(options: MoveOptions, times: MoveTimes) {
     this.#options = options;
-    this.#times = { betweenHoldsMs: BETWEEN_HOLDS_MS, mostHolds: MOST_HOLDS, knownAfterMs: KNOWN_AFTER_MS, ...times };
+    this.#times = {
+      ...{ betweenHoldsMs: BETWEEN_HOLDS_MS, mostHolds: MOST_HOLDS, knownAfterMs: KNOWN_AFTER_MS },
+      ...{ followWithinMs: FOLLOW_WITHIN_MS, ...times },
+    };
   }
 
   async run(): Promise<void> {
     const { source, target, acquirerId } = this.#options;
     const from = await readOwnership(source, acquirerId);
     const to = await readOwnership(target, acquirerId);
-    if (to?.state === 'serving' && from?.state === 'gone' && from.generation === to.generation) {
-      this.#generation = to.generation; // only the end of an earlier call is missing, or nothing
-      return this.#finish();
+    const isTaken = to?.state === 'serving' || to?.state === 'finishing';
+    if (isTaken && from?.state === 'gone' && from.generation === to.generation) {
+      return finishMove(this.#options, to); // only the end of an earlier call is missing, or nothing
     }
-    if (from?.state === 'gone') {
-      this.#mustBeTo(from);
-      this.#generation = from.generation;
-    } else {
+    if (from?.state === 'gone') this.#continue(from, to);
+    else {
       await this.#prepare(from, to);
       await this.#cutOver();
     }
     await this.#arrive();
-    await this.#finish();
+    await finishMove(this.#options, this.#ownership(source, 'finishing'));
+  }
+
+  /** @throws CellError CANNOT_MOVE unless the source has given the acquirer up in a move that the target awaits */
+  #continue(from: Ownership, to: Ownership | undefined): void {
+    this.#mustBeTo(from);
+    const { source, target, acquirerId } = this.#options;
+    if (to?.state !== 'arriving' || to.generation !== from.generation) {
+      const what = `${source.cell.name} has given acquirer ${acquirerId} up, and ${target.cell.name} does not await it. If the move is being undone, run it again with --undo.`;
+      throw new CellError('CANNOT_MOVE', what);
+    }
+    this.#generation = from.generation;
   }
 
   get #replication(): Replication {
@@ -131,7 +130,7 @@ class Move {
   /** Copies the rows while the source serves the acquirer. */
   async #prepare(from: Ownership | undefined, to: Ownership | undefined): Promise<void> {
     const { source, target, acquirerId } = this.#options;
-    const isUnderWay = from !== undefined && ['leaving', 'held', 'closing'].includes(from.state);
+    const isUnderWay = from !== undefined && UNDER_WAY.includes(from.state);
     if (isUnderWay) this.#mustBeTo(from);
     await checkMove(source, target, acquirerId);
     await this.#step('checked');
@@ -139,8 +138,8 @@ class Move {
     this.#generation = isAnnounced ? from.generation : Math.max(from?.generation ?? 0, to?.generation ?? 0) + 1;
     if (!isAnnounced) {
       // The target first: from the first row on, it must know that it does not serve the acquirer.
-      await this.#write(target, 'arriving');
-      await this.#write(source, 'leaving');
+      await changeOwnership(target, acquirerId, asExpected(to), this.#ownership(source, 'arriving'));
+      await changeOwnership(source, acquirerId, asExpected(from), this.#ownership(target, 'leaving'));
     }
     await this.#step('announced');
     await installFence(target, acquirerId);
@@ -151,10 +150,10 @@ class Move {
   }
 
   async #copy(): Promise<void> {
-    const { target, acquirerId } = this.#options;
+    const { source, target, acquirerId } = this.#options;
     const replication = this.#replication;
     if (!(await isIntact(replication))) {
-      await stopReplication(replication);
+      await endReplication([source, target], acquirerId);
       await clearRows(target, acquirerId);
       await startReplication(replication);
     }
@@ -175,6 +174,7 @@ class Move {
 
   async #cutOver(): Promise<void> {
     for (let holds = 1; holds <= this.#times.mostHolds; holds++) {
+      await this.#follow();
       if (await this.#hold()) return this.#step('gaveUp');
       await sleep(this.#times.betweenHoldsMs);
     }
@@ -185,14 +185,33 @@ class Move {
     );
   }
 
+  /**
+   * Waits until the target applies changes within a second. After the source has given the acquirer up, it would have no
+   * cell until the target does.
+   */
+  async #follow(): Promise<void> {
+    const { source, target, acquirerId } = this.#options;
+    await copyLaterJobs(source, acquirerId, this.#generation);
+    const endsAtMs = performance.now() + this.#times.followWithinMs;
+    for (;;) {
+      const mark = await writeMark(source, acquirerId, this.#generation);
+      const markedAtMs = performance.now();
+      const isThere = await until(endsAtMs, () => hasMark(target, acquirerId, this.#generation, mark));
+      if (isThere && performance.now() - markedAtMs <= MARK_WITHIN_MS) return;
+      if (isThere) continue;
+      throw this.#stuck(
+        `${target.cell.name} does not apply the changes of ${source.cell.name}, which still serves acquirer ${acquirerId}. See the log of the Postgres of ${target.cell.name}. Then run the move again, or undo it.`,
+      );
+    }
+  }
+
   /** @returns false if work in progress did not end in time: the source serves the acquirer again */
   async #hold(): Promise<boolean> {
     const { source, target, acquirerId } = this.#options;
-    await target.query('select 1'); // reachable, before anything is refused
     const startedAtMs = performance.now();
     const endsAtMs = startedAtMs + HOLD_MS - LEAST_FOR_COMMIT_MS;
     try {
-      await this.#write(source, 'held', HOLD_MS);
+      await this.#change('held', HOLD_MS);
       await this.#step('held');
       // A commit that began before the hold may still add work: wait for it once.
       await source.transaction(async () => {
@@ -201,11 +220,14 @@ class Move {
       });
       if (!(await until(endsAtMs, async () => (await countUnfinished(source, acquirerId)) === 0)))
         return await this.#lift('work in progress');
+      const mark = await writeMark(source, acquirerId, this.#generation);
       await this.#step('drained');
-      await this.#write(source, 'closing', startedAtMs + HOLD_MS - performance.now());
+      await this.#change('closing', startedAtMs + HOLD_MS - performance.now());
       if (!(await until(endsAtMs, () => haveLinesClosed(source, acquirerId))))
         return await this.#lift('open connections to switches');
       await this.#step('closed');
+      if (!(await until(endsAtMs, () => hasMark(target, acquirerId, this.#generation, mark))))
+        return await this.#lift('changes that the target has not applied');
       if (await giveUp(source, acquirerId, this.#ownership(target, 'closing'))) return true;
       return await this.#lift('new work');
     } catch (error) {
@@ -217,30 +239,32 @@ class Move {
 
   async #lift(reason: string): Promise<false> {
     const { source, acquirerId } = this.#options;
-    await this.#write(source, 'leaving');
+    await this.#change('leaving');
     await noteStep(source, acquirerId, this.#generation, 'lifted', reason);
     await this.#options.onStep?.('copied', `hold lifted because of ${reason}, trying again`);
     return false;
   }
 
-  /** From here on the move can only be completed. */
   async #arrive(): Promise<void> {
     const { source, target, acquirerId } = this.#options;
-    const to = await readOwnership(target, acquirerId);
-    if (to?.state === 'serving' && to.generation === this.#generation) return;
     const giveUpAtMs = performance.now() + ARRIVE_WITHIN_MS;
+    let lookAtMs = performance.now() + INTACT_LOOK_MS;
     while (!((await this.#isCopied()) && (await hasArrived(target, acquirerId, this.#generation)))) {
-      // Nothing writes to the source, so everything can be copied once more.
-      if (!(await isIntact(this.#replication))) await this.#copy();
-      else if (performance.now() > giveUpAtMs) {
+      const nowMs = performance.now();
+      if (nowMs > lookAtMs) {
+        // Nothing writes to the source, so everything can be copied once more.
+        if (!(await isIntact(this.#replication))) await this.#copy();
+        lookAtMs = performance.now() + INTACT_LOOK_MS;
+      }
+      if (nowMs > giveUpAtMs) {
         throw this.#stuck(
-          'The last changes do not arrive at the target. See the log of its Postgres, then run the move again.',
+          'The last changes do not arrive at the target. See the log of its Postgres, then run the move again, or undo it.',
         );
       }
       await sleep(LOOK_EVERY_MS);
     }
     await this.#step('arrived');
-    await takeOver(target, acquirerId, this.#ownership(source, 'arriving'));
+    await takeOver(target, acquirerId, 'arriving', this.#ownership(source, 'finishing'));
     await this.#step('tookOver');
   }
 
@@ -250,29 +274,15 @@ class Move {
     return tables > 0 && tables === copied;
   }
 
-  async #finish(): Promise<void> {
-    const { source, target, acquirerId, flip } = this.#options;
-    const text = 'select from processors where acquirer_id = $1 and removed_at is null';
-    const hasSwitches = (await target.query(text, [acquirerId])).length > 0;
-    const flipAtMs = performance.now() + SIGN_ON_WITHIN_MS;
-    const isReady = !hasSwitches || (await until(flipAtMs, () => isSignedOn(target, acquirerId)));
-    await this.#step('signedOn', isReady ? '' : 'no process of the target is signed on to a switch of the acquirer');
-    await flip();
-    await this.#step('flipped');
-    await stopReplication(this.#replication);
-    await removeFence(target, acquirerId);
-    await noteStep(source, acquirerId, this.#generation, 'finished');
-    await this.#step('finished');
-  }
-
   #ownership({ cell }: CellSession, state: Ownership['state']): Ownership {
     return { generation: this.#generation, state, peer: cell.name };
   }
 
-  #write(session: CellSession, state: Ownership['state'], heldMs?: number): Promise<void> {
+  /** Changes the source, which serves the acquirer and is the source of this move. */
+  #change(state: OwnershipState, heldMs?: number): Promise<void> {
     const { source, target, acquirerId } = this.#options;
-    const peer = session === source ? target : source;
-    return writeOwnership(session, acquirerId, this.#ownership(peer, state), heldMs);
+    const expected = { generation: this.#generation, states: UNDER_WAY };
+    return changeOwnership(source, acquirerId, expected, this.#ownership(target, state), heldMs);
   }
 
   #stuck(reason: string): CellError {
@@ -284,11 +294,6 @@ class Move {
   }
 }
 
-/** @returns whether it became true in time */
-async function until(endsAtMs: number, isTrue: () => Promise<boolean>): Promise<boolean> {
-  for (;;) {
-    if (await isTrue()) return true;
-    if (performance.now() >= endsAtMs) return false;
-    await sleep(LOOK_EVERY_MS);
-  }
+function asExpected(read: Ownership | undefined) {
+  return read && { generation: read.generation, states: [read.state] };
 }

@@ -2,9 +2,9 @@ import { LOCKS } from '../store/cells/lock-classes.ts';
 import { CellError } from './cell-error.ts';
 import type { CellSession } from './cell-session.ts';
 
-export type OwnershipState = 'serving' | 'leaving' | 'held' | 'closing' | 'arriving' | 'gone';
+export type OwnershipState = 'serving' | 'finishing' | 'leaving' | 'held' | 'closing' | 'arriving' | 'gone';
 
-/** What a cell knows about an acquirer that was moved at least once (migration 0037). */
+/** What a cell knows about an acquirer that was moved at least once (migrations 0037 and 0047). */
 export interface Ownership {
   readonly generation: number;
   readonly state: OwnershipState;
@@ -22,17 +22,35 @@ export function isServing(ownership: Ownership | undefined): boolean {
   return ownership === undefined || !['arriving', 'gone'].includes(ownership.state);
 }
 
-export async function writeOwnership(
+/** What a command has read of a cell, and relies on when it changes it. */
+export interface ExpectedOwnership {
+  readonly generation: number;
+  readonly states: readonly OwnershipState[];
+}
+
+/**
+ * @param expected undefined if there is no row yet
+ * @throws CellError CANNOT_MOVE if the row has changed since this command read it
+ */
+export async function changeOwnership(
   session: CellSession,
   acquirerId: number,
+  expected: ExpectedOwnership | undefined,
   { generation, state, peer }: Ownership,
   heldMs?: number,
 ): Promise<void> {
-  const text = `insert into acquirer_cells (acquirer_id, generation, state, peer, held_until)
-    values ($1, $2, $3, $4, clock_timestamp() + $5 * interval '1 ms')
-    on conflict (acquirer_id) do update set generation = excluded.generation, state = excluded.state,
-      peer = excluded.peer, held_until = excluded.held_until, changed_at = clock_timestamp()`;
-  await session.query(text, [acquirerId, generation, state, peer, heldMs ?? null]);
+  const values = [acquirerId, generation, state, peer, heldMs ?? null];
+  const held = `clock_timestamp() + $5 * interval '1 ms'`;
+  const insert = `insert into acquirer_cells (acquirer_id, generation, state, peer, held_until)
+    values ($1, $2, $3, $4, ${held}) on conflict do nothing returning acquirer_id`;
+  const update = `update acquirer_cells set generation = $2, state = $3, peer = $4, held_until = ${held},
+    changed_at = clock_timestamp() where acquirer_id = $1 and generation = $6 and state = any($7) returning acquirer_id`;
+  const rows = expected
+    ? await session.query(update, [...values, expected.generation, expected.states])
+    : await session.query(insert, values);
+  if (rows.length > 0) return;
+  const what = `The state of acquirer ${acquirerId} in ${session.cell.name} has changed, so this command has ended. See tapwire cell status.`;
+  throw new CellError('CANNOT_MOVE', what);
 }
 
 /** Adds a step to the journal of the move. */
@@ -53,24 +71,30 @@ export async function excludeWrites(session: CellSession, acquirerId: number): P
 }
 
 /**
- * Keeps other commands from moving the acquirer out of the source. The lock ends with the session of a command that is
- * killed.
+ * Keeps other commands from changing the acquirer in any of these cells. The session that changes a cell holds the lock
+ * of this cell, so a command that has lost a session can no longer change this cell. The locks are taken in the order
+ * of the names: of two commands, one succeeds.
  *
- * @throws CellError CANNOT_MOVE if another command moves it
+ * @throws CellError CANNOT_MOVE if another command changes the acquirer in one of the cells
  */
 export async function asOnlyMover(
-  { source, acquirerId }: { readonly source: CellSession; readonly acquirerId: number },
+  cells: readonly CellSession[],
+  acquirerId: number,
   act: () => Promise<void>,
 ): Promise<void> {
-  const [lock] = await source.query<{ ok: boolean }>('select pg_try_advisory_lock($1, $2) as ok', [
-    LOCKS.move,
-    acquirerId,
-  ]);
-  if (!lock!.ok) throw new CellError('CANNOT_MOVE', `Another command moves acquirer ${acquirerId}.`);
+  const locked: CellSession[] = [];
   try {
+    for (const session of cells.toSorted((one, other) => (one.cell.name < other.cell.name ? -1 : 1))) {
+      const text = 'select pg_try_advisory_lock($1, $2) as ok';
+      const [lock] = await session.query<{ ok: boolean }>(text, [LOCKS.move, acquirerId]);
+      if (!lock!.ok)
+        throw new CellError('CANNOT_MOVE', `Another command moves acquirer ${acquirerId} in ${session.cell.name}.`);
+      locked.push(session);
+    }
     await act();
   } finally {
-    await source.query('select pg_advisory_unlock($1, $2)', [LOCKS.move, acquirerId]).catch(() => {}); // ends with the session
+    for (const session of locked)
+      await session.query('select pg_advisory_unlock($1, $2)', [LOCKS.move, acquirerId]).catch(() => {}); // ends with the session
   }
 }
 

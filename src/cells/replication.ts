@@ -3,8 +3,11 @@ import type { CellSession } from './cell-session.ts';
 import { tenantTables } from './tenant-tables.ts';
 
 const TRY_AGAIN_MS = 50;
-/** A slot is active until the worker at its other end has ended, which takes milliseconds. */
+/** A slot is active until its sender has ended, which takes milliseconds after it was terminated. */
 const MOST_TRIES = 200;
+
+/** Subscriptions of all databases of a cluster are in one table. */
+const HERE = 's.subdbid = (select oid from pg_database where datname = current_database())';
 
 /**
  * PostgreSQL's logical replication of the rows of one acquirer from the source to the target. All functions may be
@@ -23,7 +26,8 @@ export async function startReplication(replication: Replication): Promise<void> 
   const slot = await slotName(replication);
   const { source, target } = replication;
   const found = await source.query('select from pg_replication_slots where slot_name = $1', [slot]);
-  if (found.length === 0) await source.query(`select pg_create_logical_replication_slot($1, 'pgoutput')`, [slot]);
+  // Waits until every transaction that has begun before it has ended.
+  if (found.length === 0) await source.queryLong(`select pg_create_logical_replication_slot($1, 'pgoutput')`, [slot]);
   if ((await findSubscription(replication)) !== undefined) return;
   // The slot is created separately, because both databases may be in one cluster.
   await target.query(`create subscription ${subscriptionName(replication)}
@@ -48,43 +52,104 @@ export async function copyState(replication: Replication): Promise<CopyState> {
   return (await replication.target.query<CopyState>(text, [subscriptionName(replication)]))[0]!;
 }
 
-/** Whether the source still has what the target needs to continue: a failover of the source loses the slot. */
+/**
+ * Whether replication can continue: a failover of the source loses the slot, and an update of both cells may have added
+ * a table since the copy began.
+ */
 export async function isIntact(replication: Replication): Promise<boolean> {
+  const { source, target } = replication;
   if ((await findSubscription(replication)) === undefined) return false;
   const text = `select from pg_replication_slots where slot_name = $1 and wal_status is distinct from 'lost'`;
-  return (await replication.source.query(text, [await slotName(replication)])).length > 0;
+  if ((await source.query(text, [await slotName(replication)])).length === 0) return false;
+  const published = await namesIn(
+    source,
+    `select c.relname as name from pg_publication p join pg_publication_rel r on r.prpubid = p.oid
+      join pg_class c on c.oid = r.prrelid where p.pubname = any($1) order by 1`,
+    [publicationNames(replication)],
+  );
+  const subscribed = await namesIn(
+    target,
+    `select c.relname as name from pg_subscription s join pg_subscription_rel r on r.srsubid = s.oid
+      join pg_class c on c.oid = r.srrelid where s.subname = $1 and ${HERE} order by 1`,
+    [subscriptionName(replication)],
+  );
+  const isComplete = async (session: CellSession, names: string) =>
+    (await tenantTables(session))
+      .map(({ name }) => name)
+      .sort()
+      .join() === names;
+  return (await isComplete(source, published)) && (await isComplete(target, subscribed));
 }
 
-export async function stopReplication(replication: Replication): Promise<void> {
-  const { source, target } = replication;
-  const name = subscriptionName(replication);
-  const oid = await findSubscription(replication);
-  const slots = [await slotName(replication)];
-  if (oid !== undefined) {
-    await target.query(`alter subscription ${name} disable`);
-    await target.query(`alter subscription ${name} set (slot_name = none)`);
-    await target.query(`drop subscription ${name}`);
-    // Of an initial copy that was interrupted.
-    const left = await source.query<{ slot: string }>(
-      'select slot_name as slot from pg_replication_slots where slot_name like $1 and database = current_database()',
-      [`pg\\_${oid}\\_sync\\_%`],
-    );
-    slots.push(...left.map(({ slot }) => slot));
-  }
-  for (const slot of slots) await dropSlot(source, slot);
-  for (const publication of publicationNames(replication)) {
-    await source.query(`drop publication if exists ${publication}`);
+async function namesIn(session: CellSession, text: string, values: readonly unknown[]): Promise<string> {
+  const rows = await session.query<{ name: string }>(text, values);
+  return rows
+    .map(({ name }) => name)
+    .sort()
+    .join();
+}
+
+/**
+ * Ends every replication of the acquirer between these cells, of any move and in both directions, and removes what it
+ * has left. Rows that are deleted afterwards are deleted in one cell only.
+ */
+export async function endReplication(cells: readonly CellSession[], acquirerId: number): Promise<void> {
+  for (const cell of cells) await cell.transaction(() => dropSubscriptions(cell, acquirerId));
+  for (const cell of cells) await dropPublished(cell, acquirerId);
+  for (const publisher of cells) {
+    for (const subscriber of cells) if (subscriber !== publisher) await dropCopySlots(publisher, subscriber);
   }
 }
 
-async function dropSlot(source: CellSession, slot: string): Promise<void> {
-  const text = 'select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = $1';
+/** Call it in a transaction. Nothing more of the acquirer is applied in this cell when the transaction commits. */
+export async function dropSubscriptions(subscriber: CellSession, acquirerId: number): Promise<void> {
+  const text = `select subname as name from pg_subscription s where subname ~ $1 and ${HERE}`;
+  for (const { name } of await subscriber.query<{ name: string }>(text, [`^tapwire_${acquirerId}_[0-9]+$`])) {
+    await subscriber.query(`alter subscription ${name} disable`);
+    await subscriber.query(`alter subscription ${name} set (slot_name = none)`); // the slot may be unreachable
+    await subscriber.query(`drop subscription ${name}`); // waits until its workers have ended
+  }
+}
+
+/** Removes what the publisher keeps for replication of the acquirer, of any move. */
+export async function dropPublished(publisher: CellSession, acquirerId: number): Promise<void> {
+  for (const slot of await slotsLike(publisher, `^tapwire_${acquirerId}_[0-9]+_[0-9]+$`))
+    await dropSlot(publisher, slot);
+  for (const publication of publicationNames({ acquirerId })) {
+    await publisher.query(`drop publication if exists ${publication}`);
+  }
+}
+
+/** Slots of initial copies that were interrupted: their names contain the subscription and the subscriber's cluster. */
+async function dropCopySlots(publisher: CellSession, subscriber: CellSession): Promise<void> {
+  const [system] = await subscriber.query<{ id: string; subscriptions: string[] }>(
+    `select (select system_identifier::text from pg_control_system()) as id,
+      array(select oid::text from pg_subscription) as subscriptions`,
+  );
+  for (const slot of await slotsLike(publisher, `^pg_[0-9]+_sync_[0-9]+_${system!.id}$`)) {
+    if (!system!.subscriptions.includes(slot.split('_')[1]!)) await dropSlot(publisher, slot);
+  }
+}
+
+async function slotsLike(publisher: CellSession, pattern: string): Promise<string[]> {
+  const text =
+    'select slot_name as slot from pg_replication_slots where slot_name ~ $1 and database = current_database()';
+  return (await publisher.query<{ slot: string }>(text, [pattern])).map(({ slot }) => slot);
+}
+
+async function dropSlot(publisher: CellSession, slot: string): Promise<void> {
+  const end =
+    'select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = $1 and active_pid > 0';
+  const drop = 'select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = $1';
   for (let tries = 1; ; tries++) {
     try {
-      await source.query(text, [slot]);
+      await publisher.query(end, [slot]); // a sender whose receiver is unreachable continues for a minute
+      await publisher.query(drop, [slot]);
       return;
     } catch (error) {
-      if ((error as { code?: string }).code !== '55006' || tries >= MOST_TRIES) throw error; // object_in_use
+      const { code } = error as { code?: string };
+      if (code === '42704') return; // undefined_object: dropped meanwhile
+      if (code !== '55006' || tries >= MOST_TRIES) throw error; // object_in_use
     }
     await sleep(TRY_AGAIN_MS);
   }
@@ -109,8 +174,7 @@ async function createPublications(replication: Replication): Promise<void> {
 }
 
 async function findSubscription(replication: Replication): Promise<number | undefined> {
-  const text = `select oid::integer from pg_subscription
-    where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())`;
+  const text = `select oid::integer from pg_subscription s where subname = $1 and ${HERE}`;
   return (await replication.target.query<{ oid: number }>(text, [subscriptionName(replication)]))[0]?.oid;
 }
 

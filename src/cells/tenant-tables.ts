@@ -56,15 +56,36 @@ export async function tenantTables(session: CellSession): Promise<TenantTable[]>
   return rows.map(({ name, column, isAppendOnly }) => ({ name, column, isAppendOnly }));
 }
 
-/** Deletes the acquirer's rows without triggers and foreign keys; the session must be a superuser's. */
+/**
+ * Deletes the acquirer's rows without triggers and foreign keys; the session must be a superuser's. Replication of the
+ * acquirer has ended before: otherwise it would delete the rows in the other cell, too.
+ *
+ * @throws CellError CANNOT_MOVE if this cell may serve the acquirer, or replication of it exists
+ */
 export async function clearRows(session: CellSession, acquirerId: number): Promise<void> {
   const tables = await tenantTables(session);
+  await mustBeClearable(session, acquirerId);
   await session.query(`set session_replication_role = replica`);
   try {
     for (const { name, column } of tables) {
-      await session.query(`delete from ${name} where ${column} = $1`, [acquirerId]);
+      await session.queryLong(`delete from ${name} where ${column} = $1`, [acquirerId]);
     }
   } finally {
     await session.query(`reset session_replication_role`).catch(() => {}); // the session is lost
   }
+}
+
+async function mustBeClearable(session: CellSession, acquirerId: number): Promise<void> {
+  const text = `select
+    exists (select from acquirer_cells where acquirer_id = $1 and state in ('arriving', 'gone')) as "isStale",
+    exists (select from pg_replication_slots where slot_name ~ $2 and database = current_database())
+      or exists (select from pg_subscription where subname ~ $3
+        and subdbid = (select oid from pg_database where datname = current_database())) as "isReplicated"`;
+  const [found] = await session.query<{ isStale: boolean; isReplicated: boolean }>(text, [
+    ...[acquirerId, `^tapwire_${acquirerId}_[0-9]+_[0-9]+$`, `^tapwire_${acquirerId}_[0-9]+$`],
+  ]);
+  const { name } = session.cell;
+  if (!found!.isStale) throw new CellError('CANNOT_MOVE', `${name} serves acquirer ${acquirerId}, so its rows stay.`);
+  if (found!.isReplicated)
+    throw new CellError('CANNOT_MOVE', `Rows of acquirer ${acquirerId} in ${name} are still being replicated.`);
 }

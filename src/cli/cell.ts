@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util';
+import { CellError } from '../cells/cell-error.ts';
 import { type Cell, cellName, findCell, readCells, withSecrets, writeCells } from '../cells/cell-list.ts';
-import { type CellSession, openCellSession } from '../cells/cell-session.ts';
+import { openCellSession } from '../cells/cell-session.ts';
 import { type CellStatus, conflictsIn, firstAcquirerOf, readStatus, reserveNumbers } from '../cells/cell-status.ts';
 import { findSource } from '../cells/find-source.ts';
+import { finishWithoutSource } from '../cells/finish-move.ts';
 import { forgetAcquirer } from '../cells/forget-acquirer.ts';
 import { moveAcquirer } from '../cells/move-acquirer.ts';
 import { hostsOf, setBackend } from '../cells/proxy-map.ts';
+import { onReachableCells } from '../cells/reachable-cells.ts';
 import { undoMove } from '../cells/undo-move.ts';
 import { readCellsFile } from '../config.ts';
 import { StartError } from '../errors.ts';
@@ -94,11 +97,11 @@ async function move(args: string[]): Promise<number> {
   if (values.to === undefined) throw new StartError('BAD_CONFIG', '--to: expected the name of a cell');
   const known = await readCells(listPath());
   const target = await findCell(known, values.to);
-  await onSessions(known.cells.map(withSecrets), async (sessions) => {
-    const to = sessions.find(({ cell }) => cell.name === target.name)!;
-    const source = await findSource(sessions, to, acquirerId);
+  await onReachableCells(known.cells, target, async (reachable, to) => {
+    const source = await findSource(reachable, to, acquirerId);
     const { proxy } = known;
     if (values.undo) {
+      if (!source) throw new CellError('CANNOT_MOVE', `${to.cell.name} has taken acquirer ${acquirerId} over.`);
       await undoMove({ source, target: to, acquirerId });
       console.log(`The move is undone: ${source.cell.name} serves acquirer ${acquirerId}.`);
       return;
@@ -112,7 +115,8 @@ async function move(args: string[]): Promise<number> {
       if (proxy) await setBackend(proxy, acquirerId, to.cell.backend);
       else print('', `no proxy is in the list: send the requests of acquirer ${acquirerId} to ${to.cell.url} now`);
     };
-    await moveAcquirer({ source, target: to, acquirerId, flip, onStep: print });
+    const options = { target: to, acquirerId, flip, onStep: print };
+    await (source ? moveAcquirer({ ...options, source }) : finishWithoutSource(options));
     const hosts = proxy ? ` Its hosts are ${hostsOf(proxy, acquirerId).join(', ')}.` : '';
     console.log(`${to.cell.name} serves acquirer ${acquirerId}.${hosts}`);
   });
@@ -125,24 +129,11 @@ async function forget(args: string[]): Promise<number> {
   if (values.in === undefined) throw new StartError('BAD_CONFIG', '--in: expected the name of a cell');
   const known = await readCells(listPath());
   const former = await findCell(known, values.in);
-  await onSessions(known.cells.map(withSecrets), async (sessions) => {
-    const left = sessions.find(({ cell }) => cell.name === former.name)!;
-    const current = await findSource(sessions, left, acquirerId);
+  await onReachableCells(known.cells, former, async (reachable, left) => {
+    const current = await findSource(reachable, left, acquirerId);
+    if (!current) throw new CellError('CANNOT_MOVE', `${former.name} serves acquirer ${acquirerId}.`);
     await forgetAcquirer(left, current, acquirerId);
   });
   console.log(`${former.name} has no rows of acquirer ${acquirerId}.`);
   return 0;
-}
-
-async function onSessions(
-  cells: readonly Promise<Cell>[],
-  act: (sessions: readonly CellSession[]) => Promise<void>,
-): Promise<void> {
-  const sessions: CellSession[] = [];
-  try {
-    for (const cell of cells) sessions.push(await openCellSession(await cell));
-    await act(sessions);
-  } finally {
-    for (const session of sessions) await session.close();
-  }
 }

@@ -1,6 +1,7 @@
 import type { Cell } from '../../src/cells/cell-list.ts';
 import { type CellSession, openCellSession } from '../../src/cells/cell-session.ts';
-import { type MoveOptions, moveAcquirer } from '../../src/cells/move-acquirer.ts';
+import { type MoveTimes, moveAcquirer } from '../../src/cells/move-acquirer.ts';
+import type { MoveOptions, MoveStep } from '../../src/cells/move-options.ts';
 import { type Installation, type InstallationOptions, type StartedGateway, startInstallation } from './installation.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
@@ -61,15 +62,33 @@ export class TwoCells {
     return { source: await openCellSession(this.#cells[from]), target: await openCellSession(this.#cells[to]) };
   }
 
+  async withSessions<Result>(
+    from: Side,
+    to: Side,
+    act: (sessions: { readonly source: CellSession; readonly target: CellSession }) => Promise<Result>,
+  ): Promise<Result> {
+    const sessions = await this.sessions(from, to);
+    try {
+      return await act(sessions);
+    } finally {
+      await sessions.source.close();
+      await sessions.target.close();
+    }
+  }
+
   /** Moves the acquirer, as one call of the command does. @returns the steps */
-  async move(from: Side, to: Side, { acquirerId = 1, onStep }: Partial<MoveOptions> = {}): Promise<string[]> {
+  async move(
+    from: Side,
+    to: Side,
+    { acquirerId = 1, onStep }: Partial<MoveOptions> = {},
+    times: MoveTimes = {},
+  ): Promise<string[]> {
     const steps: string[] = [];
-    const { source, target } = await this.sessions(from, to);
     const flip = async () => {
       if (acquirerId === 1) this.side = to;
     };
-    try {
-      await moveAcquirer(
+    await this.withSessions(from, to, ({ source, target }) =>
+      moveAcquirer(
         {
           ...{ source, target, acquirerId, flip },
           onStep: async (step, detail) => {
@@ -77,13 +96,21 @@ export class TwoCells {
             await onStep?.(step, detail);
           },
         },
-        { betweenHoldsMs: 200, knownAfterMs: 600 }, // settings are followed every 500 ms
-      );
-      return steps;
-    } finally {
-      await source.close();
-      await target.close();
-    }
+        { betweenHoldsMs: 200, knownAfterMs: 600, ...times }, // settings are followed every 500 ms
+      ),
+    );
+    return steps;
+  }
+
+  /** A call of the command that dies after the step. */
+  async moveUntil(step: MoveStep, from: Side, to: Side): Promise<void> {
+    const onStep = (at: MoveStep) => {
+      if (at === step) throw new Killed();
+    };
+    await this.move(from, to, { onStep }).then(
+      () => Promise.reject(new Error(`The command did not reach ${step}.`)),
+      (error: unknown) => (error instanceof Killed ? undefined : Promise.reject(error)),
+    );
   }
 
   async stop(): Promise<void> {

@@ -32,7 +32,7 @@ interface Look {
 const LOOK = `
 select coalesce(bool_or(state not in ('serving', 'gone') or changed_at > clock_timestamp() - interval '${OFTEN_FOR_MS} ms'), false) as "isMoving",
   coalesce(array_agg(acquirer_id order by acquirer_id) filter (where acquirer_id in (select e.acquirer_id from served_elsewhere e)), '{}') as elsewhere,
-  coalesce(array_agg(acquirer_id) filter (where state in ('serving', 'leaving')), '{}') as served
+  coalesce(array_agg(acquirer_id) filter (where state in ('serving', 'finishing', 'leaving')), '{}') as served
 from acquirer_cells`;
 
 /** Follows which acquirers this cell serves: seldom, and often while one is moved. */
@@ -78,7 +78,7 @@ export class CellWatch {
       await onChange();
       this.#elsewhere = known;
     }
-    if (served.length > 0) await onServed(served);
+    await onServed(served); // also without any: an acquirer that has left is reported no longer
     return isMoving;
   }
 

@@ -161,6 +161,14 @@ describe('another acquirer of the former cell', () => {
     expect([await count('a', 'merchants'), await count('a', 'transactions')]).toEqual([0, 0]);
     expect((await cells.databases.a.query('select from merchants where acquirer_id = 2')).rowCount).toBe(1);
   });
+
+  test('the former cell still refuses what a process commits that was frozen meanwhile', async () => {
+    const job = `insert into pgboss.job (name, data) values ('authorize', '{"acquirerId": 1}')`;
+    const merchant = `insert into merchants select * from jsonb_populate_record(null::merchants, $1)`;
+    const [row] = (await cells.databases.b.query('select * from merchants where acquirer_id = 1')).rows;
+    await expect(cells.databases.a.query(job)).rejects.toThrow('served by another cell');
+    await expect(cells.databases.a.query(merchant, [JSON.stringify(row)])).rejects.toThrow('served by another cell');
+  });
 });
 
 describe('a move back', () => {
@@ -176,7 +184,7 @@ describe('a move back', () => {
     expect(outcomeOf(await enterPin(phoneAt(gateways.a.url), asked)).type).toBe('Approved');
   });
 
-  test('that has not come to the end can be undone, and leaves nothing in the other cell', async () => {
+  test('that has not come to the end can be undone, and leaves no row in the other cell', async () => {
     const onStep = (step: string) => {
       if (step === 'drained') throw new Killed();
     };
@@ -186,7 +194,8 @@ describe('a move back', () => {
     expect(outcomeOf(await tapAt(cells.gateways.a.url)).type).toBe('Approved');
     expect(await count('b', 'merchants')).toBe(0);
     const left = `select from pg_trigger where tgname = 'served_elsewhere_1'`;
-    expect([(await source.query(left)).length, (await target.query(left)).length]).toEqual([0, 0]);
+    expect((await source.query(left)).length).toBe(0);
+    expect((await target.query(left)).length).toBeGreaterThan(0); // its processes may still be frozen
     expect((await source.query(`select from pg_replication_slots where database = current_database()`)).length).toBe(0);
     await source.close();
     await target.close();
