@@ -64,5 +64,6 @@ async function openSender({ config, fetcher, deps, log }: PushParts): Promise<Pu
     return new FcmSender({ account: await readServiceAccount(file), url, fetcher, clock: deps.clock });
   }
   if (TAPWIRE_ENV !== 'dev') return NO_PUSH_SENDER;
-  return createLogSender((message) => log.info(message, 'payment would be pushed to a device'));
+  // A warning, because the terminal of a demo shows no lower level.
+  return createLogSender((message) => log.warn(message, 'push not sent to a device, no push service is configured'));
 }

@@ -24,7 +24,7 @@ let installation: Installation;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapwire-docs-'));
   const path = join(folder, 'demo.json');
-  installation = await startInstallation({ settings: { DOCS_PROFILE: path } });
+  installation = await startInstallation({ settings: { DOCS_PROFILE: path, LOG_LEVEL: 'warn' } });
   const owner = { acquirerId: 1, merchantId: installation.profile().merchant.id };
   const { username } = await savePortalUser(installation.database, owner, 'admin');
   const login = { username, password: PASSWORD };
@@ -256,6 +256,13 @@ test('every example can be sent unchanged, with the credentials next to it', asy
       'POST /consumer/push',
     ]),
   );
+});
+
+test('a push of the demo, which has no push service, is in the log that its terminal shows', () => {
+  const lines = installation.logLines.filter(
+    ({ msg }) => msg === 'push not sent to a device, no push service is configured',
+  );
+  expect(lines).toEqual([expect.objectContaining({ reference: expect.any(String) })]);
 });
 
 function sendExample(operation: NamedOperation, credentials: Readonly<Record<string, string>>) {
