@@ -15,6 +15,10 @@ export const COMMANDS: Sections = {
       description: 'create a payment link and print the URL of its pay page (--amount 10.00)',
       load: () => import('./link.ts'),
     },
+    trigger: {
+      description: 'produce an outcome for a receiver of webhooks: approved, declined, timeout, refund, ...',
+      load: () => import('./trigger.ts'),
+    },
     webhooks: {
       description: 'forward events to your receiver',
       load: () => import('./webhooks.ts'),

@@ -10,6 +10,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tapwire tap --amount 50.05 --pin 12345              the switch requests a PIN',
   ],
   link: ['tapwire link --amount 10.00', 'tapwire link --amount 1250 --currency JPY --reference order-17'],
+  trigger: ['tapwire trigger approved', 'tapwire trigger declined --code 54', 'tapwire trigger timeout'],
   'webhooks listen': [
     'tapwire webhooks listen --forward-to http://127.0.0.1:3000/webhooks',
     'tapwire webhooks listen --forward-to http://127.0.0.1:3000/webhooks --all',

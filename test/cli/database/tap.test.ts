@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { run as runLink } from '../../../src/cli/link.ts';
 import { run } from '../../../src/cli/tap.ts';
+import { run as runTrigger } from '../../../src/cli/trigger.ts';
 import { writeProfile } from '../../../src/phone/profile.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectInvariants } from '../../support/invariants.ts';
 import { ask } from '../../support/links.ts';
@@ -64,6 +66,40 @@ describe('tapwire tap', () => {
   test('prints the unchanged response if asked for JSON', async () => {
     const { stdout } = await tap('--amount', '50.05', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ onlineAuthorizationResponse: { isSingleTapAndPin: true } });
+  });
+});
+
+describe('tapwire trigger', () => {
+  const trigger = (...words: string[]) => runHere(runTrigger, words, { TAPWIRE_DATA: folder });
+
+  test.each([
+    ['approved', [], /^Approved {2}ZAR 10\.00 .*\n.*\nwebhooks {2}transaction\.completed Approved\n$/],
+    ['declined', ['--code', '54'], /^Declined {2}ZAR 10\.54 .* code 54 /],
+    ['pin', [], /^Approved {2}ZAR 50\.05 /],
+    ['wrong-pin', [], /^Declined {2}ZAR 50\.05 .* code 55 /],
+    ['duplicate', [], /^Approved {2}ZAR 10\.99 /],
+    ['timeout', [], /^Indeterminate {2}ZAR 10\.69 /],
+    ['refund', [], /\nrefund Approved {2}ZAR 4\.00\nwebhooks .*\n +refund\.completed Approved\n$/],
+    ['void', [], /\nvoid accepted\nwebhooks .*\n +transaction\.voided Voided\n$/],
+    ['disconnect', [], /^Indeterminate {2}ZAR 10\.98 .*\n.*\nwebhooks .*Indeterminate\n +transaction\.voided/],
+  ])('%s has its outcome, and names the webhooks', async (name, words, printed) => {
+    const ended = await trigger(name, ...words);
+    expect(ended, ended.output).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(ended.stdout).toMatch(printed);
+    await eventually(() => expectInvariants(installation)); // a reversal may be in progress
+  });
+
+  test.each([
+    [['elephant'], 2, 'there is no case elephant. Expected one of approved, declined'],
+    [['toString'], 2, 'there is no case toString'],
+    [[], 2, 'usage: tapwire trigger'],
+    [['declined', '--code', '69'], 1, '--code 69: expected a two-digit response code'],
+    [['declined', '--code', 'x'], 1, '--code x: expected'],
+    [['approved', '--code', '51'], 2, '--code: only declined'],
+  ])('refuses %j', async (words, exitCode, reason) => {
+    const ended = await trigger(...words);
+    expect(ended).toMatchObject({ exitCode, stdout: '' });
+    expect(ended.stderr).toContain(reason);
   });
 });
 

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
+import { StartError } from '../errors.ts';
+import { askEnvironment } from '../load/gateway-watch.ts';
+import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
+import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
+import { showAmount } from './amount.ts';
+import { HASTY_TERMINAL } from './demo/demo-installation.ts';
+import { bad, good } from './style.ts';
+import { describe } from './tap.ts';
+import { type AfterSale, declinedWith, TRIGGER_CASES, type TriggerCase } from './trigger-cases.ts';
+import { flag, text } from './words.ts';
+
+const WIDTH = Math.max(...Object.keys(TRIGGER_CASES).map(({ length }) => length));
+
+export const USAGE = `usage: tapwire trigger CASE [--code NN] [--terminal X-TID] [--profile FILE] [--json]
+
+${Object.entries(TRIGGER_CASES)
+  .map(([name, { description }]) => `  ${name.padEnd(WIDTH)}  ${description}`)
+  .join('\n')}
+
+  --code      another response code for declined, such as 54
+  --terminal  the terminal of the tap; default: that of the profile, and a hasty one of the demo if the switch is silent
+  --profile   the merchant (tapwire profile); default: that of npm start
+
+Submits a payment to simulated switches and names the webhooks that follow. To see them arrive, run tapwire webhooks
+listen in another terminal.`;
+
+const CURRENCY = 'ZAR';
+const REFUND_AMOUNT = '4.00';
+
+/**
+ * `tapwire trigger CASE`: produces an outcome for integrators who develop a receiver of webhooks. Exit code 0 when the
+ * outcome is that of the case, 3 for another one, 1 for a refusal.
+ */
+export async function run(args: string[]): Promise<number> {
+  const options = { code: text, terminal: text, profile: text, json: flag } as const;
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const wanted = caseOf(positionals, values.code);
+  const profile = terminalOf(readProfileOrDemo(values.profile), wanted, values);
+  await refuseProd(profile);
+  const answer = await new Phone(profile).tap({ ...wanted, currency: CURRENCY });
+  const { type, serviceReference = '' } = authorizationOf(answer) ?? {};
+  const isExpected = type === wanted.expected;
+  const after =
+    isExpected && wanted.afterwards ? await finish(profile, serviceReference, wanted.afterwards) : undefined;
+  if (values.json) console.log(JSON.stringify({ tap: answer.body, after, events: wanted.events }));
+  else print(answer, wanted, { isExpected, after });
+  if (type === undefined) return 1;
+  return isExpected ? 0 : 3;
+}
+
+function caseOf([name, ...others]: readonly string[], code: string | undefined): TriggerCase {
+  const known = name !== undefined && Object.hasOwn(TRIGGER_CASES, name) ? TRIGGER_CASES[name] : undefined;
+  if (name === undefined || others.length > 0) throw new StartError('BAD_USAGE', USAGE);
+  if (known === undefined) {
+    const names = Object.keys(TRIGGER_CASES).join(', ');
+    throw new StartError('BAD_USAGE', `tapwire trigger: there is no case ${name}. Expected one of ${names}.`);
+  }
+  if (code === undefined) return known;
+  if (name !== 'declined') throw new StartError('BAD_USAGE', '--code: only declined has a response code to choose');
+  return declinedWith(code);
+}
+
+/** The hasty terminal of a demo has a deadline of two seconds. */
+function terminalOf(
+  profile: Profile,
+  { expected }: TriggerCase,
+  given: { readonly terminal?: string | undefined; readonly profile?: string | undefined },
+): Profile {
+  const isOfDemo = given.profile === undefined && profile.operator !== undefined;
+  const hasty = isOfDemo && expected === 'Indeterminate' ? HASTY_TERMINAL : undefined;
+  return { ...profile, merchant: { ...profile.merchant, xTid: given.terminal ?? hasty ?? profile.merchant.xTid } };
+}
+
+/** A test card must not reach a switch with real money. */
+async function refuseProd({ url }: Profile): Promise<void> {
+  const environment = await askEnvironment(url);
+  if (environment === 'dev' || environment === 'qa') return;
+  const what = environment === undefined ? 'does not say which environment it is' : `says it is ${environment}`;
+  throw new StartError('BAD_CONFIG', `${url} ${what}. Payments are triggered only in dev and qa.`);
+}
+
+/** Voids or refunds the sale with the API key of the profile. @returns the response of the gateway */
+async function finish({ url, apiKey }: Profile, id: string, what: AfterSale): Promise<object> {
+  const client = createClient({ baseUrl: url, credentials: { apiKey }, repeats: 0 });
+  const body = { amount: REFUND_AMOUNT, refundReference: `refund-${randomUUID()}` };
+  try {
+    if (what === 'void') return await client.voidSale({ params: { id } });
+    return await client.refundSale({ params: { id }, body });
+  } catch (cause) {
+    if (cause instanceof NoAnswerError) throw new StartError('BAD_CONFIG', `No response from ${url}.`, { cause });
+    if (!(cause instanceof ProblemError)) throw cause;
+    throw new StartError('BAD_CONFIG', `The ${what} is refused: ${cause.problem.detail}`, { cause });
+  }
+}
+
+function print(
+  answer: PhoneAnswer,
+  { expected, events, afterwards }: TriggerCase,
+  { isExpected, after }: { readonly isExpected: boolean; readonly after: object | undefined },
+): void {
+  console.log(describe(answer));
+  if (!isExpected) {
+    console.log(`${bad('unexpected')}  expected ${expected}; only simulated switches answer by the amount`);
+    return;
+  }
+  if (after) console.log(`${good(afterwards === 'void' ? 'void accepted' : `refund ${refundOf(after)}`)}`);
+  console.log(`webhooks  ${events.join('\n          ')}`);
+}
+
+function refundOf(answer: object): string {
+  const { type, amount, currency } = answer as { type: string; amount: number; currency: string };
+  return `${type}  ${showAmount(amount, currency)}`;
+}
