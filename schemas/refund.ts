@@ -7,7 +7,7 @@ import { DISPOSITIONS } from './transaction.ts';
  * decimals.
  */
 const amount = z.union([
-  z.string().regex(/^\d{1,12}(\.\d{1,3})?$/, 'must be a decimal amount with at most 12 digits and 3 decimals'),
+  z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be a decimal amount with at most 12 digits and 4 decimals'),
   z.number().positive().max(999_999_999_999),
 ]);
 

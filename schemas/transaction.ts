@@ -189,7 +189,7 @@ const MAX_AMOUNT = 999_999_999_999;
 const decimal = (max: number) =>
   z
     .string()
-    .regex(/^\d{1,12}(\.\d{1,3})?$/, 'must be a decimal number with at most 12 digits and 3 decimals')
+    .regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be a decimal number with at most 12 digits and 4 decimals')
     .transform(Number)
     .pipe(z.number().max(max));
 const count = (min: number, max: number) =>

@@ -35,6 +35,8 @@ describe('currencies', () => {
     ['BHD', '048', 3],
     ['KWD', '414', 3],
     ['TND', '788', 3],
+    ['CLF', '990', 4],
+    ['UYW', '927', 4],
   ])('%s is %s and has %i decimals', (code, numeric, exponent) => {
     expect(findCurrency(code)).toEqual({ code, numeric, exponent });
     expect(findCurrency(numeric)).toEqual({ code, numeric, exponent });
@@ -54,6 +56,8 @@ describe('decimal text', () => {
   test.each([
     ['10', ZAR, 1_000],
     ['10.5', ZAR, 1_050],
+    ['0.0001', currencyOf('CLF'), 1],
+    ['1.25', currencyOf('UYW'), 12_500],
     ['10.00', ZAR, 1_000],
     ['0.01', ZAR, 1],
     ['0', ZAR, 0],
