@@ -118,23 +118,6 @@ describe('a created link', () => {
     expect(await status(link)).toMatchObject({ amount: shown, currency: currencyCode });
   });
 
-  test.each(['CLF', 'UYW'])('in %s keeps four decimals up to the list of transactions', async (currency) => {
-    const link = await create({ amount: '12.3000', currencyCode: currency });
-    expect((await details(link)).body).toMatchObject({ amount: '12.3000', currency });
-    expect(outcomeOf(await app(link).pay({ amount: '12.3000', currency }))).toMatchObject({
-      type: 'Approved',
-      amount: 123_000,
-    });
-    expect(await status(link)).toMatchObject({ amount: '12.3000', currency });
-    const listed = async (range: string) => {
-      const { body } = await request(installation.url, `/transactions?${range}`, { headers: { 'x-api-key': key } });
-      return (body as { currency: string }[]).filter((each) => each.currency === currency).length;
-    };
-    expect(await listed('minAmount=12.3000&maxAmount=12.3000')).toBe(1);
-    expect(await listed('minAmount=12.3001')).toBe(0);
-    await expect(create({ amount: '12.30007', currencyCode: currency })).rejects.toThrow('400');
-  });
-
   test('ignores unknown fields', async () => {
     expect((await send('/consumer/applink', linkBody('coffee', { collectionDay: 99, more: {} }))).status).toBe(200);
   });

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
 import { localDateTime } from '../../src/processor-kit/field-dates.ts';
-import { problemOf } from '../support/answers.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
-import { ask, createLink, type HandedLink, letExpire, MANDATE } from '../support/links.ts';
+import { AppPhone, ask, createLink, type HandedLink, letExpire, MANDATE, statusOf } from '../support/links.ts';
 import { request } from '../support/requests.ts';
 
 let installation: Installation;
@@ -212,4 +212,25 @@ describe('the virtual reader', () => {
     });
     expect(problemOf(answer)).toMatchObject({ status: 401 });
   });
+});
+
+test.each(['CLF', 'UYW'])('a link in %s keeps four decimals up to the list of transactions', async (currency) => {
+  const link = await createLink(installation, { amount: '12.3000', currencyCode: currency });
+  expect((await ask(installation, link, `/consumer/qrCodeDetails/${link.id}`)).body).toMatchObject({
+    amount: '12.3000',
+    currency,
+  });
+  expect(outcomeOf(await new AppPhone(installation, link).pay({ amount: '12.3000', currency }))).toMatchObject({
+    type: 'Approved',
+    amount: 123_000,
+  });
+  expect(await statusOf(installation, link.id)).toMatchObject({ amount: '12.3000', currency });
+  const headers = { 'x-api-key': await installation.apiKey() };
+  const listed = async (range: string) => {
+    const { body } = await request(installation.url, `/transactions?${range}`, { headers });
+    return (body as { currency: string }[]).filter((each) => each.currency === currency).length;
+  };
+  expect(await listed('minAmount=12.3000&maxAmount=12.3000')).toBe(1);
+  expect(await listed('minAmount=12.3001')).toBe(0);
+  await expect(createLink(installation, { amount: '12.30007', currencyCode: currency })).rejects.toThrow('400');
 });
