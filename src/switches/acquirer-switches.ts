@@ -33,8 +33,11 @@ export interface AcquirerSwitchesOptions
 }
 
 export interface LineClaims {
-  /** @returns a function to call when the connections are closed; undefined if another cell serves the acquirer */
-  claim(acquirerId: number): Promise<(() => Promise<void>) | undefined>;
+  /**
+   * @param onLost called if the connections must be closed, because another cell may serve the acquirer
+   * @returns a function to call when the connections are closed; undefined if another cell serves the acquirer
+   */
+  claim(acquirerId: number, onLost: () => void): Promise<(() => Promise<void>) | undefined>;
 }
 
 interface OpenSwitch {
@@ -72,6 +75,8 @@ export class AcquirerSwitches implements Switches {
   readonly #slow = new Set<string>();
   /** What to call when a switch is closed. */
   readonly #releases = new WeakMap<AcquirerSwitch, () => Promise<void>>();
+  /** Switches whose claim was lost. */
+  readonly #lost = new WeakSet<AcquirerSwitch>();
   #following: Repetition | undefined;
   #faults: readonly ProcessorFault[] = [];
   /** Keys of switches that wait for the database, with the time of the first failure. Infinity after it was reported. */
@@ -187,6 +192,7 @@ export class AcquirerSwitches implements Switches {
     const opened = await this.#openInTime(key, record);
     if (this.#isClosed) return this.#close(opened.line, this.#options.clock.monotonicMs()); // no other code would close it
     this.#open.set(key, { fingerprint, ...opened });
+    this.#forgetLost(); // while it was opened
     if (current && !current.isListening) void this.#closeWhenAnswered(current.line);
   }
 
@@ -232,16 +238,35 @@ export class AcquirerSwitches implements Switches {
     const options = { ...shared, acquirerId, processorId: id, processor, config: checked.data };
     const isListening = checked.data.accept !== undefined;
     if (!claims) return { line: await openAcquirerSwitch(options), isListening };
-    const release = await claims.claim(acquirerId);
+    let onLost: () => void = () => {
+      isLost = true;
+    };
+    let isLost = false;
+    const release = await claims.claim(acquirerId, () => onLost());
     if (!release) throw new StartError('BAD_PROCESSOR', `${where}: its acquirer is served by another cell`);
     try {
       const line = await openAcquirerSwitch(options);
       this.#releases.set(line, release);
+      onLost = () => void this.#closeLost(line, record);
+      if (isLost) onLost();
       return { line, isListening };
     } catch (error) {
       await release();
       throw error;
     }
+  }
+
+  /** Another cell may serve the acquirer. The switch is opened again when a claim succeeds. */
+  async #closeLost(line: AcquirerSwitch, { acquirerId, id: processorId }: StoredProcessor): Promise<void> {
+    this.#lost.add(line);
+    const fields = { acquirerId, processorId };
+    this.#options.log.warn(fields, 'lock of the cell is lost, connections to the switch are closed');
+    this.#forgetLost();
+    await this.#close(line, this.#options.clock.monotonicMs() + HAND_OVER_MS);
+  }
+
+  #forgetLost(): void {
+    for (const [key, { line }] of this.#open) if (this.#lost.has(line)) this.#open.delete(key);
   }
 }
 

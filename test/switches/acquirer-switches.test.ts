@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../src/errors.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
 import { startSimulator } from '../../src/simulator/start-simulator.ts';
-import { AcquirerSwitches, type StoredProcessor } from '../../src/switches/acquirer-switches.ts';
+import { AcquirerSwitches, type LineClaims, type StoredProcessor } from '../../src/switches/acquirer-switches.ts';
 import type { ProcessorFault } from '../../src/switches/ports.ts';
 import type { PinTranslation } from '../../src/switches/translate-pin.ts';
 import { eventually } from '../support/eventually.ts';
@@ -20,6 +20,7 @@ async function open(
     followEveryMs?: number;
     databaseWithinMs?: number;
     failures?: Error[];
+    claims?: LineClaims;
   } = {},
 ) {
   const simulator = await startSimulator({ processors: [{ processor: type1, port: 0 }], timeScale: 0.05 });
@@ -52,6 +53,7 @@ async function open(
     macKeys: undefined,
     pins: differing.pins,
     keyExchange: undefined,
+    claims: differing.claims,
     access: testSwitchAccess(),
     clock,
     log: { info: () => {}, warn: note('warn'), error: note('error') },
@@ -168,4 +170,46 @@ test.each([
   await eventually(() => expect(reported.length).toBeGreaterThan(2));
   expect(reported[0]!.reason).toContain(reason);
   expect(reserved()).toBe(0);
+});
+
+test('the connections of a switch whose claim is lost are closed, and opened again when a claim succeeds', async () => {
+  let lose = () => {};
+  let mayClaim = true;
+  let released = 0;
+  const claims: LineClaims = {
+    claim: async (_acquirerId, onLost) => {
+      if (!mayClaim) throw new StoreUnavailable(false);
+      lose = onLost;
+      return async () => void released++;
+    },
+  };
+  const { opening, store } = await open({ claims });
+  store(1);
+  const switches = await opening;
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+  const line = switches.find(1, 1)!;
+  mayClaim = false;
+  lose();
+  expect(switches.find(1, 1)).toBeUndefined();
+  await eventually(() => expect([line.isSignedOn, released]).toEqual([false, 1]));
+  mayClaim = true;
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+  await switches.close(clock.monotonicMs() + 1_000);
+  expect(released).toBe(2);
+});
+
+test('a switch whose claim is lost while it is opened is closed again', async () => {
+  let claimed = 0;
+  const claims: LineClaims = {
+    claim: async (_acquirerId, onLost) => {
+      claimed++;
+      if (claimed === 1) onLost();
+      return async () => {};
+    },
+  };
+  const { opening, store } = await open({ claims });
+  store(1);
+  const switches = await opening;
+  await eventually(() => expect([claimed, switches.find(1, 1)?.isSignedOn]).toEqual([2, true]));
+  await switches.close(clock.monotonicMs() + 1_000);
 });

@@ -1,158 +1,181 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStoreCondition } from '../../errors/store-conditions.ts';
 import { StoreUnavailable } from '../../errors.ts';
-import { destroyConnection, LimitedClient } from '../postgres/limited-client.ts';
 import { LOCKS } from './lock-classes.ts';
+import { LockSession } from './lock-session.ts';
 
 const RECONNECT_AFTER_MS = 500;
-/** A connection without statements does not notice a broken network, so it is probed. */
-const PROBE_EVERY_MS = 3_000;
-/** A session that does not answer a probe within this time is replaced. */
-const PROBE_TIMEOUT_MS = 3_000;
+/**
+ * Without its locks, this process keeps connections to switches for at most this long after it noticed the loss: another
+ * cell may serve the acquirer by then, and its switch may allow one session only. No tap can be served meanwhile. A crash
+ * or a planned change of the database takes less than 10 s (src/ops/README.md), so it closes no connection. After the
+ * loss of a host, which takes about 30 s, the process signs on again.
+ */
+const CLOSE_AFTER_MS = 20_000;
+
+/** A switch that is open, or being opened. */
+interface Holder {
+  readonly acquirerId: number;
+  readonly onLost: () => void;
+  /** The session that has its lock. */
+  session: LockSession | undefined;
+}
+
+const TRY = 'select pg_try_advisory_lock_shared($1, $2) as "isLocked"';
+const UNLOCK = 'select pg_advisory_unlock_shared($1, $2)';
+const ELSEWHERE = 'select acquirer_id as id from served_elsewhere where acquirer_id = any($1)';
 
 /**
  * Which acquirers' switches this process is connected to, as locks of one database session. Postgres releases them when
  * the process dies, and keeps them while it is frozen, as the switch keeps its sockets. So a command that gets the
- * exclusive lock knows that no process of the cell has a connection.
+ * exclusive lock knows that no process of the cell has a connection, except one that was cut off from the database: this
+ * one closes its connections when it has no locks for a while, or when it cannot get them again.
  */
 export class LineLocks {
   readonly #url: string;
   readonly #onError: (error: unknown) => void;
-  #session: Promise<LimitedClient> | undefined;
-  /** How many open switches hold the lock of an acquirer. */
-  readonly #held = new Map<number, number>();
+  readonly #closeAfterMs: number;
+  #session: LockSession | undefined;
+  #opening: Promise<LockSession> | undefined;
+  readonly #holders = new Set<Holder>();
   readonly #signedOn = new Set<number>();
-  #probing: NodeJS.Timeout | undefined;
-  /** Statements of a session run one after the other. */
-  #last: Promise<unknown> = Promise.resolve();
+  #closing: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(url: string, onError: (error: unknown) => void) {
+  constructor(url: string, onError: (error: unknown) => void, { closeAfterMs = CLOSE_AFTER_MS } = {}) {
     this.#url = url;
     this.#onError = onError;
+    this.#closeAfterMs = closeAfterMs;
   }
 
   /**
    * Call before a switch of the acquirer is dialled.
    *
+   * @param onLost called once if its connections must be closed, because another cell may serve the acquirer
    * @returns a function to call when its last connection is closed; undefined if this cell must not connect
    * @throws StoreUnavailable
    */
-  async claim(acquirerId: number): Promise<(() => Promise<void>) | undefined> {
-    const [lock] = await this.#query<{ isLocked: boolean }>(
-      'select pg_try_advisory_lock_shared($1, $2) as "isLocked"',
-      [LOCKS.lines, acquirerId],
-    );
-    if (!lock!.isLocked) return undefined;
-    this.#held.set(acquirerId, (this.#held.get(acquirerId) ?? 0) + 1);
-    const release = this.#releaseOnce(acquirerId);
+  async claim(acquirerId: number, onLost: () => void): Promise<(() => Promise<void>) | undefined> {
+    const holder: Holder = { acquirerId, onLost, session: undefined };
+    const session = await this.#open();
+    this.#holders.add(holder);
     try {
-      // Read under the lock: a move that got its exclusive lock before has changed the state before.
-      const elsewhere = await this.#query('select from served_elsewhere where acquirer_id = $1', [acquirerId]);
-      if (elsewhere.length === 0) return release;
+      const [refused] = await this.#lock(session, [holder]);
+      return refused ? undefined : () => this.#release(holder);
     } catch (error) {
-      await release();
-      throw error;
+      await this.#release(holder);
+      throw asUnavailable(error);
     }
-    await release();
-    return undefined;
-  }
-
-  #releaseOnce(acquirerId: number): () => Promise<void> {
-    let isReleased = false;
-    return async () => {
-      if (isReleased) return;
-      isReleased = true;
-      const left = this.#held.get(acquirerId)! - 1;
-      if (left > 0) this.#held.set(acquirerId, left);
-      else this.#held.delete(acquirerId);
-      await this.#unlock(LOCKS.lines, acquirerId);
-    };
   }
 
   /** Which of the acquirers have a switch to which this process is signed on. */
   async reportSignedOn(acquirers: ReadonlySet<number>): Promise<void> {
-    for (const id of acquirers) {
-      if (this.#signedOn.has(id)) continue;
-      await this.#query('select pg_advisory_lock_shared($1, $2)', [LOCKS.signedOn, id]);
-      this.#signedOn.add(id);
-    }
-    for (const id of this.#signedOn) {
-      if (acquirers.has(id)) continue;
-      this.#signedOn.delete(id);
-      await this.#unlock(LOCKS.signedOn, id);
+    if (acquirers.size === 0 && this.#signedOn.size === 0) return;
+    const session = await this.#open();
+    try {
+      for (const id of acquirers) {
+        if (this.#signedOn.has(id)) continue;
+        await session.run('select pg_advisory_lock_shared($1, $2)', [LOCKS.signedOn, id]);
+        this.#signedOn.add(id);
+      }
+      for (const id of this.#signedOn) {
+        if (acquirers.has(id)) continue;
+        this.#signedOn.delete(id);
+        await session.run(UNLOCK, [LOCKS.signedOn, id]);
+      }
+    } catch (error) {
+      throw asUnavailable(error);
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#probing);
-    const session = await this.#session?.catch(() => undefined);
-    await session?.end().catch(() => {});
+    clearTimeout(this.#closing);
+    await this.#opening?.catch(() => {});
+    await this.#session?.close();
+  }
+
+  /** Gives each holder its lock. @returns those that were removed, because this cell must not be connected for them */
+  async #lock(session: LockSession, holders: readonly Holder[]): Promise<Holder[]> {
+    for (const holder of holders) {
+      if (!this.#holders.has(holder)) continue; // released meanwhile
+      const [lock] = await session.run<{ isLocked: boolean }>(TRY, [LOCKS.lines, holder.acquirerId]);
+      if (lock!.isLocked) holder.session = session;
+      if (!this.#holders.has(holder)) await this.#unlock(holder);
+    }
+    // Read under the locks: a move that got its exclusive lock before has changed the state before.
+    const ids = [...new Set(holders.map(({ acquirerId }) => acquirerId))];
+    const elsewhere = (await session.run<{ id: number }>(ELSEWHERE, [ids])).map(({ id }) => id);
+    const refused = holders.filter(
+      (holder) => this.#holders.has(holder) && (holder.session !== session || elsewhere.includes(holder.acquirerId)),
+    );
+    for (const holder of refused) await this.#release(holder);
+    return refused;
+  }
+
+  async #release(holder: Holder): Promise<void> {
+    if (this.#holders.delete(holder)) await this.#unlock(holder);
   }
 
   /** After the loss of the session its locks are lost, too. */
-  async #unlock(lockClass: number, acquirerId: number): Promise<void> {
-    if (this.#session === undefined) return;
-    await this.#query('select pg_advisory_unlock_shared($1, $2)', [lockClass, acquirerId]).catch(this.#onError);
-  }
-
-  async #query<Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> {
-    const session = await this.#open();
-    const before = this.#last;
-    const result = before.catch(() => {}).then(() => session.query<Row>(text, [...values]));
-    this.#last = result;
-    try {
-      return (await result).rows;
-    } catch (cause) {
-      throw isStoreCondition(cause) ? new StoreUnavailable(false, { cause }) : cause;
-    }
-  }
-
-  #open(): Promise<LimitedClient> {
-    if (this.#isClosed) throw new StoreUnavailable(false);
-    this.#session ??= this.#connect().catch((cause) => {
-      this.#session = undefined;
-      throw new StoreUnavailable(false, { cause });
+  async #unlock(holder: Holder): Promise<void> {
+    const { session, acquirerId } = holder;
+    holder.session = undefined;
+    if (session === undefined) return;
+    await session.run(UNLOCK, [LOCKS.lines, acquirerId]).catch((error) => {
+      if (session === this.#session) this.#onError(error);
     });
-    return this.#session;
   }
 
-  async #connect(): Promise<LimitedClient> {
-    const client = new LimitedClient({ connectionString: this.#url, application_name: 'tapwire-lines' });
-    client.on('error', () => {});
-    client.on('end', () => void this.#replace(client));
-    await client.connect();
-    for (const [id, count] of this.#held) {
-      for (let n = 0; n < count; n++)
-        await client.query('select pg_try_advisory_lock_shared($1, $2)', [LOCKS.lines, id]);
-    }
-    this.#probe(client);
-    this.#last = Promise.resolve();
-    return client;
-  }
-
-  #probe(client: LimitedClient): void {
-    this.#probing = setTimeout(() => {
-      const silent = setTimeout(() => destroyConnection(client), PROBE_TIMEOUT_MS);
-      const answered = this.#query('select 1', []).finally(() => clearTimeout(silent));
-      answered.then(
-        () => this.#probe(client),
-        () => destroyConnection(client), // unless it has ended already
-      );
-    }, PROBE_EVERY_MS).unref();
+  async #open(): Promise<LockSession> {
+    if (this.#isClosed) throw new StoreUnavailable(false);
+    if (this.#session) return this.#session;
+    this.#opening ??= this.#connect().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
   }
 
   /** Takes the locks again: connections to switches outlive the session. */
-  async #replace(client: LimitedClient): Promise<void> {
-    clearTimeout(this.#probing);
-    const current = await this.#session?.catch(() => undefined);
-    if (current !== undefined && current !== client) return;
+  async #connect(): Promise<LockSession> {
+    let session: LockSession | undefined;
+    try {
+      session = await LockSession.open(this.#url);
+      for (const holder of await this.#lock(session, [...this.#holders])) holder.onLost();
+    } catch (cause) {
+      await session?.close();
+      throw new StoreUnavailable(false, { cause });
+    }
+    const opened = session;
+    this.#session = opened;
+    clearTimeout(this.#closing);
+    void opened.ended.then(() => this.#onEnd());
+    if (this.#isClosed) await opened.close();
+    return opened;
+  }
+
+  #onEnd(): void {
     this.#session = undefined;
     this.#signedOn.clear();
+    if (this.#isClosed) return;
+    this.#closing = setTimeout(() => {
+      const lost = [...this.#holders];
+      this.#holders.clear();
+      for (const holder of lost) holder.onLost();
+    }, this.#closeAfterMs).unref();
+    void this.#reconnect();
+  }
+
+  async #reconnect(): Promise<void> {
     while (!this.#isClosed && this.#session === undefined) {
       await sleep(RECONNECT_AFTER_MS, undefined, { ref: false });
-      await this.#open().catch(this.#onError);
+      await this.#open().catch((error) => {
+        if (!this.#isClosed) this.#onError(error);
+      });
     }
   }
+}
+
+function asUnavailable(error: unknown): unknown {
+  return isStoreCondition(error) ? new StoreUnavailable(false, { cause: error }) : error;
 }
