@@ -96,7 +96,8 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   const findings = await databaseFindings(database, questions);
   if ((await pendingMigrations(database)).length > 0) return findings; // the other checks read tables that do not exist yet
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
-  findings.push(...(await backlogFindings(database)), ...(await partitionFindings(database)));
+  const retention = { auditDays: config.RETENTION_AUDIT_DAYS, messageDays: config.RETENTION_MESSAGE_DAYS };
+  findings.push(...(await backlogFindings(database)), ...(await partitionFindings(database, retention)));
   return findings;
 }
 

@@ -1,20 +1,36 @@
 import type { Database } from '../../store/postgres/open-database.ts';
 import { ATTEMPT_MESSAGES, partitionState, TRANSACTION_EVENTS } from '../../store/postgres/partitions.ts';
+import type { Retention } from '../../store/transactions/purge.ts';
 import { type Finding, good, warning } from './finding.ts';
 
 const PART = 'partitions';
+const START_A_WORKER = `start a process of role worker or all, look into its log for 'partitions could not be kept'`;
 
-/** Whether rows of the next days can later be removed by dropping their partition. */
-export async function partitionFindings(database: Pick<Database, 'query'>): Promise<Finding[]> {
+/** Whether rows of the next days can later be removed by dropping their partition, and those past their time were. */
+export async function partitionFindings(
+  database: Pick<Database, 'query'>,
+  { auditDays, messageDays }: Pick<Retention, 'auditDays' | 'messageDays'>,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const table of [TRANSACTION_EVENTS, ATTEMPT_MESSAGES]) {
-    const { missing, hasStrayRows } = await partitionState(database, table);
+  for (const [table, days] of [
+    [TRANSACTION_EVENTS, auditDays],
+    [ATTEMPT_MESSAGES, messageDays],
+  ] as const) {
+    const { missing, hasStrayRows, expired } = await partitionState(database, table, days);
+    if (expired.length > 0)
+      findings.push(
+        warning(
+          PART,
+          `${expired.join(', ')} should have been dropped: past the retention time of ${days} days`,
+          `${START_A_WORKER}, and look for a transaction that has read the table for days`,
+        ),
+      );
     if (missing !== null)
       findings.push(
         warning(
           PART,
           `${table.name} has none for ${missing}; its rows are stored in the default partition`,
-          'start a process of role worker or all, look into its log for errors of partitions, and look for a transaction that has read the table for days',
+          `${START_A_WORKER}, and look for a transaction that has read the table for days`,
         ),
       );
     else if (hasStrayRows)

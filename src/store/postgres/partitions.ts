@@ -107,11 +107,16 @@ export async function makePartitions(database: Database, table: PartitionedTable
   );
   const done: string[] = [];
   const postponed: string[] = [];
+  let isTooLarge = false;
   for (const { from, to } of periods) {
     const name = `${table.name}_${from.replaceAll('-', '')}`;
-    const end = await makePartition(database, table, { name, from, to });
+    // After a default partition that cannot be read in time, each further attempt would only make others wait.
+    const end: ChangeResult | 'tooLarge' = isTooLarge
+      ? 'tooLarge'
+      : await makePartition(database, table, { name, from, to });
+    isTooLarge = end === 'tooLarge';
     if (end === 'changed') done.push(name);
-    else if (end === 'postponed') postponed.push(name);
+    else if (end !== 'needless') postponed.push(name);
   }
   return { done, postponed };
 }
@@ -120,7 +125,7 @@ async function makePartition(
   database: Database,
   { name: table, isAppendOnly }: PartitionedTable,
   { name, from, to }: { readonly name: string; readonly from: string; readonly to: string },
-): Promise<ChangeResult> {
+): Promise<ChangeResult | 'tooLarge'> {
   const make = async (client: pg.ClientBase) => {
     if (await exists(client, name)) return 'needless';
     await client.query(`set local statement_timeout = ${READ_DEFAULT_MS}`);
@@ -135,7 +140,7 @@ async function makePartition(
     return await changeBriefly(database, { lock: [CHANGE_LOCK, table], tables: [table, `${table}_default`] }, make);
   } catch (error) {
     if (sqlStateOf(error) === CHECK_VIOLATION) return 'needless'; // the default partition got such a row meanwhile
-    if (sqlStateOf(error) === QUERY_CANCELED) return 'postponed';
+    if (sqlStateOf(error) === QUERY_CANCELED) return 'tooLarge';
     throw error;
   }
 }
@@ -150,15 +155,9 @@ export async function dropPartitions(
   days: number,
 ): Promise<PartitionChanges> {
   if (days < table.leastDays) throw new Error(`${table.name} is append-only for ${table.leastDays} days`);
-  const { rows } = await database.query<Expired>(
-    `with ${PARTITIONS}, cutoff as (select ${TODAY} - ceil($2::float8)::integer as day)
-     select name, first is null as "isPast", to_char(day, 'YYYY-MM-DD') as cutoff
-     from partitions, cutoff where last <= day order by last`,
-    [table.name, days],
-  );
   const done: string[] = [];
   const postponed: string[] = [];
-  for (const expired of rows) {
+  for (const expired of await findExpired(database, table, days)) {
     const tables = [table.name, `${table.name}_default`, expired.name];
     const end = await changeBriefly(database, { lock: [CHANGE_LOCK, table.name], tables }, async (client) => {
       if (!(await exists(client, expired.name))) return 'needless';
@@ -177,6 +176,21 @@ interface Expired {
   readonly isPast: boolean;
   /** YYYY-MM-DD: this and all later days are within the retention time. */
   readonly cutoff: string;
+}
+
+/** The partitions in which every row is older, from the oldest on. */
+async function findExpired(
+  database: Pick<Database, 'query'>,
+  { name }: PartitionedTable,
+  days: number,
+): Promise<Expired[]> {
+  const { rows } = await database.query<Expired>(
+    `with ${PARTITIONS}, cutoff as (select ${TODAY} - ceil($2::float8)::integer as day)
+     select name, first is null as "isPast", to_char(day, 'YYYY-MM-DD') as cutoff
+     from partitions, cutoff where last <= day order by last`,
+    [name, days],
+  );
+  return rows;
 }
 
 /**
@@ -200,18 +214,30 @@ async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
   return rowCount !== 0;
 }
 
-/** The first day from tomorrow on without a partition, and whether the default partition has rows. */
+/** What a purge has not done, and would have, unless something prevented it. */
+export interface PartitionState {
+  /** The first day from tomorrow on without a partition. */
+  readonly missing: string | null;
+  /** Whether the default partition has rows. */
+  readonly hasStrayRows: boolean;
+  /** The names of partitions past their retention time by a day and more. */
+  readonly expired: readonly string[];
+}
+
 export async function partitionState(
   database: Pick<Database, 'query'>,
-  { name, period, aheadDays }: PartitionedTable,
-): Promise<{ readonly missing: string | null; readonly hasStrayRows: boolean }> {
+  table: PartitionedTable,
+  days: number,
+): Promise<PartitionState> {
+  const { name, period, aheadDays } = table;
   // The last one may be missing until the next purge.
-  const { rows } = await database.query<{ missing: string | null; hasStrayRows: boolean }>(
+  const { rows } = await database.query<Omit<PartitionState, 'expired'>>(
     `${MISSING} select to_char(min(greatest(first, ${TODAY} + 1)), 'YYYY-MM-DD') as missing,
       exists (select from ${name}_default) as "hasStrayRows" from missing where bound > ${TODAY} + 1`,
     [name, period, aheadDays - 1],
   );
-  return rows[0]!;
+  const expired = await findExpired(database, table, days + 1);
+  return { ...rows[0]!, expired: expired.map((each) => each.name) };
 }
 
 /** The partitions that have rows of many days, which are deleted one by one: of the past, and of rows without a partition. */

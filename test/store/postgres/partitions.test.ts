@@ -113,7 +113,7 @@ describe('partitions of the next days', () => {
   test('exist after the migration, and are made when some are missing', async () => {
     expect(await makePartitions(database, ATTEMPT_MESSAGES)).toEqual({ done: [], postponed: [] });
     expect(await makePartitions(database, TRANSACTION_EVENTS)).toEqual({ done: [], postponed: [] });
-    expect(await partitionFindings(database)).toMatchObject([{ verdict: 'good' }]);
+    expect(await partitionFindings(database, RETENTION)).toMatchObject([{ verdict: 'good' }]);
     const last = [nameOf(await dayIn(6)), nameOf(await dayIn(7))];
     await database.query(`drop table ${last.join()}`);
     expect(await makePartitions(database, ATTEMPT_MESSAGES)).toEqual({ done: last, postponed: [] });
@@ -131,11 +131,11 @@ describe('partitions of the next days', () => {
   test('are made after days without any, whose rows are in the default partition', async () => {
     await dropDays(0, 1, 2, 3, 4, 5, 6, 7);
     await addMessage();
-    expect(await partitionFindings(database)).toMatchObject([
+    expect(await partitionFindings(database, RETENTION)).toMatchObject([
       { verdict: 'warning', description: expect.stringContaining(`none for ${await dayIn(1)}`) },
     ]);
     const { done } = await makePartitions(database, ATTEMPT_MESSAGES);
-    expect(await partitionFindings(database)).toMatchObject([
+    expect(await partitionFindings(database, RETENTION)).toMatchObject([
       { verdict: 'warning', description: expect.stringContaining('_default has rows') },
     ]);
     expect(done).toEqual(await Promise.all([1, 2, 3, 4, 5, 6, 7].map(async (n) => nameOf(await dayIn(n)))));
@@ -163,11 +163,11 @@ describe('partitions of the next days', () => {
 
   test('are made by the next run if one is missing before others, which the doctor shows', async () => {
     const [missing] = await dropDays(5);
-    expect(await partitionFindings(database)).toMatchObject([
+    expect(await partitionFindings(database, RETENTION)).toMatchObject([
       { verdict: 'warning', description: expect.stringContaining(`none for ${await dayIn(5)}`) },
     ]);
     expect(await makePartitions(database, ATTEMPT_MESSAGES)).toEqual({ done: [missing], postponed: [] });
-    expect(await partitionFindings(database)).toMatchObject([{ verdict: 'good' }]);
+    expect(await partitionFindings(database, RETENTION)).toMatchObject([{ verdict: 'good' }]);
   });
 
   test('are made around a day of which the default partition has rows, and the purge does the rest', async () => {
@@ -226,6 +226,14 @@ describe('partitions past their retention', () => {
     await addMessage();
     await end();
     expect(await dropPartitions(database, ATTEMPT_MESSAGES, 30)).toEqual({ done: [old], postponed: [] });
+  });
+
+  test('that remain longer are shown by the doctor', async () => {
+    const old = await addPartition(await dayIn(-32), await dayIn(-31));
+    await addPartition(await dayIn(-31), await dayIn(-30));
+    expect(await partitionFindings(database, RETENTION)).toMatchObject([
+      { verdict: 'warning', description: expect.stringMatching(new RegExp(`^${old} should have been dropped`)) },
+    ]);
   });
 
   test('of the audit trail are never younger than seven years', async () => {
