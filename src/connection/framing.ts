@@ -89,7 +89,7 @@ export class FrameReader {
 
   /**
    * Takes the next bytes of the stream. The caller must not write to the chunk afterwards.
-   * @throws ConnectionError FRAME_EMPTY, FRAME_TOO_SHORT or FRAME_TOO_LONG: the stream can no longer be read.
+   * @throws ConnectionError FRAME_TOO_SHORT or FRAME_TOO_LONG: the stream can no longer be read.
    */
   push(chunk: Uint8Array): void {
     if (this.#stopped) return;
@@ -98,7 +98,7 @@ export class FrameReader {
     while (chunk.length - at >= lengthBytes && !this.#stopped) {
       const end = at + this.#frameBytes(chunk, at);
       if (end > chunk.length) break;
-      this.#onFrame(chunk, at + lengthBytes + this.#headerBytes, end);
+      if (end > at + lengthBytes) this.#onFrame(chunk, at + lengthBytes + this.#headerBytes, end);
       at = end;
     }
     if (at < chunk.length && !this.#stopped) this.#gather(chunk, at);
@@ -109,7 +109,10 @@ export class FrameReader {
     this.#stopped = true;
   }
 
-  /** The length in bytes of the frame that starts at `at`, including the length itself. */
+  /**
+   * The length in bytes of the frame that starts at `at`, including the length itself. A frame without content is a
+   * keep-alive of the transport (jPOS sends them), without a transport header, and is passed over.
+   */
   #frameBytes(bytes: Uint8Array, at: number): number {
     const { lengthBytes, lengthIncludesHeader, maxFrameBytes } = this.#framing;
     let length = 0;
@@ -118,7 +121,7 @@ export class FrameReader {
     if (length > maxFrameBytes)
       throw new ConnectionError('FRAME_TOO_LONG', `${length} bytes, ${maxFrameBytes} at most`);
     if (length < 0) throw new ConnectionError('FRAME_TOO_SHORT', `${length} bytes`);
-    if (length === 0) throw new ConnectionError('FRAME_EMPTY');
+    if (length === 0) return lengthBytes;
     if (length <= this.#headerBytes) throw new ConnectionError('FRAME_TOO_SHORT', `${length} bytes with their header`);
     return lengthBytes + length;
   }
@@ -150,6 +153,7 @@ export class FrameReader {
     const whole = this.#split;
     this.#split = this.#splitLength;
     this.#splitBytes = 0;
-    this.#onFrame(whole, this.#framing.lengthBytes + this.#headerBytes, whole.length);
+    if (whole.length > this.#framing.lengthBytes)
+      this.#onFrame(whole, this.#framing.lengthBytes + this.#headerBytes, whole.length);
   }
 }

@@ -55,8 +55,8 @@ export class Inbox<Message> implements MessageEvents<Message> {
   }
 
   onBadMessage(connection: Connection<Message>, error: unknown, monotonicMs: number): void {
-    this.#reportBadMessage(connection, error);
     const pending = this.#requestOf(error, connection);
+    this.#reportBadMessage(connection, error, pending?.request);
     if (pending) this.#parts.pending.answerUnreadable(pending, error, monotonicMs);
   }
 
@@ -69,14 +69,15 @@ export class Inbox<Message> implements MessageEvents<Message> {
       const { pending, key } = this.#parts.pending.match(response, connection);
       return key === undefined ? undefined : pending;
     } catch {
-      return undefined; // A partly read message may break a matching function; the message is already reported.
+      return undefined; // A partly read message may break a matching function; the message is reported.
     }
   }
 
-  #reportBadMessage(connection: Connection<Message>, error: unknown): void {
+  #reportBadMessage(connection: Connection<Message>, error: unknown, request?: Message): void {
     this.#parts.counters.badMessages++;
     const code = error instanceof TapwireError ? error.code : error instanceof Error ? error.name : 'unknown';
-    this.#warn({ connectionId: connection.id, code }, 'switch message is invalid, discarded');
+    const where = this.#options.protocol.faultFields?.(error, request);
+    this.#warn({ connectionId: connection.id, code, ...where }, 'switch message is invalid, discarded');
   }
 
   #reportUnmatched(unmatched: UnmatchedResponse<Message>): void {

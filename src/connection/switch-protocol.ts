@@ -41,6 +41,12 @@ export interface SwitchProtocol<Message> {
   salvage?(error: unknown): Message | undefined;
 
   /**
+   * What a log may state about a message that `decode` refused with `error`, besides the code: where it went wrong, and the
+   * request that it answers. Nothing from the message itself, whose values may be parts of others.
+   */
+  faultFields?(error: unknown, request: Message | undefined): Readonly<Record<string, unknown>>;
+
+  /**
    * Runs before a connection is ready, and again after `signOnAgain`: sign-on, and what else the switch requires
    * (keys).
    */

@@ -18,6 +18,7 @@ export { classifyOutcome, classifyReversalAnswer, type OutcomeContext } from './
 export { defineProcessor } from './define-processor.ts';
 export { localDateTime, transmissionDateTime } from './field-dates.ts';
 export { acceptorNameLocation, amountDigits, otherStan, retrievalReference } from './field-values.ts';
+export { PRIMARY_FIELDS_1987, SECONDARY_FIELDS_1987 } from './fields-1987.ts';
 export type { IsoMessage, Mutable } from './iso-message.ts';
 export { answers, isResponse, keepFields, messageClass, missingFields, responseMti } from './iso-message.ts';
 export { keyExchangeFaults } from './key-change.ts';

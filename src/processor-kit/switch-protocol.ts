@@ -70,6 +70,7 @@ export interface ProcessorProtocol {
   missingKeyFields(response: IsoMessage): readonly string[];
   couldAnswer(response: IsoMessage, request: IsoMessage): boolean;
   salvage(error: unknown): IsoMessage | undefined;
+  faultFields(error: unknown, request: IsoMessage | undefined): Readonly<Record<string, unknown>>;
   readonly signOn: SessionStep | undefined;
   readonly echo: SessionStep | undefined;
   readonly signOff: SessionStep | undefined;
@@ -109,6 +110,10 @@ export function switchProtocol(
     missingKeyFields: (response) => fieldsOf(response).filter((field) => response[field] === undefined),
     couldAnswer: (response, request) => couldAnswer(response, request, fieldsOf(request), stanField),
     salvage: (error) => (error instanceof Iso8583Error ? (error.partial as IsoMessage | undefined) : undefined),
+    faultFields: (error, request) => ({
+      ...(error instanceof Iso8583Error && { field: error.field, offset: error.offset }),
+      ...(request && stanField && { stan: request[stanField] }),
+    }),
     signOn: signOnStep(processor, config, options),
     echo: step('echo'),
     signOff: config.signOn ? step('signOff') : undefined,

@@ -101,7 +101,31 @@ describe('a frame reader', () => {
   });
 
   test.each([
-    ['of length zero', plain, [0, 0], 'FRAME_EMPTY'],
+    ['two bytes of length', plain, [0, 0]],
+    ['four bytes of length', { ...plain, lengthBytes: 4 }, [0, 0, 0, 0]],
+    ['a length that counts itself', { ...plain, lengthIncludesHeader: true, maxFrameBytes: 1_000 }, [0, 2]],
+    ['a TPDU before each message', { ...plain, transportHeader: tpdu }, [0, 0]],
+  ] as const)('passes over frames without content, with %s, however they are split', (_, framing, empty) => {
+    const keepAlive = Uint8Array.from(empty);
+    const bytes = Buffer.concat([
+      keepAlive,
+      keepAlive,
+      stream(framing, 'one'),
+      keepAlive,
+      stream(framing, 'two'),
+      keepAlive,
+    ]);
+    for (let at = 0; at <= bytes.length; at++)
+      expect(read(framing, [bytes.subarray(0, at), bytes.subarray(at)])).toEqual(['one', 'two']);
+    expect(
+      read(
+        framing,
+        Array.from(bytes, (byte) => Uint8Array.of(byte)),
+      ),
+    ).toEqual(['one', 'two']);
+  });
+
+  test.each([
     ['longer than the limit', { ...plain, maxFrameBytes: 10 }, [0, 11], 'FRAME_TOO_LONG'],
     ['of 65,535 bytes where less is allowed', { ...plain, maxFrameBytes: 8_192 }, [255, 255], 'FRAME_TOO_LONG'],
     ['of four gigabytes', { ...plain, lengthBytes: 4 }, [255, 255, 255, 255], 'FRAME_TOO_LONG'],

@@ -236,26 +236,33 @@ describe('a message that cannot be read', () => {
 });
 
 describe('a frame that cannot be read', () => {
-  test.each([
-    ['of length zero', '\0\0', 'FRAME_EMPTY'],
-    ['longer than the limit', '\xff\xff', 'FRAME_TOO_LONG'],
-  ])('%s closes the connection: the rest of the stream cannot be read', async (_, bytes, code) => {
-    const protocol = { ...notes, framing: { ...notes.framing, maxFrameBytes: 1_000 } };
-    const { toy, watched, pool } = await connect(isSilent, { protocol });
+  const limited = { protocol: { ...notes, framing: { ...notes.framing, maxFrameBytes: 1_000 } } };
+
+  test('because it is too long closes the connection: the rest of the stream cannot be read', async () => {
+    const { toy, watched, pool } = await connect(isSilent, limited);
     const result = watched.ask('1');
     await eventThat(toy, 'note');
     const down = watched.untilState('down');
-    toy.peer.socket.write(bytes, 'latin1');
-    expect(await down).toMatchObject({ from: 'ready', reason: { cause: 'badFrame', detail: code } });
+    toy.peer.socket.write('\xff\xff', 'latin1');
+    expect(await down).toMatchObject({ from: 'ready', reason: { cause: 'badFrame', detail: 'FRAME_TOO_LONG' } });
     expect(await result).toMatchObject({ kind: 'failed', written: true, reason: 'connectionLost' });
     expect(pool.stats).toMatchObject({ badFrames: 1, ready: 0, down: 1 });
   });
 
   test('does not affect the responses before it', async () => {
     const { watched } = await connect((note, peer) => {
-      peer.socket.write(Buffer.concat([peer.frame(answer(note.key)), Buffer.of(0, 0)]));
+      peer.socket.write(Buffer.concat([peer.frame(answer(note.key)), Buffer.of(0xff, 0xff)]));
+    }, limited);
+    expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+  });
+
+  test('is not one without content: such a keep-alive is passed over', async () => {
+    const { watched, pool } = await connect((note, peer) => {
+      peer.socket.write(Buffer.concat([Buffer.of(0, 0), peer.frame(answer(note.key)), Buffer.of(0, 0)]));
     });
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
+    expect(await watched.ask('2')).toMatchObject({ kind: 'answered' });
+    expect(pool.stats).toMatchObject({ badFrames: 0, ready: 1 });
   });
 });
 

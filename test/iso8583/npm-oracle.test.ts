@@ -15,6 +15,13 @@ import { refusalOf } from './refusal-of.ts';
 
 /** Fields that have another length or type in the package than in the dialect. */
 const OTHERWISE_THERE: Readonly<Record<string, string>> = {
+  '36': 'digits only there',
+  '55': 'text there',
+  '64': '4 bytes there',
+  '96': '4 bytes there',
+  '120': 'digits only there',
+  '121': 'digits only there',
+  '122': 'digits only there',
   '58': 'LL there, LLL in the dialect',
   '127.2': 'digits only there',
   '127.32': 'bytes that it reads as UTF-8',
@@ -33,7 +40,8 @@ function without(fields: FieldTable, path: string): FieldTable {
   const kept: Record<string, Field> = {};
   for (const [key, field] of Object.entries(fields as Readonly<Record<string, Field>>)) {
     if (path + key in OTHERWISE_THERE) continue;
-    kept[key] = field.kind === 'bitmapped' ? { ...field, fields: without(field.fields, `${path + key}.`) } : field;
+    if (field.kind === 'bitmapped') kept[key] = { ...field, fields: without(field.fields, `${path + key}.`) };
+    else kept[key] = field.kind === 'text' && field.content === 'any' ? { ...field, content: 'ans' } : field; // UTF-8 there
   }
   return kept;
 }

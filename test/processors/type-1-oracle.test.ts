@@ -16,7 +16,14 @@ const Iso8583 = createRequire(import.meta.url)('iso_8583') as Package;
 
 /** Fields for which the package is wrong, and what it does instead. */
 const PACKAGE_IS_WRONG: Readonly<Record<string, string>> = {
+  36: 'takes digits alone; track 3 has separators',
+  55: 'writes binary data as the text it was given',
   58: 'takes the length as two digits; the network writes three',
+  64: 'takes four bytes; a MAC has eight',
+  96: 'takes four bytes; the code has eight',
+  120: 'takes digits alone; the standard leaves the content open',
+  121: 'takes digits alone; the standard leaves the content open',
+  122: 'takes digits alone; the standard leaves the content open',
   '127.2': 'takes digits alone; the network allows letters',
   '127.32': 'writes binary data as the text it was given, and counts characters',
   '127.25': 'cannot pack its elements (it stops at the first that is absent); it is compared by unpacking',
@@ -95,8 +102,9 @@ describe('the package iso_8583 is wrong', () => {
     expect(bytesOf({ ...CARRIER, switchData: { switchKey: '123' } })).toBe(packedByPackage('127.2', '123'));
   });
 
-  test('about DE128: a MAC field has eight bytes, not four', () => {
-    expect(packedByPackage('128', '0102030405060708')).toContain('invalid length of data on field 128');
+  test('about DE64, DE96 and DE128: they have eight bytes, not four', () => {
+    for (const field of ['64', '96', '128'])
+      expect(packedByPackage(field, '0102030405060708')).toContain(`invalid length of data on field ${field}`);
     expect(bytesOf({ ...CARRIER, mac: new Uint8Array(8).fill(1) })).toMatch(/(01){8}$/);
   });
 

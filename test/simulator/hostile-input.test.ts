@@ -103,12 +103,15 @@ test('a repeated sale is declined as a duplicate, and booked once', async () => 
   expect(simulator.ledger.totals()).toMatchObject({ approved: 1, approvedMinor: 10_00 });
 });
 
-test.each([
-  ['of no length', Uint8Array.of(0, 0)],
-  ['longer than any message', Uint8Array.of(0xff, 0xff)],
-])('a frame %s closes the connection, and only that', async (_, header) => {
+test('a frame without content is a keep-alive', async () => {
+  line.write(Uint8Array.of(0, 0, 0, 0));
+  await signedOn();
+  expect(events).toEqual([]);
+});
+
+test('a frame longer than any message closes the connection, and only that', async () => {
   const other = await RawLine.open(simulator.ports[0]!, type1);
-  line.write(header);
+  line.write(Uint8Array.of(0xff, 0xff));
   await line.closed();
   expect(events).toMatchObject([{ event: 'badInput' }]);
   other.write(other.frame(signOn()));
