@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../../errors.ts';
 import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts';
 
@@ -34,6 +35,8 @@ interface Options {
  */
 const MAX_CONNECTIONS = 300;
 const START_TIMEOUT_SECONDS = 60;
+const STOP_TIMEOUT_SECONDS = 60;
+const LOOK_EVERY_MS = 100;
 
 /** For a few moves at once; each takes a sender, a slot and a worker, and a few more during its initial copy. */
 const LOGICAL = [
@@ -58,8 +61,9 @@ export async function startEmbeddedPostgres({
   const run = (binary: string, args: readonly string[]) => runAs(account, binary, args);
 
   const url = `postgres://tapwire@localhost/tapwire?host=${encodeURIComponent(socketDirectory)}`;
-  const isRunning = run(binaries.pg_ctl, ['status', '-D', dataDirectory]).status === 0;
-  if (isRunning) return { url, stop: async () => {} };
+  const isRunning = () => run(binaries.pg_ctl, ['status', '-D', dataDirectory]).status === 0;
+  await untilStopped(dataDirectory, isRunning);
+  if (isRunning()) return { url, stop: async () => {} };
 
   // pg_ctl has just reported that no server runs. A postmaster.pid that survived a power cut names an unrelated
   // process.
@@ -71,6 +75,14 @@ export async function startEmbeddedPostgres({
     rmSync(socketDirectory, { recursive: true, force: true });
   };
   return { url, stop };
+}
+
+/** The server of a gateway that was killed first writes what is in its memory, and takes no connections meanwhile. */
+async function untilStopped(dataDirectory: string, isRunning: () => boolean): Promise<void> {
+  const lock = join(dataDirectory, 'postmaster.pid');
+  const isStopping = () => existsSync(lock) && readFileSync(lock, 'utf8').includes('\nstopping');
+  const endAtMs = performance.now() + STOP_TIMEOUT_SECONDS * 1_000;
+  while (isStopping() && isRunning() && performance.now() < endAtMs) await sleep(LOOK_EVERY_MS);
 }
 
 interface Binaries {

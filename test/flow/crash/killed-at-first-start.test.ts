@@ -66,3 +66,18 @@ test('a process that is killed while it starts its database leaves no server beh
   await eventually(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
   await expectToStart();
 });
+
+test('a process that starts while the server of a killed one still stops waits for its end', async () => {
+  // The server writes what is in its memory before it ends.
+  const fill = `create table filled as select repeat(md5(g::text), 20) from generate_series(1, 300000) g`;
+  const script = `const { startEmbeddedPostgres } = await import('${ROOT}/src/store/postgres/embedded-postgres.ts');
+    const { openDatabase } = await import('${ROOT}/src/store/postgres/open-database.ts');
+    const { url } = await startEmbeddedPostgres({ directory: '${directory}' });
+    await (await openDatabase(url)).query("${fill}");
+    process.kill(process.pid, 'SIGKILL');`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
+  expect(await once(child, 'exit')).toEqual([null, 'SIGKILL']);
+  const lock = join(directory, 'postmaster.pid');
+  await eventually(() => expect(existsSync(lock) ? readFileSync(lock, 'utf8') : 'stopping').toContain('stopping'));
+  await expectToStart();
+});
