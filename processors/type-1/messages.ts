@@ -195,7 +195,8 @@ export function reversal({ original, ...reversal }: Reversal, _config: Type1Conf
     ].join(''),
     replacementAmounts: NOTHING_STANDS,
     switchData: {
-      switchKey: switchKey(transmissionDateTime(reversal.sentAtMs), original.rrn ?? ''),
+      // DE7 has seconds: without the suffix, a reversal within the second of its sale would have the key of the sale.
+      switchKey: `${switchKey(transmissionDateTime(reversal.sentAtMs), original.rrn ?? '')}R${reversal.attempt}`,
       originalKey: switchKey(originalAt, original.rrn ?? ''),
     },
   };
@@ -269,7 +270,7 @@ const MAC_FIELDS = [
   'replacementAmounts',
 ] as const satisfies (keyof Type1Message)[];
 
-/** 127.2: identifies the transaction across the switch. DE7 of the original and its RRN. */
+/** 127.2: identifies a message across the switch. DE7 and RRN, unique for a sale or refund. */
 function switchKey(at: string, rrn: string): string {
   return `${at}${rrn}`;
 }
