@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { DATABASE_URL_FORM, isDatabaseUrl } from '../store/postgres/open-database.ts';
 import { CellError } from './cell-error.ts';
 
 /** Acquirer numbers are Postgres integers. */
@@ -86,12 +87,30 @@ export async function findCell({ cells }: CellsFile, name: string): Promise<Cell
   throw new CellError('CELLS_INVALID', `There is no cell ${name}. Known cells: ${known}.`);
 }
 
+/** @throws CellError CELLS_INVALID if a reference leads to nothing, or to text that is no URL of a database */
 export async function withSecrets({ database, replication, ...entry }: CellEntry): Promise<Cell> {
   const databaseUrl = await resolve(database, entry.name);
   return { ...entry, databaseUrl, replicationUrl: replication ? await resolve(replication, entry.name) : databaseUrl };
 }
 
+/** Postgres quotes the text around an escape that it cannot read, so a wrong one must not reach it. */
+function isReadable(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return isDatabaseUrl(url);
+  } catch {
+    return false;
+  }
+}
+
 async function resolve(reference: string, name: string): Promise<string> {
+  const url = await follow(reference, name);
+  if (isReadable(url)) return url;
+  const what = `The database URL of cell ${name} is invalid. Expected ${DATABASE_URL_FORM}, with %25 for a percent sign in the password.`;
+  throw new CellError('CELLS_INVALID', what);
+}
+
+async function follow(reference: string, name: string): Promise<string> {
   const fault = (what: string) => new CellError('CELLS_INVALID', `The database of cell ${name}: ${what}.`);
   if (reference.startsWith('env:')) {
     const variable = reference.slice('env:'.length);

@@ -1,6 +1,5 @@
 import { describeSystemError } from '../errors/system-error.ts';
 import { destroyConnection, LimitedClient } from '../store/postgres/limited-client.ts';
-import { DATABASE_URL_FORM, isDatabaseUrl } from '../store/postgres/open-database.ts';
 import { SET_FORMATS, TCP_SETTINGS } from '../store/postgres/session-limits.ts';
 import { CellError } from './cell-error.ts';
 import type { Cell } from './cell-list.ts';
@@ -44,8 +43,6 @@ export interface SessionTimes {
 export async function openCellSession(cell: Cell, times: SessionTimes = {}): Promise<CellSession> {
   const { name, databaseUrl } = cell;
   const { statementMs = STATEMENT_MS, answerAfterMs = ANSWER_AFTER_MS } = times;
-  if (!isDatabaseUrl(databaseUrl))
-    throw new CellError('CELLS_INVALID', `The database URL of cell ${name} is invalid. Expected ${DATABASE_URL_FORM}.`);
   const client = new LimitedClient({ connectionString: databaseUrl, application_name: 'tapwire-cell' });
   client.on('error', () => {}); // the next statement fails
   const run = async <Row extends object>(limitMs: number, text: string, values: readonly unknown[] = []) => {

@@ -36,7 +36,14 @@ async function checkIdentity(session: CellSession): Promise<string[]> {
   if (!known!.known) return [`The database of ${name} has an older schema. Run tapwire migrate there.`];
   const [installed] = await session.query<Installed>('select name, keys from cell_identity');
   if (!installed) return [`No process of ${name} was started with CELL_NAME=${name}. Restart all of them with it.`];
-  return installed.name === name ? [] : [`The database of ${name} belongs to cell ${installed.name}.`];
+  if (installed.name !== name) return [`The database of ${name} belongs to cell ${installed.name}.`];
+  // Started before the first process with a name: nothing makes it close its connections to switches.
+  const unnamed = await session.query<{ process: string }>(
+    `select (figures ->> 'host') || ' process ' || (figures ->> 'pid') as process from process_figures
+      where at > clock_timestamp() - interval '5 seconds' and figures ->> 'cell' is distinct from $1`,
+    [name],
+  );
+  return unnamed.map(({ process }) => `${process} of ${name} runs without CELL_NAME=${name}. Restart it with it.`);
 }
 
 async function checkSource(source: CellSession, acquirerId: number): Promise<string[]> {
@@ -93,15 +100,21 @@ async function checkKeys(source: CellSession, target: CellSession): Promise<stri
   return [`${target.cell.name} lacks keys of ${source.cell.name} (${names}). All cells need the same key file.`];
 }
 
-/** Names that are unique in a whole cell, and not only for each acquirer. */
+/** What is unique in a whole cell, and not only for each acquirer. Two cells have equal ids if one is a copy of the other. */
+const UNIQUE_IN_CELL = [
+  { table: 'users', value: 'lower(username)', what: 'users with the same names' },
+  { table: 'api_keys', value: 'id', what: 'API keys with the same ids' },
+  { table: 'issuer_keys', value: 'id', what: 'issuer keys with the same ids' },
+];
+
 async function checkNames(source: CellSession, target: CellSession, acquirerId: number): Promise<string[]> {
-  const names = await source.query<{ name: string }>(
-    'select lower(username) as name from users where acquirer_id = $1',
-    [acquirerId],
-  );
-  const taken = await target.query<{ name: string }>(
-    'select lower(username) as name from users where lower(username) = any($1) and acquirer_id <> $2',
-    [names.map(({ name }) => name), acquirerId],
-  );
-  return taken.length === 0 ? [] : [`${target.cell.name} has ${taken.length} users with the same names.`];
+  const faults: string[] = [];
+  for (const { table, value, what } of UNIQUE_IN_CELL) {
+    const own = `select ${value}::text as value from ${table} where acquirer_id = $1`;
+    const values = (await source.query<{ value: string }>(own, [acquirerId])).map((row) => row.value);
+    const others = `select from ${table} where ${value}::text = any($1) and acquirer_id is distinct from $2`;
+    const taken = await target.query(others, [values, acquirerId]);
+    if (taken.length > 0) faults.push(`${target.cell.name} has ${taken.length} ${what}.`);
+  }
+  return faults;
 }

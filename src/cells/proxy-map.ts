@@ -2,6 +2,7 @@ import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { CellError } from './cell-error.ts';
 import type { ProxySettings } from './cell-list.ts';
+import { withFileLock } from './with-file-lock.ts';
 
 /** A running HAProxy answers within milliseconds. */
 const ANSWER_WITHIN_MS = 3_000;
@@ -18,7 +19,7 @@ export function hostsOf({ hosts }: ProxySettings, acquirerId: number): string[] 
  */
 export async function setBackend(proxy: ProxySettings, acquirerId: number, backend: string): Promise<void> {
   const hosts = hostsOf(proxy, acquirerId);
-  await rewriteMap(proxy.map, hosts, backend);
+  await withFileLock(proxy.map, () => rewriteMap(proxy.map, hosts, backend));
   await Promise.all(proxy.sockets.map((socket) => changeRunning(socket, proxy.map, hosts, backend)));
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CellError } from './cell-error.ts';
 import type { CellSession } from './cell-session.ts';
 import { tenantTables } from './tenant-tables.ts';
 
@@ -24,15 +25,33 @@ export interface Replication {
 export async function startReplication(replication: Replication): Promise<void> {
   await createPublications(replication);
   const slot = await slotName(replication);
-  const { source, target } = replication;
+  const { source } = replication;
   const found = await source.query('select from pg_replication_slots where slot_name = $1', [slot]);
   // Waits until every transaction that has begun before it has ended.
   if (found.length === 0) await source.queryLong(`select pg_create_logical_replication_slot($1, 'pgoutput')`, [slot]);
   if ((await findSubscription(replication)) !== undefined) return;
   // The slot is created separately, because both databases may be in one cluster.
-  await target.query(`create subscription ${subscriptionName(replication)}
-    connection ${literal(source.cell.replicationUrl)} publication ${publicationNames(replication).join(', ')}
-    with (create_slot = false, slot_name = '${slot}', copy_data = true)`);
+  await createSubscription(replication, slot);
+}
+
+/** @throws CellError CANNOT_MOVE without what Postgres reports about the connection string, which contains a password */
+async function createSubscription(replication: Replication, slot: string): Promise<void> {
+  const { source, target } = replication;
+  try {
+    await target.transaction(async () => {
+      // The log of the target's Postgres must not contain the statement.
+      await target.query(`set local log_statement = 'none'; set local log_min_duration_statement = -1;
+        set local log_min_error_statement = panic`);
+      await target.query(`create subscription ${subscriptionName(replication)}
+        connection ${literal(source.cell.replicationUrl)} publication ${publicationNames(replication).join(', ')}
+        with (create_slot = false, slot_name = '${slot}', copy_data = true)`);
+    });
+  } catch (error) {
+    if (error instanceof CellError) throw error;
+    const { code = 'unknown' } = error as { code?: string };
+    const what = `${target.cell.name} cannot subscribe to ${source.cell.name} (SQLSTATE ${code}). Check that its Postgres reaches the replication URL of ${source.cell.name}, with its user and password.`;
+    throw new CellError('CANNOT_MOVE', what);
+  }
 }
 
 export interface CopyState {

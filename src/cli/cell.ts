@@ -10,6 +10,7 @@ import { moveAcquirer } from '../cells/move-acquirer.ts';
 import { hostsOf, setBackend } from '../cells/proxy-map.ts';
 import { onReachableCells } from '../cells/reachable-cells.ts';
 import { undoMove } from '../cells/undo-move.ts';
+import { withFileLock } from '../cells/with-file-lock.ts';
 import { readCellsFile } from '../config.ts';
 import { StartError } from '../errors.ts';
 import { checkedBy } from './administration.ts';
@@ -53,19 +54,27 @@ async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options });
   if (values.name === undefined) throw new StartError('BAD_CONFIG', '--name: expected the name of the new cell');
   const name = checkedBy(cellName, values.name);
-  const known = await readCells(listPath());
-  const number = Math.max(-1, ...known.cells.map((cell) => cell.number)) + 1;
   const { url = '', database = '', replication, backend = `cell-${name}` } = values;
-  const entry = { name, url, database, backend, number, ...(replication && { replication }) };
-  const session = await openCellSession(await withSecrets(entry));
+  const given = { name, url, database, backend, ...(replication && { replication }) };
+  // The next number is also the reason for the lock: it decides which numbers new acquirers get.
+  const entry = await withFileLock(listPath(), async () => {
+    const known = await readCells(listPath());
+    const added = { ...given, number: Math.max(-1, ...known.cells.map((cell) => cell.number)) + 1 };
+    await reserveNumbersIn(await withSecrets(added));
+    await writeCells(listPath(), { ...known, cells: [...known.cells, added] });
+    return added;
+  });
+  console.log(listOf([entry], CELL_COLUMNS));
+  return 0;
+}
+
+async function reserveNumbersIn(cell: Cell): Promise<void> {
+  const session = await openCellSession(cell);
   try {
     await reserveNumbers(session);
   } finally {
     await session.close();
   }
-  await writeCells(listPath(), { ...known, cells: [...known.cells, entry] });
-  console.log(listOf([entry], CELL_COLUMNS));
-  return 0;
 }
 
 async function status(args: string[]): Promise<number> {

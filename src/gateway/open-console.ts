@@ -31,11 +31,11 @@ import type { Closers } from './opening.ts';
 
 /** Publishes the counters of this process to the consoles of all processes. */
 export function reportFigures(
-  parts: Omit<FiguresParts, 'role' | 'databases'> & { readonly databases: Databases },
+  parts: Omit<FiguresParts, 'role' | 'cell' | 'databases'> & { readonly databases: Databases },
   config: Config,
   closers: Closers,
 ): void {
-  const read = createFiguresReader({ ...parts, role: config.TAPWIRE_ROLE });
+  const read = createFiguresReader({ ...parts, role: config.TAPWIRE_ROLE, cell: config.CELL_NAME });
   const reporter = new ProcessReporter({ ...parts, database: parts.databases.reports, read });
   closers.push(() => reporter.stop());
 }

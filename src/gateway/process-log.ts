@@ -26,11 +26,11 @@ export function logStart(log: Log, { config, url, databaseUrl, processors, unusa
 /** Logs the figures of each minute. */
 export function logMinutes(
   log: Log,
-  parts: Omit<FiguresParts, 'role'>,
-  { TAPWIRE_ROLE: role }: Config,
+  parts: Omit<FiguresParts, 'role' | 'cell'>,
+  { TAPWIRE_ROLE: role, CELL_NAME: cell }: Config,
   closers: Closers,
 ): void {
-  closers.push(startMinuteLog(createFiguresReader({ ...parts, role }), log));
+  closers.push(startMinuteLog(createFiguresReader({ ...parts, role, cell }), log));
 }
 
 /** Host, port and name of a database. User, password and parameters, which can contain a password, are omitted. */

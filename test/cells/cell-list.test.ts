@@ -47,6 +47,16 @@ describe('the list of cells', () => {
     await expect(readCells(path)).rejects.toThrow(fault);
   });
 
+  test.each([
+    'postgres://u:s3cr%t@h/x',
+    'mysql://u:s3cr@h/x',
+  ])('refuses the URL %s without its password', async (url) => {
+    writeFileSync(secret, url);
+    const refused = findCell({ cells: [cell('a', 0)] }, 'a');
+    await expect(refused).rejects.toThrow('The database URL of cell a is invalid');
+    await expect(refused).rejects.not.toThrow('s3cr');
+  });
+
   test('names the missing variable, and not its cell alone', async () => {
     const list: CellsFile = { cells: [{ ...cell('a', 0), database: 'env:NO_SUCH_VARIABLE' }] };
     await expect(findCell(list, 'a')).rejects.toThrow('NO_SUCH_VARIABLE is not set');

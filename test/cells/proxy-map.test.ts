@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setBackend } from '../../src/cells/proxy-map.ts';
+import { withFileLock } from '../../src/cells/with-file-lock.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -54,4 +55,22 @@ test('a running proxy that does not answer is named, so that the move is continu
     hosts: ['a{acquirer}.example'],
   };
   await expect(setBackend(settings, 1, 'cell-b')).rejects.toThrow('no.sock does not answer');
+});
+
+test('commands that move different acquirers at the same time all change the map', async () => {
+  const map = join(folder, 'cells.map');
+  const settings = { map, sockets: [], hosts: ['a{acquirer}.example'] };
+  const ids = Array.from({ length: 20 }, (_, at) => at + 1);
+  await Promise.all(ids.map((id) => setBackend(settings, id, `cell-${id}`)));
+  const lines = readFileSync(map, 'utf8').trim().split('\n');
+  expect(new Set(lines)).toEqual(new Set(ids.map((id) => `a${id}.example cell-${id}`)));
+});
+
+test('a lock that a dead command has left is named, with what to do', async () => {
+  const path = join(folder, 'cells.map');
+  writeFileSync(`${path}.lock`, 'host-1 4711');
+  await expect(withFileLock(path, async () => {}, 2)).rejects.toThrow(/process host-1 4711 .* remove the lock/);
+  rmSync(`${path}.lock`);
+  expect(await withFileLock(path, async () => 'changed')).toBe('changed');
+  expect(await withFileLock(path, async () => 'again')).toBe('again');
 });

@@ -37,6 +37,8 @@ export interface SwitchFigures {
 /** The counters of one process since its start. The console computes rates from two readings. */
 export interface ProcessFigures {
   readonly role: string;
+  /** `CELL_NAME`; null without it. */
+  readonly cell: string | null;
   readonly host: string;
   readonly pid: number;
   readonly startedAtMs: number;

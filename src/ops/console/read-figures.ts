@@ -10,6 +10,7 @@ export type ConsoleSwitches = Iterable<readonly [string, AcquirerSwitch]>;
 
 export interface FiguresParts {
   readonly role: string;
+  readonly cell: string | undefined;
   readonly metrics: Metrics;
   readonly databases: Readonly<Record<string, Database>>;
   readonly health: Health;
@@ -32,7 +33,7 @@ interface Value {
 
 /** Creates the reader for the figures of this process. */
 export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessFigures> {
-  const { role, metrics, databases, health, switches, messages } = parts;
+  const { role, cell = null, metrics, databases, health, switches, messages } = parts;
   const startedAtMs = Date.now() - Math.round(process.uptime() * 1_000);
   let before = performance.eventLoopUtilization();
   return async () => {
@@ -47,7 +48,7 @@ export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessF
     const failed = taps.filter(({ labels, metricName }) => metricName?.endsWith('_count') && isFailure(labels));
     const writes = (await valuesOf('tapwire_commit_writes')).find(({ metricName }) => metricName?.endsWith('_sum'));
     return {
-      ...{ role, host: hostname(), pid: process.pid, startedAtMs, atMs: performance.now(), busy },
+      ...{ role, cell, host: hostname(), pid: process.pid, startedAtMs, atMs: performance.now(), busy },
       isDraining: health.isDraining,
       rssBytes: process.memoryUsage.rss(),
       taps: { ...timingsOf(taps), failed: failed.reduce((sum, { value }) => sum + value, 0) },

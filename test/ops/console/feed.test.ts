@@ -22,6 +22,7 @@ function figuresAfter(seconds: number): ProcessFigures {
   return {
     ...{
       role: 'worker',
+      cell: null,
       host: 'h',
       pid: 1,
       startedAtMs: 0,

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openCellSession } from '../../../src/cells/cell-session.ts';
 import { moveAcquirer } from '../../../src/cells/move-acquirer.ts';
+import { endReplication, startReplication } from '../../../src/cells/replication.ts';
 import { callMove } from '../../cells/mover.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { TwoCells } from '../../support/cells.ts';
@@ -73,6 +75,18 @@ test.each([
   await cells.move('a', 'b');
   await sellAt('b');
   await cells.move('b', 'a');
+});
+
+test('an acquirer whose API key exists in the target, because it is a copy, is refused before anything is changed', async () => {
+  const { a, b } = cells.databases;
+  await cells.installation.apiKey();
+  const { rows } = await a.query('select * from api_keys where acquirer_id = 1 limit 1');
+  await b.query(`insert into acquirers (id, name) values (1000001, 'Other')`);
+  const put = 'insert into api_keys select * from jsonb_populate_record(null::api_keys, $1)';
+  await b.query(put, [JSON.stringify({ ...rows[0], secret_hash: `\\x${'00'.repeat(32)}`, acquirer_id: 1_000_001 })]);
+  await expect(cells.move('a', 'b')).rejects.toThrow('b has 1 API keys with the same ids');
+  await b.query('delete from api_keys where acquirer_id = 1000001');
+  await b.query('delete from acquirers where id = 1000001');
 });
 
 test('rows of a table that an update has added between two calls of the command are moved', async () => {
@@ -156,4 +170,16 @@ test('jobs that are due later are moved without delaying taps, and are not due t
   expect(rowCount).toBe(0);
   await cells.databases.b.query(`delete from pgboss.job where data ? 'test'`);
   await cells.move('b', 'a');
+});
+
+test('a subscription that Postgres refuses is reported without the password of the source', async () => {
+  await cells.withSessions('a', 'b', async ({ source, target }) => {
+    const replicationUrl = 'postgres://tapwire:s3cr%t-PASSWORD@127.0.0.1:1/x';
+    const broken = { ...source, cell: { ...source.cell, replicationUrl } };
+    const refused = startReplication({ source: broken, target, acquirerId: 2, generation: 9 });
+    const error = (await refused.catch((fault: unknown) => fault)) as Error;
+    await endReplication([source, target], 2);
+    expect(error.message).toContain('b cannot subscribe to a (SQLSTATE 42601)');
+    expect(inspect(error, { depth: 9 }).replaceAll(replicationUrl, '')).not.toContain('PASSWORD');
+  });
 });

@@ -43,6 +43,11 @@ test.each([
   ['has another name', `update cell_identity set name = 'c'`, /The database of b belongs to cell c/],
   ['has another version', `insert into migrations (name, run_on) values ('9999_new', now())`, /different versions/],
   [
+    'has a process without a name',
+    `insert into process_figures (process_id, figures) values (gen_random_uuid(), '{"host": "h", "pid": 7}')`,
+    /h process 7 of b runs without CELL_NAME=b/,
+  ],
+  [
     'has an acquirer of its own',
     `insert into acquirers (id, name) values (1, 'Own')`,
     /b has an acquirer 1 of its own/,
@@ -55,6 +60,7 @@ test.each([
   await b.query('update cell_identity set name = $1, keys = $2', [identity!.name, identity!.keys]);
   await b.query(`delete from migrations where name = '9999_new'`);
   await b.query('delete from acquirers where id = 1');
+  await b.query(`delete from process_figures where figures ->> 'pid' = '7'`);
   for (const { rowCount } of await Promise.all(
     Object.values(cells.databases).map((database) => database.query('select from acquirer_cells')),
   ))
