@@ -4,6 +4,7 @@ import { keyChange } from './key-change.ts';
 import * as messages from './messages.ts';
 import * as outcome from './outcome.ts';
 import { framing, match, profile } from './profile.ts';
+import { RULES } from './rules.ts';
 import { samples } from './samples.ts';
 import { readRequest, simulate } from './simulate.ts';
 import { codecs, spec } from './spec.ts';
@@ -36,6 +37,7 @@ export default defineProcessor({
   isNetworkAccepted: outcome.isNetworkAccepted,
   providerId: (_config, { tid, mid }) => ({ tid, mid }),
   providerFields: outcome.providerFields,
+  requestRules: RULES,
   readRequest,
   simulate,
   samples,

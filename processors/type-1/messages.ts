@@ -203,7 +203,7 @@ export function reversal({ original, ...reversal }: Reversal, _config: Type1Conf
 }
 
 /** DE95: actual amount and settlement amount after the reversal, then both fees: the whole amount is reversed. */
-const NOTHING_STANDS = `${'0'.repeat(24)}C00000000C00000000`;
+export const NOTHING_STANDS = `${'0'.repeat(24)}C00000000C00000000`;
 
 export function networkRequest(kind: NetworkRequestKind, stamp: MessageStamp): Type1Message | undefined {
   const networkCode = profile.network[kind];

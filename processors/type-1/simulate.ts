@@ -1,6 +1,6 @@
 import {
   amountDigits,
-  missingFields,
+  brokenRules,
   networkKindOf,
   otherStan,
   pinRequestCode,
@@ -12,35 +12,9 @@ import {
 import { issuerFields } from './chip.ts';
 import { schemeOf } from './outcome.ts';
 import { profile } from './profile.ts';
+import { RULES } from './rules.ts';
 import { numberOfPinKey } from './security-control.ts';
 import type { IccElements, Type1Message } from './spec.ts';
-
-type FieldName = keyof Type1Message;
-
-/** The fields that the switch requires in every message about money. */
-const MANDATORY = [
-  'processingCode',
-  'amount',
-  'transmissionDateTime',
-  'stan',
-  'localTime',
-  'localDate',
-  'posEntryMode',
-  'posCondition',
-  'tid',
-  'mid',
-  'acceptorNameLocation',
-  'currency',
-  'posDataCode',
-] as const satisfies FieldName[];
-
-const MANDATORY_BY_MTI: Readonly<Record<string, readonly FieldName[]>> = {
-  '0100': MANDATORY,
-  '0200': MANDATORY,
-  '0420': [...MANDATORY, 'reasonCode', 'originalElements', 'replacementAmounts'],
-  '0421': [...MANDATORY, 'reasonCode', 'originalElements', 'replacementAmounts'],
-  '0800': ['transmissionDateTime', 'stan', 'networkCode'],
-};
 
 const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0100': 'authorization',
@@ -63,13 +37,13 @@ export function readRequest(request: Type1Message): SimulatedRequest {
     stan,
     rrn: request.rrn ?? '',
     tid,
-    pan: request.pan ?? '',
+    pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
     pin: request.pinBlock && { block: request.pinBlock, keyNumber: numberOfPinKey(request.securityControl) },
     key: transactionKey(stan, transmissionDateTime, tid),
     originalKey: originalKeyOf(request, tid),
     isRepeat: mti === '0421',
     network: kind === 'network' ? networkKindOf(profile.network, request.networkCode) : undefined,
-    faults: faultsOf(request, kind),
+    faults: brokenRules(RULES, request),
   };
 }
 
@@ -134,11 +108,4 @@ function transactionKey(stan: string, at: string, tid: string): string {
 function originalKeyOf(request: Type1Message, tid: string): string | undefined {
   const original = request.originalElements;
   return original && transactionKey(original.slice(4, 10), original.slice(10, 20), tid);
-}
-
-function faultsOf(request: Type1Message, kind: SimulatedRequest['kind']): string[] {
-  const faults = missingFields(request, MANDATORY_BY_MTI[request.mti] ?? []);
-  if (kind === 'authorization' && request.pan === undefined && request.track2 === undefined) faults.push('pan');
-  if (request.posDataCode !== undefined && request.posDataCode.length !== 15) faults.push('posDataCode');
-  return faults;
 }

@@ -5,6 +5,7 @@ import { keyChange } from './key-change.ts';
 import * as messages from './messages.ts';
 import * as outcome from './outcome.ts';
 import { framing, match, profile } from './profile.ts';
+import { RULES } from './rules.ts';
 import { samples } from './samples.ts';
 import { readRequest, simulate } from './simulate.ts';
 import { codec, spec } from './spec.ts';
@@ -38,6 +39,7 @@ export default defineProcessor({
   isNetworkAccepted: outcome.isNetworkAccepted,
   providerId: ({ appId, userId }) => ({ appId, ...(userId !== undefined && { userId }) }),
   providerFields: outcome.providerFields,
+  requestRules: RULES,
   readRequest,
   simulate,
   samples,

@@ -1,8 +1,8 @@
 import {
   amountDigits,
+  brokenRules,
   encodeTlv,
   fromHex,
-  missingFields,
   networkKindOf,
   otherStan,
   pinRequestCode,
@@ -12,37 +12,8 @@ import {
 } from '#processor-kit';
 import { schemeOf } from './outcome.ts';
 import { profile } from './profile.ts';
+import { RULES } from './rules.ts';
 import type { Type2Message } from './spec.ts';
-
-type FieldName = keyof Type2Message;
-
-/** The fields that the switch requires in every message about money. */
-const MANDATORY = [
-  'processingCode',
-  'amount',
-  'transmissionDateTime',
-  'stan',
-  'localTime',
-  'localDate',
-  'posEntryMode',
-  'networkId',
-  'posCondition',
-  'acquirerId',
-  'rrn',
-  'tid',
-  'mid',
-  'submission',
-  'currency',
-] as const satisfies FieldName[];
-
-const MANDATORY_BY_MTI: Readonly<Record<string, readonly FieldName[]>> = {
-  '0100': MANDATORY,
-  '0220': [...MANDATORY, 'original'],
-  '0221': [...MANDATORY, 'original'],
-  '0400': [...MANDATORY, 'responseCode', 'original'],
-  '0401': [...MANDATORY, 'responseCode', 'original'],
-  '0800': ['processingCode', 'transmissionDateTime', 'stan', 'networkId'],
-};
 
 const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0100': 'authorization',
@@ -72,7 +43,7 @@ export function readRequest(request: Type2Message): SimulatedRequest {
     originalKey: kind === 'reversal' || kind === 'completion' ? originalKeyOf(request) : undefined,
     isRepeat: mti === '0401' || mti === '0221',
     network: kind === 'network' ? networkKindOf(profile.network, request.processingCode) : undefined,
-    faults: faultsOf(request, kind),
+    faults: brokenRules(RULES, request),
   };
 }
 
@@ -134,12 +105,4 @@ function transactionKey(stan: string, at: string): string {
 
 function originalKeyOf({ original }: Type2Message): string | undefined {
   return original && transactionKey(original.stan ?? '', original.transmissionDateTime ?? '');
-}
-
-function faultsOf(request: Type2Message, kind: SimulatedRequest['kind']): string[] {
-  const faults = missingFields(request, MANDATORY_BY_MTI[request.mti] ?? []);
-  if (kind === 'authorization' && request.pan === undefined && request.track2 === undefined) faults.push('track2');
-  if (request.submission !== undefined && request.submission.appId === undefined) faults.push('submission.appId');
-  if (request.pinBlock !== undefined && request.pinKsn === undefined) faults.push('pinKsn');
-  return faults;
 }

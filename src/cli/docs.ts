@@ -6,6 +6,7 @@ import { withSections } from '../docs/sections.ts';
 import { transactionStates } from '../docs/transaction-states.ts';
 import { featureTable } from '../processor-kit/feature-table.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
+import { ruleTable } from '../processor-kit/request-rules.ts';
 import { exampleOf } from './config.ts';
 import { flag } from './words.ts';
 
@@ -25,9 +26,16 @@ const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<st
   '.env.example': () => `${exampleOf(settings())}\n`,
   'processors/README.md': async (before) =>
     withSections(before, { features: featureTable((await loadProcessors()).values()) }),
+  'processors/type-1/README.md': (before) => withRules(before, 'type-1'),
+  'processors/type-2/README.md': (before) => withRules(before, 'type-2'),
   'schemas/README.md': (before) => withSections(before, enumTables()),
   'src/transactions/README.md': (before) => withSections(before, transactionStates()),
 };
+
+async function withRules(before: string, type: string): Promise<string> {
+  const { requestRules = [], spec } = (await loadProcessors()).get(type)!;
+  return withSections(before, { rules: ruleTable(requestRules, spec.fields) });
+}
 
 /**
  * `tapwire docs`: writes the generated parts of the documentation. `--check` writes nothing and names each outdated

@@ -5,6 +5,7 @@ import { hostileChecks } from './conformance/hostile-checks.ts';
 import { keyChangeChecks } from './conformance/key-change-checks.ts';
 import { maskChecks } from './conformance/mask-checks.ts';
 import { reversalChecks } from './conformance/reversal-checks.ts';
+import { ruleChecks } from './conformance/rule-checks.ts';
 import { sampleChecks } from './conformance/sample-checks.ts';
 import { sessionChecks } from './conformance/session-checks.ts';
 import type { Processor, SwitchConfig } from './processor.ts';
@@ -16,6 +17,7 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
   ['completion', completionChecks],
   ['session', sessionChecks],
   ['key change', keyChangeChecks],
+  ['rules', ruleChecks],
   ['hostile', hostileChecks],
   ['masking', maskChecks],
 ];

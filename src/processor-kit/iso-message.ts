@@ -35,8 +35,3 @@ export function keepFields(message: IsoMessage, names: readonly string[]): Origi
   }
   return kept;
 }
-
-/** The names that the message lacks. */
-export function missingFields(message: IsoMessage, names: readonly string[]): string[] {
-  return names.filter((name) => message[name] === undefined);
-}

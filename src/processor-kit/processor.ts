@@ -19,6 +19,7 @@ import type { MacRule } from './mac-rule.ts';
 import type { Outcome, ReversalAnswer } from './outcome.ts';
 import type { ProcessorProfile } from './profile.ts';
 import type { MessageStamp, OriginalData, Purchase, Refund, Reversal, Terminal } from './purchase.ts';
+import type { RequestRule } from './request-rules.ts';
 import type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
 import type { SwitchConfig } from './switch-config.ts';
 
@@ -132,6 +133,8 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   /** Values of the response with which integrators reconcile, in `paymentProviderFields`. Text, never card data. */
   providerFields(response: Message): Readonly<Record<string, string>>;
 
+  /** Simulation: what the switch requires of requests; `readRequest` names what a request breaks (request-rules.ts). */
+  readonly requestRules?: readonly RequestRule<Message>[] | undefined;
   /** Simulation: the content of a request, in terms that every scenario understands. */
   readRequest(request: Message): SimulatedRequest;
   /** Simulation: the response of the switch. */

@@ -3,6 +3,7 @@ import { configSchema, exampleConfig } from './config.ts';
 import * as messages from './messages.ts';
 import * as outcome from './outcome.ts';
 import { framing, match, profile } from './profile.ts';
+import { RULES } from './rules.ts';
 import { samples } from './samples.ts';
 import { readRequest, simulate } from './simulate.ts';
 import { codec, spec } from './spec.ts';
@@ -21,6 +22,7 @@ export default defineProcessor({
   ...outcome,
   // EDIT: the identity of the merchant at your switch.
   providerId: (_config, { tid, mid }) => ({ tid, mid }),
+  requestRules: RULES,
   readRequest,
   simulate,
   samples,

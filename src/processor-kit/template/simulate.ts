@@ -1,8 +1,8 @@
 import {
   amountDigits,
+  brokenRules,
   encodeTlv,
   fromHex,
-  missingFields,
   networkKindOf,
   otherStan,
   pinRequestCode,
@@ -13,17 +13,8 @@ import {
   singleTapData,
 } from '#processor-kit';
 import { profile } from './profile.ts';
+import { RULES } from './rules.ts';
 import type { AcmeMessage } from './spec.ts';
-
-const MONEY = ['amount', 'transmissionDateTime', 'stan', 'rrn', 'tid', 'mid', 'currency'];
-
-// EDIT: the mandatory fields of each message of your switch; a request that lacks one is answered with 30.
-const MANDATORY: Readonly<Record<string, readonly string[]>> = {
-  '0100': ['pan', ...MONEY],
-  '0400': ['originalElements', ...MONEY],
-  '0401': ['originalElements', ...MONEY],
-  '0800': ['transmissionDateTime', 'stan', 'networkCode'],
-};
 
 const KINDS: Readonly<Record<string, SimulatedRequest['kind']>> = {
   '0100': 'authorization',
@@ -48,7 +39,7 @@ export function readRequest(request: AcmeMessage): SimulatedRequest {
     originalKey: originalElements && `${originalElements.slice(4, 10)}-${originalElements.slice(10, 20)}-${tid}`,
     isRepeat: mti === '0401',
     network: networkKindOf(profile.network, request.networkCode),
-    faults: missingFields(request, MANDATORY[mti] ?? []),
+    faults: brokenRules(RULES, request),
   };
 }
 

@@ -1,0 +1,69 @@
+import { moment, presence, type RequestRule } from '#processor-kit';
+import type { Type2Message } from './spec.ts';
+
+const CARD = ['0100'];
+const REVERSALS = ['0400', '0401'];
+const COMPLETIONS = ['0220', '0221'];
+const FOLLOW_UPS = [...COMPLETIONS, ...REVERSALS];
+const MONEY = [...CARD, ...FOLLOW_UPS];
+const ALL = [...MONEY, '0800'];
+
+const isRefund = ({ processingCode }: Type2Message) => processingCode?.startsWith('20') === true;
+
+/** What the switch requires of requests; it answers one that breaks a rule with 30. */
+export const RULES: readonly RequestRule<Type2Message>[] = [
+  ...presence<Type2Message>(ALL, ['processingCode', 'transmissionDateTime', 'stan', 'networkId']),
+  ...presence<Type2Message>(MONEY, [
+    ...(['amount', 'localTime', 'localDate', 'posEntryMode', 'posCondition', 'acquirerId', 'rrn'] as const),
+    ...(['tid', 'mid', 'submission', 'currency'] as const),
+  ]),
+  ...presence<Type2Message>(FOLLOW_UPS, ['original']),
+  ...presence<Type2Message>(REVERSALS, ['responseCode']),
+  moment(ALL, 'transmissionDateTime', 'MMDDhhmmss'),
+  moment(MONEY, 'localTime', 'hhmmss'),
+  moment(MONEY, 'localDate', 'MMDD'),
+  moment(MONEY, 'expiry', 'YYMM'),
+  {
+    field: 'track2',
+    mtis: MONEY,
+    must: 'be present, or 2',
+    isKept: ({ pan, track2 }) => pan !== undefined || track2 !== undefined,
+    broken: (request) => ({ ...request, pan: undefined, track2: undefined }),
+  },
+  {
+    field: 'pan',
+    mtis: CARD,
+    must: 'be absent if 35 is present',
+    isKept: ({ pan, track2 }) => pan === undefined || track2 === undefined,
+    broken: (request) => ({ ...request, pan: '4111111111111111', track2: '4111111111111111D30122010000000000000' }),
+  },
+  {
+    field: 'original',
+    mtis: CARD,
+    must: 'be present in a refund',
+    isKept: (request) => request.original !== undefined || !isRefund(request),
+    broken: (request) => ({ ...request, processingCode: '200000', original: undefined }),
+  },
+  {
+    field: 'stan',
+    mtis: FOLLOW_UPS,
+    must: 'differ from the STAN in 56: each attempt has its own',
+    isKept: ({ stan, original }) => original === undefined || stan !== original.stan,
+    broken: (request) => ({ ...request, stan: request.original?.stan }),
+  },
+  {
+    field: 'submission.appId',
+    label: '48.01',
+    mtis: MONEY,
+    must: 'be present',
+    isKept: ({ submission }) => submission === undefined || submission.appId !== undefined,
+    broken: (request) => ({ ...request, submission: { ...request.submission, appId: undefined } }),
+  },
+  {
+    field: 'pinKsn',
+    mtis: CARD,
+    must: 'be present if 52 is',
+    isKept: ({ pinBlock, pinKsn }) => pinBlock === undefined || pinKsn !== undefined,
+    broken: (request) => ({ ...request, pinBlock: new Uint8Array(8), pinKsn: undefined }),
+  },
+];
