@@ -1,3 +1,4 @@
+import { describeSystemError } from '../errors/system-error.ts';
 import { CryptoError, NotFound, RequestRejected, StartError, type TapwireError, UserFixableError } from '../errors.ts';
 import { REJECTIONS } from '../http/rejections.ts';
 
@@ -17,12 +18,31 @@ export function toCliError(error: unknown): CliError | undefined {
   return description === undefined ? undefined : { description: `tapwire: ${description}`, exitCode: 1 };
 }
 
+/** Of Postgres: the table, its schema or a column does not exist. */
+const MISSING_TABLES: ReadonlySet<unknown> = new Set(['42P01', '3F000', '42703']);
+const LACKS_TABLES =
+  'The database lacks a table or a column that this command reads. Run tapwire start once with this version, which creates all.';
+/** Of files that the user has named, or of the data folder. */
+const FILE_FAULTS: ReadonlySet<unknown> = new Set([
+  'ENOENT',
+  'EISDIR',
+  'ENOTDIR',
+  'EACCES',
+  'EPERM',
+  'EROFS',
+  'ENOSPC',
+]);
+
 /** One sentence with the fault and its cause. */
 function reasonOf(error: unknown): string | undefined {
   if (error instanceof UserFixableError) return error.reason;
   if (error instanceof CryptoError) return sentenceOf(error);
   if (error instanceof NotFound) return 'This acquirer does not exist, or it has no entry with this id.';
   if (error instanceof RequestRejected) return [REJECTIONS[error.code].detail, ...faultsOf(error)].join('\n');
+  const { code, path, syscall } = error as { code?: unknown; path?: unknown; syscall?: unknown };
+  if (MISSING_TABLES.has(code)) return LACKS_TABLES;
+  if (typeof path === 'string' && typeof syscall === 'string' && FILE_FAULTS.has(code))
+    return `${path}: ${describeSystemError(error)}`;
   if (isServedElsewhere(error))
     return 'Another cell serves this acquirer, or it is being moved. See tapwire cell status.';
   return undefined;

@@ -47,7 +47,7 @@ export async function run(args: string[]): Promise<number> {
 }
 
 async function onDatabase(url: string, act: (database: Database) => Promise<number>): Promise<number> {
-  const database = await openDatabase(url, { maxConnections: 2 });
+  const database = await openDatabase(url, { maxConnections: 2, mustExist: true });
   try {
     return await act(database);
   } finally {

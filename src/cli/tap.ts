@@ -48,7 +48,7 @@ export async function run(args: string[]): Promise<number> {
       if (cause instanceof CryptoError) throw new StartError('BAD_CONFIG', '--pin: 4 to 12 digits', { cause });
       throw new StartError('BAD_CONFIG', `No response from ${profile.url}. Is the gateway running?`, { cause });
     });
-  console.log(values.json ? JSON.stringify(answer.body) : describe(answer));
+  console.log(values.json ? JSON.stringify(answer.body) : describe(answer, { isPinGiven: values.pin !== undefined }));
   const outcome = authorizationOf(answer)?.type;
   if (outcome === undefined) return 1;
   return outcome === 'Approved' ? 0 : 3;
@@ -60,7 +60,7 @@ function styleOf(outcome: string): (text: string) => string {
 }
 
 /** The HTTP response on a few lines. */
-export function describe(answer: PhoneAnswer): string {
+export function describe(answer: PhoneAnswer, { isPinGiven = false } = {}): string {
   const ms = `${answer.ms.toFixed(0)} ms`;
   const outcome = authorizationOf(answer);
   if (outcome === undefined) {
@@ -84,6 +84,6 @@ export function describe(answer: PhoneAnswer): string {
   } = outcome;
   const code = isoResponseCode && `  code ${isoResponseCode}`;
   const approval = authorizationCode && `  approval ${authorizationCode}`;
-  const hint = isSingleTapAndPin ? '  (a PIN is required: --pin)' : '';
+  const hint = isSingleTapAndPin && !isPinGiven ? '  (a PIN is required: --pin)' : '';
   return `${styleOf(type)(type)}  ${showAmount(amount, currency)}  ${cardScheme} ${maskedPAN}${code}${approval}  ${errorMessage ?? ''}${hint}  (${ms})\n     ${serviceReference}`;
 }

@@ -1,3 +1,4 @@
+import type { SampleCardName } from '../card/sample-tap.ts';
 import { StartError } from '../errors.ts';
 import { scenarioOf } from '../simulator/scenarios.ts';
 
@@ -9,6 +10,7 @@ export interface TriggerCase {
   /** Decimal text; the simulated switches select their behaviour by it (src/simulator/scenarios.ts). */
   readonly amount: string;
   readonly pin?: string;
+  readonly card?: SampleCardName;
   readonly afterwards?: AfterSale;
   /** The disposition of the tap. */
   readonly expected: 'Approved' | 'Declined' | 'Indeterminate';
@@ -41,6 +43,8 @@ export const TRIGGER_CASES: Readonly<Record<string, TriggerCase>> = {
   'wrong-pin': {
     amount: '50.05',
     pin: WRONG_PIN,
+    // The switch blocks a card after three wrong PINs; the other cases use another card.
+    card: 'amex',
     expected: 'Declined',
     description: 'the switch requests a PIN and refuses the one entered',
     events: [DECLINED],

@@ -101,7 +101,8 @@ function print(
   { expected, events, afterwards }: TriggerCase,
   { isExpected, after }: { readonly isExpected: boolean; readonly after: object | undefined },
 ): void {
-  console.log(describe(answer));
+  console.log(describe(answer, { isPinGiven: true }));
+  if (authorizationOf(answer) === undefined) return;
   if (!isExpected) {
     console.log(`${bad('unexpected')}  expected ${expected}; only simulated switches answer by the amount`);
     return;

@@ -55,7 +55,7 @@ async function verifyCells(
   const databases: Database[] = [];
   try {
     for (const url of urls)
-      databases.push(await openDatabase(url, { maxConnections: 1, limits: SESSION_LIMITS.ledger }));
+      databases.push(await openDatabase(url, { maxConnections: 1, limits: SESSION_LIMITS.ledger, mustExist: true }));
     const known = new Map<Database, number[]>();
     if (databases.length > 1) {
       for (const database of databases)

@@ -5,6 +5,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'A part of the path is a file, expected a folder.',
   EACCES: 'This user has no permission.',
   EPERM: 'This user has no permission.',
+  EROFS: 'The file system is read-only.',
+  ENOSPC: 'The disk is full.',
   ECONNREFUSED: 'Nothing accepts connections there.',
   ECONNRESET: 'The connection was closed.',
   ENOTFOUND: 'The host name is unknown.',

@@ -51,7 +51,7 @@ export interface Proof {
 
 /** Compares the books of gateway and switches when no further calls are sent, repeatedly until nothing is open. */
 export async function proveLedger({ books, types, answersFolder, settleWithinMs, isAsked }: Proof) {
-  const database = await openDatabase(books.databaseUrl, { maxConnections: 1 });
+  const database = await openDatabase(books.databaseUrl, { maxConnections: 1, mustExist: true });
   try {
     const wasStopped = isAsked();
     const giveUpAtMs = performance.now() + (wasStopped ? Math.min(SETTLE_STOPPED_MS, settleWithinMs) : settleWithinMs);

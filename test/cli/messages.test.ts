@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { runTapwire } from '../../src/cli/commands.ts';
+import { writeLoadProfile } from '../../src/load/load-profile.ts';
 import { runHere } from '../support/run-here.ts';
 
 let folder: string;
@@ -13,6 +15,11 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tapwire-messages-'));
   mkdirSync(join(folder, 'folder'));
   writeFileSync(join(folder, 'not.json'), '{"pan": 4111');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileSync(join(folder, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const issuer = { iss: 'i', kid: 'k', audience: 'a', algorithm: 'ES256', privateKey: '', publicKey: '' } as const;
+  const merchant = { id: '1', name: 'n', mcc: '5814', xTid: 't', user: 'u' };
+  writeLoadProfile(join(folder, 'load.json'), { url: 'http://127.0.0.1:1', issuer, merchants: [merchant] });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -58,10 +65,21 @@ test.each([
   ['cell add --name a --url x --database foo', 1, 'The database URL of cell a is invalid.'],
   ['cell add', 1, '--name: expected the name of the new cell'],
   ['webhooks listen --forward-to x', 2, '--forward-to x: expected an http or https URL'],
+  [
+    'profile --out /nowhere/x --merchant 1 --terminal t --user u --issuer i --kid k --private-key KEY',
+    1,
+    '/nowhere/x: There is no such f',
+  ],
+  ['load --json FOLDER --profile LOADPROFILE', 2, '--json FOLDER: It is a folder, expected a file.'],
   ['verify-ledger --ledger x', 1, '--ledger x: expected a URL such as'],
   ['simulate --config type-1=BADJSON', 1, '--config BADJSON: It is not JSON'],
 ])('tapwire %s explains what is wrong without internal codes', async (line, exitCode, expected) => {
-  const named = (text: string) => text.replaceAll('FOLDER', at('folder')).replaceAll('BADJSON', at('not.json'));
+  const named = (text: string) =>
+    text
+      .replaceAll('FOLDER', at('folder'))
+      .replaceAll('BADJSON', at('not.json'))
+      .replaceAll('LOADPROFILE', at('load.json'))
+      .replaceAll('KEY', at('key.pem'));
   const ended = await tapwire(named(line));
   expect(ended).toMatchObject({ exitCode, stdout: '' });
   expect(ended.stderr).toContain(named(expected));

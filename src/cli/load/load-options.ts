@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
+import { describeSystemError } from '../../errors/system-error.ts';
 import { LoadError } from '../../errors.ts';
 import { parseArrivals } from '../../load/arrival-plan.ts';
 import { type LoadProfile, readLoadProfile } from '../../load/load-profile.ts';
@@ -171,4 +172,9 @@ function checkWritable(path: string | undefined, where: string): void {
   if (path === undefined) return;
   if (path === '' || !existsSync(dirname(path)))
     throw new LoadError('BAD_OPTION', `${where} ${path}: the folder does not exist`);
+  try {
+    closeSync(openSync(path, 'a'));
+  } catch (cause) {
+    throw new LoadError('BAD_OPTION', `${where} ${path}: ${describeSystemError(cause)}`, { cause });
+  }
 }

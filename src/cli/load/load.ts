@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LoadResult } from '#schemas/load-result';
-import { LoadError } from '../../errors.ts';
+import { describeSystemError } from '../../errors/system-error.ts';
+import { LoadError, TapwireError } from '../../errors.ts';
 import { askEnvironment } from '../../load/gateway-watch.ts';
 import { resultOf } from '../../load/load-result.ts';
 import { type LoadRecord, LoadRun } from '../../load/load-run.ts';
@@ -11,7 +12,7 @@ import { NO_LEDGER, proveLedger } from '../../load/prove-ledger.ts';
 import { htmlReport } from '../../load/report/html-report.ts';
 import { StepWatch } from '../../load/step-watch.ts';
 import { failedThresholds } from '../../load/thresholds.ts';
-import { toCliError } from '../cli-error.ts';
+import { sentenceOf, toCliError } from '../cli-error.ts';
 import { installedTypes } from '../processor-types.ts';
 import { bad } from '../style.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
@@ -133,6 +134,6 @@ async function booksOf(
   const { answersFolder } = plan;
   return proveLedger({ books: own, types, answersFolder, settleWithinMs, isAsked }).catch((error: Error) => ({
     ...NO_LEDGER,
-    description: `the ledgers could not be compared: ${error.message}`,
+    description: `the ledgers could not be compared: ${error instanceof TapwireError ? sentenceOf(error) : describeSystemError(error)}`,
   }));
 }

@@ -20,6 +20,8 @@ export interface DatabaseOptions {
    * statements do not wait for the responses to those before them.
    */
   readonly runsCopy?: boolean;
+  /** A missing database is not created: a command that only reads would report an empty one. */
+  readonly mustExist?: boolean;
   /** The purpose of its sessions; default: reports and commands. */
   readonly limits?: SessionLimits;
 }
@@ -37,7 +39,7 @@ export async function openDatabase(url: string, options: DatabaseOptions = {}): 
     throw new StartError('NO_DATABASE', `The database URL is invalid. Expected ${DATABASE_URL_FORM}.`);
   const pool = openPool(url, options);
   try {
-    const { rows } = await firstQuery(pool, url);
+    const { rows } = await firstQuery(pool, url, options.mustExist);
     if (Number(rows[0].server_version_num) >= OLDEST_SERVER) return pool;
   } catch (cause) {
     await pool.end();
@@ -106,11 +108,11 @@ export async function inLongSession<Result>(
   }
 }
 
-async function firstQuery(pool: Database, url: string) {
+async function firstQuery(pool: Database, url: string, mustExist = false) {
   try {
     return await pool.query('show server_version_num');
   } catch (error) {
-    if ((error as { code?: string }).code !== '3D000') throw error; // invalid_catalog_name: the database does not exist yet
+    if (mustExist || (error as { code?: string }).code !== '3D000') throw error; // invalid_catalog_name: the database does not exist yet
     await createDatabase(url);
     return await pool.query('show server_version_num');
   }
