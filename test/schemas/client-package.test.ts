@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-const CLIENT = new URL('../../client/', import.meta.url);
+const CLIENT = new URL('../../schemas/package/', import.meta.url);
 const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
 const run = promisify(execFile);
 
@@ -65,7 +65,8 @@ test('it contains nothing but the client', () => {
     '\n',
   );
   const others = names.filter(
-    (name) => name && !/^package\/(dist\/(client|schemas)\/|README\.md|LICENSE|package\.json)/.test(name),
+    (name) =>
+      name && !/^package\/(dist\/(package\/index|[\w-]+)\.(js|d\.ts)$|README\.md|LICENSE|package\.json)/.test(name),
   );
   expect(others).toEqual([]);
 });
