@@ -102,21 +102,42 @@ test('rows of a table that an update has added between two calls of the command 
   expect(rows).toEqual([{ acquirer_id: 1, id: 7 }]);
 });
 
+/** Calls the command with a list in which one cell does not answer. */
+async function callWithout(name: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-hindered-'));
+  const known = await cells.withSessions('a', 'b', async ({ source, target }) => [source.cell, target.cell]);
+  const c = { ...known[0]!, name: 'c', backend: 'cell-c' };
+  const list = [c, ...known].map((cell, number) => {
+    writeFileSync(join(folder, cell.name), cell.name === name ? 'postgres://u@127.0.0.1:9/x' : cell.databaseUrl);
+    const { url, backend } = cell;
+    return { name: cell.name, url, backend, number, database: `file:${join(folder, cell.name)}` };
+  });
+  const path = join(folder, 'cells.json');
+  writeFileSync(path, JSON.stringify({ cells: name === 'c' ? list : list.slice(1) }));
+  const call = await callMove({ CELLS_FILE: path }, 1, 'b');
+  rmSync(folder, { recursive: true });
+  return call;
+}
+
 test('a cell that takes no part in the move and does not answer does not keep the command from completing it', async () => {
   await cells.moveUntil('gaveUp', 'a', 'b');
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-hindered-'));
-  const list = await cells.withSessions('a', 'b', async ({ source, target }) =>
-    [source, target].map(({ cell: { name, url, backend, databaseUrl } }, number) => {
-      writeFileSync(join(folder, name), databaseUrl);
-      return { name, url, backend, number, database: `file:${join(folder, name)}` };
-    }),
-  );
-  const c = { name: 'c', url: 'http://c', database: 'postgres://u@127.0.0.1:9/x', backend: 'cell-c', number: 2 };
-  const path = join(folder, 'cells.json');
-  writeFileSync(path, JSON.stringify({ cells: [c, ...list] }));
-  const { isMoved, output } = await callMove({ CELLS_FILE: path }, 1, 'b');
-  rmSync(folder, { recursive: true });
+  const { isMoved, output } = await callWithout('c');
   expect([isMoved, output]).toEqual([true, expect.stringContaining('b serves acquirer 1.')]);
+  await cells.move('b', 'a');
+});
+
+test('the proxy is changed also if the source has failed after the target took over', async () => {
+  await cells.moveUntil('gaveUp', 'a', 'b');
+  const early = await callWithout('a');
+  expect([early.isMoved, early.output]).toEqual([
+    false,
+    expect.stringContaining('The database of cell a cannot be used'),
+  ]);
+  await cells.moveUntil('tookOver', 'a', 'b');
+  const { isMoved, steps, output } = await callWithout('a');
+  expect([isMoved, [...steps.keys()]]).toEqual([false, ['signedOn', 'flipped']]);
+  expect(output).toContain('b serves acquirer 1, but a cannot be used, so the move has not finished.');
+  await cells.move('a', 'b');
   await cells.move('b', 'a');
 });
 
@@ -146,7 +167,7 @@ test('jobs that are due later are moved without delaying taps, and are not due t
     select 'webhook', jsonb_build_object('acquirerId', 1, 'test', n), now() + ${start} from generate_series(1, ${count}) n`;
   const jobsIn = async (side: 'a' | 'b') =>
     (await cells.databases[side].query(`select from pgboss.job where data ? 'test' and state < 'completed'`)).rowCount;
-  await cells.databases.a.query(insert(20_000, `interval '1 day'`));
+  await cells.databases.a.query(insert(3_000, `interval '1 day'`));
   await cells.databases.a.query(insert(10_001, `interval '5 minutes'`));
   await expect(cells.move('a', 'b')).rejects.toThrow('jobs of acquirer 1 are due within 10 minutes; at most 10000');
   await cells.databases.a.query(
@@ -163,7 +184,7 @@ test('jobs that are due later are moved without delaying taps, and are not due t
     }),
   });
   expect([isChanged, steps.filter((step) => step === 'held').length]).toEqual([true, 1]);
-  expect([await jobsIn('a'), await jobsIn('b')]).toEqual([0, 20_002]);
+  expect([await jobsIn('a'), await jobsIn('b')]).toEqual([0, 3_002]);
   const { rowCount } = await cells.databases.b.query(
     `select from pgboss.job where data ->> 'test' = '11' and start_after > now() + interval '2 minutes'`,
   );
