@@ -42,6 +42,8 @@ export const payPageState = z.object({
   expired: z.boolean().describe('Whether the link expired without payment'),
   cancelled: z.boolean().describe('Whether the merchant voided the paid sale: the link cannot be paid again'),
   secondsLeft: z.int().nonnegative().describe('Seconds during which a tap may begin, by the clock of the gateway'),
+  awaitsPin: z.boolean().describe('Whether the bank requires a PIN, which the customer enters on the phone'),
+  waitedSeconds: z.int().nonnegative().describe('Seconds since the bank was asked; 0 before that and with an outcome'),
   mandate: shownTerms.optional(),
 });
 

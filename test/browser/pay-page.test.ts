@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { outcomeOf } from '../support/answers.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { AppPhone, ask, createLink, type HandedLink, letExpire, MANDATE } from '../support/links.ts';
+import { voidSale } from '../support/refunds.ts';
 import { letDoubtPass } from '../support/transactions.ts';
 import { launchChromium, PLAIN_HOST } from './chromium.ts';
 import { Customer } from './customer.ts';
@@ -98,7 +99,7 @@ describe('a pay page without an app', () => {
     await customer.expectWellMade();
     await letDoubtPass(installation.database, serviceReference);
     await customer.sees('declined');
-    expect(await customer.text()).toContain('No money was taken. You can pay again.');
+    expect(await customer.text()).toContain('Payment cancelled. No money was taken. You can pay again.');
     expect(await customer.part('#qr-code').isVisible()).toBe(true);
     await customer.expectWellMade();
   });
@@ -141,6 +142,83 @@ describe('a pay page without an app', () => {
     await customer.page.unroute('**/state');
     await customer.sees('waiting');
   });
+});
+
+describe('a pay page while the bank is asked', () => {
+  /** A page whose gateway reports a state that takes minutes to reach. */
+  async function openWith(state: object) {
+    const link = await createLink(installation);
+    const customer = await Customer.before(browser);
+    onTestFinished(() => customer.close());
+    await customer.page.route('**/state', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), ...state } });
+    });
+    await customer.page.goto(urlOf(link));
+    return customer;
+  }
+
+  test.each([
+    [1, 'Most banks respond within seconds.'],
+    [12, 'The bank is taking longer than usual.'],
+    [41, 'Still no response from the bank.'],
+  ])('after %i s says: %s', async (waitedSeconds, words) => {
+    const customer = await openWith({ qrCodeState: 'TransactionCreated', waitedSeconds });
+    await customer.sees('processing');
+    const text = await customer.text();
+    expect(text).toContain(words);
+    expect(text).toMatch(/Waiting for \d+:\d\d/);
+    expect(text.includes('do not pay again')).toBe(waitedSeconds > 8);
+    expect(await customer.part('#qr-code').isVisible()).toBe(false);
+    await customer.expectWellMade();
+  });
+
+  test('changes its words as time passes, without news of the gateway', async () => {
+    const customer = await openWith({ qrCodeState: 'TransactionCreated', waitedSeconds: 6 });
+    await customer.sees('processing');
+    await customer.page.route('**/state', () => {}); // never answered
+    await customer.part('#headline', 'The bank is taking longer than usual.').waitFor();
+  });
+
+  test('says that the payment may go on while there is no connection', async () => {
+    const customer = await openWith({ qrCodeState: 'TransactionCreated', waitedSeconds: 1 });
+    await customer.sees('processing');
+    await customer.page.route('**/state', (route) => route.abort());
+    await customer.sees('offline');
+    expect(await customer.text()).toContain('The payment may go on. Look at the phone, and do not pay again.');
+    await customer.expectWellMade();
+  });
+
+  test('asks for the PIN on the phone', async () => {
+    const customer = await openWith({ qrCodeState: 'TransactionCreated', awaitsPin: true, waitedSeconds: 30 });
+    await customer.sees('started');
+    expect(await customer.text()).toContain('The bank requires the PIN. Enter it on the phone.');
+    await customer.expectWellMade();
+  });
+
+  test('does not claim that its state is new while an answer is late', async () => {
+    const link = await createLink(installation);
+    const customer = await open(urlOf(link));
+    await customer.sees('waiting');
+    await customer.page.route('**/state', () => {}); // never answered
+    await customer.sees('offline');
+    expect(await customer.text()).toContain('Slow connection.');
+    await customer.expectWellMade();
+  });
+});
+
+test('a payment that the merchant cancels is shown as cancelled, and cannot be paid again', async () => {
+  const link = await createLink(installation);
+  const customer = await open(urlOf(link));
+  await customer.sees('waiting');
+  const { serviceReference } = outcomeOf(await new AppPhone(installation, link).pay());
+  await customer.sees('paid');
+  expect((await voidSale(installation, serviceReference)).status).toBe(202);
+  const later = await open(urlOf(link));
+  await later.sees('expired');
+  expect(await later.text()).toContain('Payment cancelled. The merchant cancelled it.');
+  expect(await later.part('#ways').isVisible()).toBe(false);
+  await later.expectWellMade();
 });
 
 describe('a pay page with another address', () => {

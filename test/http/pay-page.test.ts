@@ -115,6 +115,8 @@ describe('the requests of the page', () => {
       expired: false,
       cancelled: false,
       secondsLeft: expect.any(Number),
+      awaitsPin: false,
+      waitedSeconds: 0,
     });
     const { secondsLeft } = body as { secondsLeft: number };
     expect(secondsLeft).toBeGreaterThan(14 * 60);

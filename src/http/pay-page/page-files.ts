@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { TEXTS } from './languages.ts';
 import { schemaModules } from './schema-modules.ts';
 
 /** Settings of a pay page. */
@@ -20,7 +21,8 @@ export interface PageFile {
 }
 
 export interface PageFiles {
-  readonly page: PageFile;
+  /** Keyed by language. */
+  readonly pages: ReadonlyMap<string, PageFile>;
   /** Keyed by name under `/pay/assets/`. */
   readonly assets: ReadonlyMap<string, PageFile>;
 }
@@ -38,6 +40,8 @@ const OF_THE_PAGE = [
   'link.js',
   'gateway.js',
   'phases.js',
+  'texts.js',
+  'amounts.js',
   'facts.js',
   'open-app.js',
   'icon.svg',
@@ -49,18 +53,26 @@ export function payPageFiles(settings: PayPageSettings): PageFiles {
   const names = settings.hasVirtualPhone ? [...OF_THE_PAGE, ...OF_THE_PHONE] : OF_THE_PAGE;
   const assets = new Map(names.map((name) => [name, fileOf(read(name), TYPES[name.split('.').at(-1)!]!)]));
   for (const [name, text] of schemaModules(settings.hasVirtualPhone)) assets.set(name, fileOf(text, TYPES.js!));
-  return { page: fileOf(pageOf(settings), TYPES.html!), assets };
+  const pages = new Map<string, PageFile>();
+  for (const [language, texts] of Object.entries(TEXTS)) {
+    assets.set(`texts-${language}.js`, fileOf(`export const texts = ${JSON.stringify(texts)};\n`, TYPES.js!));
+    pages.set(language, fileOf(pageOf(settings, language), TYPES.html!));
+  }
+  return { pages, assets };
 }
 
-/** The settings come from the configuration, which accepts no character that needs escaping. */
-function pageOf({ intentAction, intentPackage, hasVirtualPhone }: PayPageSettings): string {
+/** Neither the settings, which come from the configuration, nor the texts contain a character that needs escaping. */
+function pageOf({ intentAction, intentPackage, hasVirtualPhone }: PayPageSettings, language: string): string {
+  const words: Readonly<Record<string, string>> = { ...TEXTS[language]!.words, lang: language };
   const meta = (name: string, content: string | undefined) =>
     content === undefined ? '' : `<meta name="${name}" content="${content}" />\n    `;
   const settings = meta('intent-action', intentAction) + meta('intent-package', intentPackage);
   return read('pay-page.html')
+    .replace('<html lang="en">', `<html lang="${language}">`)
     .replace('<!-- settings -->', settings)
     .replace('<!-- virtual phone: parts -->', hasVirtualPhone ? read('virtual-phone-parts.html') : '')
-    .replace('<!-- virtual phone -->', hasVirtualPhone ? read('virtual-phone.html') : '');
+    .replace('<!-- virtual phone -->', hasVirtualPhone ? read('virtual-phone.html') : '')
+    .replace(/%(\w+)%/g, (_, name: string) => words[name]!);
 }
 
 function read(name: string): string {

@@ -1,13 +1,17 @@
 // The pay page: asks for the state of the link, shows it, and polls until the link is paid or can no longer be paid.
 
+import { clockText, localAmount } from './amounts.js';
 import { ProblemError } from './client.ts';
 import { factOf } from './facts.js';
 import { gateway, isSilence } from './gateway.js';
 import { link, rememberThatAppWasTried } from './link.js';
 import { appAddress } from './open-app.js';
-import { BROKEN, OFFLINE, phaseOf, phaseOfRefusal } from './phases.js';
+import { BROKEN, phaseOf, phaseOfRefusal, phaseOfWait, phaseWithoutNews } from './phases.js';
+import { filled, texts } from './texts.js';
 
 const LOOK_EVERY_MS = 2_000;
+/** An answer that takes longer makes the page say that its state may be old. */
+const SLOW_AFTER_MS = 4_000;
 /** The countdown changes its colour in the last minute. */
 const HURRY_SECONDS = 60;
 
@@ -21,11 +25,14 @@ let timer;
 let isLast = false;
 /** On the monotonic clock. */
 let endsAtMs = Number.POSITIVE_INFINITY;
+/** When the bank was asked, on the monotonic clock. */
+let askedAtMs = 0;
 let hasAmount = false;
 let isLooking = false;
-/** The phase shown last. */
+/** The phase of the link shown last. */
 let shown;
 const watchers = [];
+const { words } = texts;
 
 /**
  * Calls a part of the page for each phase that is shown, starting with the current one.
@@ -42,13 +49,16 @@ export async function look() {
   if (isLooking) return;
   isLooking = true;
   clearTimeout(timer);
+  const slow = setTimeout(() => showSilence(true), SLOW_AFTER_MS);
   try {
     showPayment(await gateway.getPayPageState({ params: { reference: link.reference } }));
   } catch (error) {
-    if (error instanceof ProblemError) showPhase(phaseOfRefusal(error.status) ?? OFFLINE);
-    else if (isSilence(error)) showPhase(OFFLINE);
+    const refusal = error instanceof ProblemError ? phaseOfRefusal(error.status) : undefined;
+    if (refusal) showPhase(refusal);
+    else if (error instanceof ProblemError || isSilence(error)) showSilence(false);
     else throw error;
   } finally {
+    clearTimeout(slow);
     isLooking = false;
   }
   if (!isLast && !document.hidden) timer = setTimeout(look, LOOK_EVERY_MS);
@@ -58,21 +68,30 @@ function showPayment(state) {
   const phase = phaseOf(state);
   if (phase.title === undefined) showBill(state);
   endsAtMs = performance.now() + state.secondsLeft * 1_000;
+  askedAtMs = performance.now() - state.waitedSeconds * 1_000;
   showPhase(phase);
+}
+
+/** The last known state stays, with what the page knows about the connection. */
+function showSilence(isSlow) {
+  showWords(phaseWithoutNews(shown, isSlow));
+}
+
+function showWords({ name, headline, explanation }) {
+  main.dataset.phase = name;
+  say(element('headline'), headline);
+  say(element('explanation'), explanation);
 }
 
 function showPhase(phase) {
   isLast = phase.isLast === true;
-  main.dataset.phase = phase.name;
   if (phase.title !== undefined) showTitle(phase.title);
-  say(element('headline'), phase.headline);
-  say(element('explanation'), phase.explanation);
-  if (phase === OFFLINE) return;
+  showWords(phase);
   shown = phase;
   for (const watcher of watchers) watcher(phase);
   element('ways').hidden = !phase.isOpen;
   if (phase.isOpen) showWays();
-  showClock(phase.isOpen === true);
+  showClock(phase);
 }
 
 /** Writes only changed text, because a screen reader announces each write to a status region. */
@@ -89,7 +108,7 @@ function showTitle(text) {
 
 function showBill({ merchantName, currency, amount, paymentReference, type, mandate }) {
   const wanted = type === 'TT3' ? (mandate.instalmentAmount ?? mandate.maxCollectionAmount) : amount;
-  const figure = grouped(wanted);
+  const figure = localAmount(wanted);
   element('words').hidden = true;
   const [currencyElement, figureElement] = element('amount').children;
   say(currencyElement, currency);
@@ -98,11 +117,11 @@ function showBill({ merchantName, currency, amount, paymentReference, type, mand
   element('amount').hidden = false;
   say(element('merchant'), merchantName);
   element('merchant').hidden = false;
-  document.title = `${currency} ${figure} to ${merchantName}`;
+  document.title = filled(words.payTo, { amount: `${currency} ${figure}`, merchant: merchantName });
   if (hasAmount) return;
   hasAmount = true;
   if (type === 'TT3') showTerms(mandate, currency);
-  addFact('Reference', paymentReference);
+  addFact(words.reference, paymentReference);
   element('facts').hidden = false;
 }
 
@@ -111,25 +130,18 @@ function showTerms(
   currency,
 ) {
   element('per-month').hidden = false;
-  say(element('per-month'), instalmentAmount === undefined ? 'a month at most' : 'a month');
-  addFact('Debit order for', creditorABSN);
-  addFact('Collected on', `day ${collectionDay} of the month`);
+  say(element('per-month'), instalmentAmount === undefined ? words.aMonthAtMost : words.aMonth);
+  addFact(words.debitOrderFor, creditorABSN);
+  addFact(words.collectedOn, filled(words.dayOfMonth, { day: collectionDay }));
   if (instalmentAmount !== undefined && maxCollectionAmount !== undefined) {
-    addFact('At most', `${currency} ${grouped(maxCollectionAmount)}`);
+    addFact(words.atMost, `${currency} ${localAmount(maxCollectionAmount)}`);
   }
-  addFact('Contract', contractReference);
-  addFact('Due today', 'nothing');
+  addFact(words.contract, contractReference);
+  addFact(words.dueToday, words.nothing);
 }
 
 function addFact(name, value) {
   element('facts').append(factOf(name, value));
-}
-
-/** Decimal text with grouped thousands; the decimals stay as the currency defines them. */
-function grouped(amount) {
-  const [whole, decimals] = amount.split('.');
-  const apart = whole.replace(/\B(?=(?:\d{3})+$)/g, ',');
-  return decimals === undefined ? apart : `${apart}.${decimals}`;
 }
 
 /** Offers the app on a phone that may have it, and the QR code everywhere else or if the phone has no app. */
@@ -149,8 +161,7 @@ async function showQrCode() {
   if (!element('scan').hidden) return;
   element('scan').hidden = false;
   const isPhone = matchMedia('(hover: none) and (pointer: coarse)').matches;
-  if (link.isWithoutApp || isPhone)
-    element('scan-words').textContent = 'No payment app on this phone? Scan with another phone.';
+  if (link.isWithoutApp || isPhone) element('scan-words').textContent = words.scanOther;
   try {
     const { qrCode } = await gateway.getPayPageQrCode({ params: { reference: link.reference } });
     image.src = qrCode;
@@ -160,19 +171,31 @@ async function showQrCode() {
   }
 }
 
-function showClock(isOpen) {
-  element('clock').hidden = !isOpen;
+function showClock({ isOpen, isWaiting }) {
+  element('clock').hidden = !(isOpen || isWaiting);
+  say(element('clock-words'), isWaiting ? words.waitedFor : words.expiresIn);
   tick();
 }
 
 function tick() {
   if (element('clock').hidden) return;
+  if (shown.isWaiting) return tickWait();
   const seconds = Math.max(0, Math.round((endsAtMs - performance.now()) / 1_000));
-  const clock = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
-  const parts = clock[0] > 0 ? clock : clock.slice(1);
-  say(element('left'), parts.map((part, at) => (at === 0 ? String(part) : String(part).padStart(2, '0'))).join(':'));
+  say(element('left'), clockText(seconds));
   element('clock').classList.toggle('hurry', seconds < HURRY_SECONDS);
   if (seconds === 0) look();
+}
+
+/** The words follow the time, also if the gateway is silent. */
+function tickWait() {
+  const seconds = Math.max(0, Math.floor((performance.now() - askedAtMs) / 1_000));
+  say(element('left'), clockText(seconds));
+  element('clock').classList.remove('hurry');
+  const phase = phaseOfWait(seconds);
+  if (main.dataset.phase === shown.name && phase !== shown) {
+    shown = phase;
+    showWords(phase);
+  }
 }
 
 if (link) {

@@ -1,4 +1,6 @@
-// The texts for a customer, by the state of the link.
+// What the page shows in each state of the link. The texts are in texts/<language>.json, under the key of the phase.
+
+import { texts } from './texts.js';
 
 /**
  * @typedef {object} Phase
@@ -7,125 +9,94 @@
  * @property {string} explanation
  * @property {boolean} [isOpen] the link can be paid now
  * @property {boolean} [isLast] the phase is final
+ * @property {boolean} [isWaiting] the bank was asked and has not responded
  * @property {string} [title] shown in place of the amount
  */
 
-const EXPIRED = {
-  name: 'expired',
-  title: 'This payment link has expired',
-  headline: 'No money was taken.',
-  explanation: 'Ask the merchant for a new link.',
-  isLast: true,
-};
+/** @returns {Phase} */
+const phase = (key, name, properties = {}) => ({ name, ...texts.phases[key], ...properties });
+const OPEN = { isOpen: true };
+const LAST = { isLast: true };
+const WAITING = { isWaiting: true };
+
+/** Banks respond within seconds; after this time the page no longer says so. */
+const USUAL_SECONDS = 8;
+/** Longer than the gateway waits for a switch by default (30 s): its worker now finds out what happened. */
+const PATIENCE_SECONDS = 40;
+
+const EXPIRED = phase('expired', 'expired', LAST);
+/** The merchant voided the sale, so the link stays closed. */
+const VOIDED = phase('voided', 'expired', LAST);
+const READER_APP = phase('readerApp', 'reader-app', LAST);
 
 /** Keyed by the status with which the gateway refuses the link. */
 const REFUSALS = {
-  401: {
-    name: 'broken',
-    title: 'This payment link is not complete',
-    headline: 'Part of its address is missing.',
-    explanation: 'Open the original link again, or scan the QR code again.',
-    isLast: true,
-  },
-  404: {
-    name: 'unknown',
-    title: 'Payment not found',
-    headline: 'No money was taken.',
-    explanation: 'Ask the merchant for a new link.',
-    isLast: true,
-  },
-  410: { ...EXPIRED, headline: 'You can no longer pay with this link.' },
+  401: phase('broken', 'broken', LAST),
+  404: phase('unknown', 'unknown', LAST),
+  410: phase('refusedAsExpired', 'expired', LAST),
 };
 
 export const BROKEN = REFUSALS[401];
 
-const READER_APP = {
-  name: 'reader-app',
-  title: 'Nothing to pay here',
-  headline: 'This link is for the merchant’s own reader app.',
-  explanation: 'The link has no payment page.',
-  isLast: true,
-};
-
-/** Shown together with the last known state until the gateway answers again. */
-export const OFFLINE = {
-  name: 'offline',
-  headline: 'No connection.',
-  explanation: 'Trying again …',
-};
+const OFFLINE = phase('offline', 'offline');
+const OFFLINE_WHILE_PAYING = phase('offlineWhilePaying', 'offline');
+const SLOW_CONNECTION = phase('slowConnection', 'offline');
 
 const BY_STATE = {
-  QRCodeGenerated: { name: 'waiting', headline: 'Ready to be paid.', explanation: '', isOpen: true },
-  QRCodeScanned: { name: 'scanned', headline: 'Opened on a phone.', explanation: 'Continue there.', isOpen: true },
-  TransactionStarted: {
-    name: 'started',
-    headline: 'The phone is ready.',
-    explanation: 'Hold your card to its back.',
-    isOpen: true,
-  },
-  TransactionCreated: {
-    name: 'processing',
-    headline: 'Asking the bank …',
-    explanation: 'This takes a few seconds. Follow the phone.',
-  },
+  QRCodeGenerated: phase('waiting', 'waiting', OPEN),
+  QRCodeScanned: phase('scanned', 'scanned', OPEN),
+  TransactionStarted: phase('started', 'started', OPEN),
 };
+
+const PIN = phase('pin', 'started');
+const ASKING = phase('asking', 'processing', WAITING);
+const SLOW_BANK = phase('slowBank', 'processing', WAITING);
+const SILENT_BANK = phase('silentBank', 'processing', WAITING);
 
 const BY_DISPOSITION = {
-  Approved: { name: 'paid', headline: 'Paid.', explanation: 'Thank you.', isLast: true },
-  Declined: {
-    name: 'declined',
-    headline: 'Declined.',
-    explanation: 'No money was taken. Try another card.',
-    isOpen: true,
-  },
-  UnableToGoOnline: {
-    name: 'declined',
-    headline: 'The bank is unavailable.',
-    explanation: 'No money was taken. Try again in a moment.',
-    isOpen: true,
-  },
-  // An automatic reversal. A void by the merchant is CANCELLED.
-  Voided: {
-    name: 'declined',
-    headline: 'Cancelled.',
-    explanation: 'No money was taken. You can pay again.',
-    isOpen: true,
-  },
-  Indeterminate: {
-    name: 'uncertain',
-    headline: 'The bank has not responded.',
-    explanation: 'Please do not pay again. We are making sure that no money is taken.',
-  },
-};
-
-/** The merchant voided the sale, so the link stays closed. */
-const CANCELLED = {
-  name: 'expired',
-  headline: 'Cancelled by the merchant.',
-  explanation: 'The payment was voided. To pay after all, ask the merchant for a new link.',
-  isLast: true,
+  Approved: phase('paid', 'paid', LAST),
+  Declined: phase('declined', 'declined', OPEN),
+  UnableToGoOnline: phase('unavailable', 'declined', OPEN),
+  // An automatic reversal. A void by the merchant is VOIDED.
+  Voided: phase('reversed', 'declined', OPEN),
+  Indeterminate: phase('uncertain', 'uncertain'),
 };
 
 /** A debit order is authorised, not paid. */
 const OF_A_DEBIT_ORDER = {
-  waiting: {
-    ...BY_STATE.QRCodeGenerated,
-    headline: 'Waiting for your card.',
-    explanation: 'Your card authorises the debit order.',
-  },
-  paid: { ...BY_DISPOSITION.Approved, headline: 'Debit order authorised.' },
+  waiting: phase('mandateWaiting', 'waiting', OPEN),
+  paid: phase('mandatePaid', 'paid', LAST),
 };
 
 /**
  * @param {object} state response of `GET /pay/<reference>/state`
  * @returns {Phase}
  */
-export function phaseOf({ disposition, qrCodeState, expired, cancelled, isConsumerApp, type }) {
+export function phaseOf(state) {
+  const { disposition, qrCodeState, expired, cancelled, isConsumerApp, type, awaitsPin, waitedSeconds } = state;
   if (!isConsumerApp) return READER_APP;
   if (expired) return EXPIRED;
-  if (cancelled) return CANCELLED;
-  const phase = BY_DISPOSITION[disposition] ?? BY_STATE[qrCodeState] ?? BY_STATE.TransactionCreated;
-  return (type === 'TT3' && OF_A_DEBIT_ORDER[phase.name]) || phase;
+  if (cancelled) return VOIDED;
+  if (awaitsPin) return PIN;
+  const shown = BY_DISPOSITION[disposition] ?? BY_STATE[qrCodeState] ?? phaseOfWait(waitedSeconds);
+  return (type === 'TT3' && OF_A_DEBIT_ORDER[shown.name]) || shown;
+}
+
+/** @param {number} seconds since the bank was asked */
+export function phaseOfWait(seconds) {
+  if (seconds < USUAL_SECONDS) return ASKING;
+  return seconds < PATIENCE_SECONDS ? SLOW_BANK : SILENT_BANK;
+}
+
+/**
+ * What a page without an answer of the gateway shows, beside its last known state.
+ *
+ * @param {Phase | undefined} last phase shown before
+ * @param {boolean} isSlow the answer is late, and may still arrive
+ */
+export function phaseWithoutNews(last, isSlow) {
+  if (isSlow) return SLOW_CONNECTION;
+  return last?.isWaiting || last?.name === 'started' ? OFFLINE_WHILE_PAYING : OFFLINE;
 }
 
 /** @returns {Phase | undefined} undefined for a refusal that may be temporary */

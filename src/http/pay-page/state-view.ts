@@ -27,8 +27,16 @@ export function payPageStateOf(
     expired,
     cancelled: tap?.disposition === Disposition.Voided && link.isHeld,
     secondsLeft: Math.ceil(leftMs / 1_000),
+    awaitsPin: disposition === null && tap !== undefined && (tap.pinExpiresAtMs ?? 0) > nowMs,
+    waitedSeconds: waitedSeconds(tap, nowMs),
     ...(link.mandate && { mandate: termsOf(link.mandate, currencyOf(currency)) }),
   };
+}
+
+/** Since the bank was asked, so that a page that is opened later shows the same time. */
+function waitedSeconds(tap: Transaction | undefined, nowMs: number): number {
+  if (tap === undefined || tap.disposition !== null) return 0;
+  return Math.max(0, Math.floor((nowMs - (tap.sentAtMs ?? tap.updatedAtMs)) / 1_000));
 }
 
 /** The amounts that the creditor wants shown, without data that names the customer. */

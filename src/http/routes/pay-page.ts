@@ -10,6 +10,7 @@ import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import type { Clock } from '../../transactions/ports/process-ports.ts';
 import { isKnown } from '../entity-tag.ts';
 import { pageHeaders } from '../page-headers.ts';
+import { languageFor } from '../pay-page/languages.ts';
 import { type PageFile, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
 import { payPageStateOf } from '../pay-page/state-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
@@ -57,7 +58,7 @@ export function registerPayPageRoutes(server: Server, options: PayPageRoutesOpti
 }
 
 function registerPage(server: Server, settings: PayPageSettings): void {
-  const { page, assets } = payPageFiles(settings);
+  const { pages, assets } = payPageFiles(settings);
   withZod(server).route({
     method: 'GET',
     url: '/pay/:reference',
@@ -65,7 +66,9 @@ function registerPage(server: Server, settings: PayPageSettings): void {
     schema: { params: payPagePath, querystring: payPageQuery },
     handler: async (request, reply) => {
       reply.headers(HEADERS).code(UUID.safeParse(request.params.reference).success ? 200 : 404);
-      return sendFile(request, reply, page);
+      const language = languageFor(request.headers['accept-language']);
+      reply.header('vary', 'accept-language').header('content-language', language);
+      return sendFile(request, reply, pages.get(language)!);
     },
   });
 
