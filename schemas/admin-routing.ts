@@ -9,6 +9,9 @@ const MAX_PRIORITY = 999;
 const processorType = plainText(32)
   .describe('Processor type; one of the types installed on this gateway')
   .meta({ examples: ['type-1'] });
+const processorName = plainText(64)
+  .nullable()
+  .meta({ examples: ['Main switch', null] });
 const priority = z
   .int()
   .min(0)
@@ -34,6 +37,9 @@ const xTid = plainText(255)
  */
 export const processorSettings = z.object({
   type: processorType,
+  name: processorName
+    .optional()
+    .describe('Name for people, shown in the console; null for none, and unchanged if omitted'),
   config: storableObject
     .describe(
       'Configuration of the processor: switch addresses, key ids and timeouts. The schema depends on the type; `tapwire processor example TYPE` prints an example',
@@ -54,6 +60,7 @@ export const storedProcessor = z
   .object({
     id: numberedId.describe('Id of the processor within the acquirer, from 1; never reused'),
     type: processorType,
+    name: processorName.describe('Name for people, shown in the console; null if it has none'),
     config: z.record(z.string(), z.unknown()).describe('Configuration of the processor, as stored'),
     ...times,
   })

@@ -1,6 +1,7 @@
 import { createLoginCheck } from '../auth/portal/log-in.ts';
 import { PortalSessions } from '../auth/portal/portal-session.ts';
 import { createCardVault } from '../card/card-vault.ts';
+import { CellWatch } from '../cells/cell-watch.ts';
 import type { Config } from '../config.ts';
 import { createConsoleCookie } from '../http/console-cookie.ts';
 import { registerConsoleRoutes } from '../http/routes/console.ts';
@@ -57,6 +58,7 @@ export function registerConsole(
   const { keys, jobs, directory, store: transactions } = stores;
   const { reports } = databases;
   const users = postgresUsers(database);
+  const cells = new CellWatch(config.CELLS_FILE);
   const webhooks = new PostgresWebhookEvents(database, jobs);
   const tables: MessageTables = { types, processors: () => directory.processors() };
   const feed = new ConsoleFeed({ database: reports, readBacklog: createConsoleBacklog(reports) });
@@ -80,6 +82,7 @@ export function registerConsole(
     names: (own) => readConsoleNames(reports, own),
     suggestMerchants: (own, text) => suggestMerchants(reports, own, text),
     feed,
+    readCells: () => cells.report(),
     acts: new ConsoleActs({ database, jobs, webhooks }),
   });
 }

@@ -1,9 +1,12 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
+import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';
@@ -291,5 +294,74 @@ describe('the console', () => {
     await page.getByRole('columnheader', { name: 'Time (GMT+9)' }).waitFor();
     await page.reload();
     await page.getByRole('columnheader', { name: 'Time (GMT+9)' }).waitFor();
+  });
+
+  test('says in red what is unavailable without the database and since when, and continues when it returns', async () => {
+    const line = await DatabaseRelay.open(installation.environment().DATABASE_URL!);
+    onTestFinished(() => line.close());
+    const gateway = await installation.startGateway({ DATABASE_URL: line.url, TAPWIRE_ROLE: 'api' });
+    onTestFinished(() => gateway.stop());
+    const { username } = await savePortalUser(installation.database, INSTALLATION, 'viewer');
+    const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } });
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    await line.goAway();
+    await page.goto(new URL('/ops/transactions', gateway.url).href);
+    const banner = page.getByText(/^The database has been unavailable since \d\d:\d\d:\d\d/).first();
+    await banner.waitFor();
+    await expectToFit(page, 'outage-first');
+
+    await line.comeBack();
+    await page.getByLabel('Username').fill(username);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await line.goAway();
+    await page.keyboard.press('Enter');
+    await page.locator('#login-said').getByText('The database is unavailable').waitFor();
+    await expectToFit(page, 'outage-login');
+
+    await line.comeBack();
+    await page.locator('#login .outage').waitFor({ state: 'hidden' });
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.locator('#list-rows tr').first().waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.locator('#switches tr').first().waitFor();
+    await line.goAway();
+    await banner.waitFor();
+    await page.getByText(/^Problems are unknown/).waitFor();
+    expect(await page.getByText('No problems.').count()).toBe(0);
+    await expectToFit(page, 'outage-overview');
+    await line.comeBack();
+    await banner.waitFor({ state: 'hidden' });
+  });
+
+  test('shows the cells to operators of the installation; a cell that does not answer is a fault of its own', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tapwire-cells-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const cell = (name: string, number: number, database: string) => ({
+      ...{ name, number, database, backend: name, url: `https://${name}.example` },
+    });
+    const here = cell('here', 0, installation.environment().DATABASE_URL!);
+    const gone = cell('gone', 1, 'postgres://tapwire@127.0.0.1:1/tapwire');
+    const path = join(folder, 'cells.json');
+    await writeFile(path, JSON.stringify({ cells: [here, gone] }));
+    const gateway = await installation.startGateway({ CELLS_FILE: path, TAPWIRE_ROLE: 'api' });
+    onTestFinished(() => gateway.stop());
+    const { page, faults } = await enter('operator', 'dark', INSTALLATION);
+    await page.getByRole('link', { name: 'Cells' }).click();
+    await page.getByText('This is a single installation').waitFor();
+    const { username } = await savePortalUser(installation.database, INSTALLATION, 'operator');
+    await page.context().clearCookies();
+    await page.goto(new URL('/ops/cells', gateway.url).href);
+    await page.getByLabel('Username').fill(username);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('cell', { name: 'Acquirer 1 (1)' }).waitFor();
+    await page
+      .getByText(/cell gone cannot be used/)
+      .first()
+      .waitFor();
+    await expectToFit(page, 'cells-dark');
+    expect(faults).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Availability } from '../../src/ops/console/feed.ts';
 import type { Phone } from '../../src/phone/phone.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { MUST_NOT_REST } from '../../src/transactions/model/status.ts';
@@ -7,6 +8,7 @@ import { DatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { Relay } from '../support/relay.ts';
 import { request } from '../support/requests.ts';
 import { jobsOf, storedTransaction, storedTransactions, trailOf, untilStatus } from '../support/transactions.ts';
@@ -69,6 +71,31 @@ test('a tap while the database is unavailable is 503, neither stored nor sent, a
   await line.comeBack();
   await eventually(async () => expect((await request(installation.url, '/readyz')).status).toBe(200));
   expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
+});
+
+test('the console paints while the database is unavailable, states since when, and its login is 503 like that of the API', async () => {
+  const { username } = await savePortalUser(installation.database, { acquirerId: 1 }, 'viewer');
+  const body = JSON.stringify({ username, password: PASSWORD });
+  const headers = { 'content-type': 'application/json' };
+  await line.goAway();
+  const goneAtMs = Date.now();
+  expect((await fetch(new URL('/ops', installation.url))).status).toBe(200);
+  for (const path of ['/login', '/ops/session']) {
+    const answer = await request(installation.url, path, { method: 'POST', headers, body });
+    expect(problemOf(answer), path).toMatchObject({ status: 503, errorCode: 201 });
+  }
+  const down = await eventually(async () => {
+    const { body: availability } = await request(installation.url, '/ops/availability');
+    expect(availability).toMatchObject({ database: 'down' });
+    return availability as Availability;
+  });
+  expect(down.downSinceMs).toBeLessThanOrEqual(goneAtMs);
+
+  await line.comeBack();
+  await eventually(async () => {
+    const { body: availability } = await request(installation.url, '/ops/availability');
+    expect(availability).toMatchObject({ database: 'up', downSinceMs: null });
+  });
 });
 
 test('the response to the COMMIT of a submission is lost: nothing is sent, the phone is asked to repeat, the job decides', async () => {

@@ -26,7 +26,7 @@ function call(method: string, path: string, body?: unknown, headers: Record<stri
 }
 
 const CONFIG = { addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001' };
-const PROCESSOR = { type: 'type-1', config: CONFIG };
+const PROCESSOR = { type: 'type-1', name: 'Main switch', config: CONFIG };
 
 async function addProcessor(config: object = CONFIG): Promise<StoredProcessor> {
   const { status, body } = await call('POST', '1/processors', { type: 'type-1', config });
@@ -73,7 +73,8 @@ describe('a processor', () => {
 
     const config = { ...CONFIG, iccForm: 'xml' };
     const changed = await call('PUT', path, { type: 'type-1', config });
-    expect(changed).toMatchObject({ status: 200, body: { id: added.id, config } });
+    // A client that does not know the name keeps it.
+    expect(changed).toMatchObject({ status: 200, body: { id: added.id, config, name: 'Main switch' } });
     expect(await lastChange()).toEqual({ ...record, action: 'change', before: added, after: changed.body });
 
     const removed = await call('DELETE', path);

@@ -36,11 +36,12 @@ export async function listOfAcquirer(acquirerId: number, asJson: boolean): Promi
   return 0;
 }
 
-/** `tapwire processor add --acquirer ID --type TYPE --config FILE`. */
+/** `tapwire processor add --acquirer ID --type TYPE --config FILE [--name NAME]`. */
 export async function add(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, type: text, config: text } });
+  const { values } = parseArgs({ args, options: { acquirer: text, type: text, config: text, name: text } });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const given = await checked(acquirerId, { type: values.type, config: readJson('--config', values.config) });
+  const { type, name } = values;
+  const given = await checked(acquirerId, { type, name, config: readJson('--config', values.config) });
   const added = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.add(changeOf(acquirerId), given));
   console.log(
     `${listOf([added], COLUMNS)}\n\nThe processor receives no taps until a route leads to it: tapwire route add --acquirer ${acquirerId} --processor ${added.id}`,
@@ -48,14 +49,21 @@ export async function add(args: string[]): Promise<number> {
   return 0;
 }
 
-/** `tapwire processor change --acquirer ID --config FILE PROCESSOR`. */
+/** `tapwire processor change --acquirer ID [--config FILE] [--name NAME] PROCESSOR`. An empty name removes it. */
 export async function change(args: string[]): Promise<number> {
-  const { acquirerId, id: given, values } = parseNamed(args, 'PROCESSOR', { config: text });
+  const { acquirerId, id: given, values } = parseNamed(args, 'PROCESSOR', { config: text, name: text });
   const id = idOf(given, 'PROCESSOR');
-  const config = readJson('--config', values.config);
+  if (values.config === undefined && values.name === undefined)
+    throw new StartError('BAD_USAGE', 'Give --config, --name or both.');
+  const newConfig = values.config === undefined ? undefined : readJson('--config', values.config);
+  const name = values.name === '' ? null : values.name;
   const changed = await onSettings(PROCESSOR_SETTINGS, async (settings) => {
-    const { type } = await settings.find({ acquirerId }, id);
-    return settings.change(changeOf(acquirerId), id, await checked(acquirerId, { type, config }));
+    const { type, config } = await settings.find({ acquirerId }, id);
+    return settings.change(
+      changeOf(acquirerId),
+      id,
+      await checked(acquirerId, { type, name, config: newConfig ?? config }),
+    );
   });
   console.log(listOf([changed], COLUMNS));
   return 0;
@@ -88,9 +96,9 @@ async function checked(acquirerId: number, given: unknown): Promise<ProcessorSet
 }
 
 const COLUMNS: Columns<StoredProcessor> = {
-  titles: ['PROCESSOR', 'TYPE', 'CHANGED', 'ADDRESSES'],
-  cellsOf: ({ id, type, updatedAt, config }) => {
+  titles: ['PROCESSOR', 'NAME', 'TYPE', 'CHANGED', 'ADDRESSES'],
+  cellsOf: ({ id, name, type, updatedAt, config }) => {
     const { addresses = [] } = config as { addresses?: { host: string; port: number }[] };
-    return [String(id), type, updatedAt, addresses.map(({ host, port }) => `${host}:${port}`).join(', ')];
+    return [String(id), name ?? '', type, updatedAt, addresses.map(({ host, port }) => `${host}:${port}`).join(', ')];
   },
 };

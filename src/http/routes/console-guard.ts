@@ -26,6 +26,8 @@ export interface ConsoleParts {
   readonly suggestMerchants: (acquirerId: number | undefined, text: string) => Promise<SuggestedMerchant[]>;
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;
+  /** The state of the cells, for operators of the installation. */
+  readonly readCells: () => Promise<object>;
 }
 
 declare module 'fastify' {

@@ -4,7 +4,7 @@ import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type ConsoleParts, consoleGuards, refuseOtherSites } from './console-guard.ts';
 
-/** Login, the current user, and logout. */
+/** Login, the current user, logout, and whether the database that these need is available. */
 export function registerConsoleSession(server: Server, parts: ConsoleParts): void {
   const { checkLogin, sessions, cookie } = parts;
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;
@@ -31,6 +31,15 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       return shown(request.operator!);
+    },
+  );
+
+  server.get(
+    '/ops/availability',
+    { config: facts('Get the availability of the database') },
+    async (_request, reply) => {
+      reply.header('cache-control', 'no-store');
+      return parts.feed.availability();
     },
   );
 

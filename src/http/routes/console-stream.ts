@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { Overloaded } from '../../errors.ts';
+import { AuthError, Overloaded } from '../../errors.ts';
 import type { Server } from '../server.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
@@ -56,10 +56,13 @@ function send(raw: ServerResponse, event: string, data: string): void {
   else raw.write(`event: ${event}\ndata: ${data}\n\n`);
 }
 
+/** Without the database it is unknown whether the session has ended: the page says since when, and keeps its figures. */
 async function endWithSession(
   { sessions, cookie }: ConsoleParts,
   request: FastifyRequest,
   raw: ServerResponse,
 ): Promise<void> {
-  await sessions.find(cookie.read(request), 'watch').catch(() => raw.end());
+  await sessions.find(cookie.read(request), 'watch').catch((error) => {
+    if (error instanceof AuthError) raw.end();
+  });
 }

@@ -4,6 +4,7 @@ import { pageHeaders } from '../page-headers.ts';
 import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { registerConsoleActs } from './console-acts.ts';
+import { registerConsoleCells } from './console-cells.ts';
 import type { ConsoleParts } from './console-guard.ts';
 import { registerConsoleSession } from './console-session.ts';
 import { registerConsoleStream } from './console-stream.ts';
@@ -21,6 +22,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'acts.js': [OWN, SCRIPT],
   'ask.js': [OWN, SCRIPT],
   'backlog.js': [OWN, SCRIPT],
+  'cells.js': [OWN, SCRIPT],
   'charts.js': [OWN, SCRIPT],
   'copy.js': [OWN, SCRIPT],
   'dom.js': [OWN, SCRIPT],
@@ -29,6 +31,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'live.js': [OWN, SCRIPT],
   'message.js': [OWN, SCRIPT],
   'names.js': [OWN, SCRIPT],
+  'outage.js': [OWN, SCRIPT],
   'outcomes.js': [OWN, SCRIPT],
   'processes.js': [OWN, SCRIPT],
   'router.js': [OWN, SCRIPT],
@@ -44,7 +47,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
 };
 
 /** Addresses of the page. The page itself reads what they show, from the path and the query. */
-const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id'];
+const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells'];
 
 const HEADERS = pageHeaders();
 
@@ -75,4 +78,5 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   registerConsoleTransactions(server, parts);
   registerConsoleStream(server, parts);
   registerConsoleActs(server, parts);
+  registerConsoleCells(server, parts);
 }

@@ -38,6 +38,17 @@ export type HistoryPoint = readonly [
   p99: number | null,
 ];
 
+/** Whether the figures of the console can be read, for a page that cannot show them. */
+export interface Availability {
+  readonly database: 'up' | 'down';
+  /** Milliseconds since 1970: when the database last answered; null while it does. */
+  readonly downSinceMs: number | null;
+  readonly nowMs: number;
+}
+
+/** A read of the figures takes milliseconds. Without a result for this long, the database counts as unavailable. */
+const SILENT_AFTER_MS = 5_000;
+
 export interface FeedParts {
   readonly database: Database;
   /** Called only while a console is open. It limits its own database queries. */
@@ -52,11 +63,20 @@ export class ConsoleFeed {
   readonly #kept: Pick<Moment, 'atMs' | 'taps' | 'tapsOfAcquirers'>[] = [];
   readonly #framing: Repetition;
   #isClosed = false;
+  /** The process has started, so the database has answered. */
+  #answeredAtMs = Date.now();
+  #hasFailed = false;
 
   constructor(parts: FeedParts) {
     this.#parts = parts;
     // Without the database no frame is sent; the page shows since when.
-    this.#framing = repeatEvery(FRAME_EVERY_MS, () => this.#frame());
+    this.#framing = repeatEvery(
+      FRAME_EVERY_MS,
+      () => this.#frame(),
+      () => {
+        this.#hasFailed = true;
+      },
+    );
   }
 
   /** @returns a function that ends the feed; undefined when the limit of viewers is reached */
@@ -76,6 +96,13 @@ export class ConsoleFeed {
     });
   }
 
+  /** Needs no database, and reveals nothing that a load balancer does not see. */
+  availability(): Availability {
+    const nowMs = Date.now();
+    const isDown = this.#hasFailed || nowMs - this.#answeredAtMs > SILENT_AFTER_MS;
+    return { database: isDown ? 'down' : 'up', downSinceMs: isDown ? this.#answeredAtMs : null, nowMs };
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const viewer of this.#viewers) viewer.end();
@@ -85,6 +112,8 @@ export class ConsoleFeed {
 
   async #frame(): Promise<void> {
     const reported = await readFigures<ProcessFigures>(this.#parts.database);
+    this.#answeredAtMs = Date.now();
+    this.#hasFailed = false;
     const known = new Set(reported.map(({ id }) => id));
     for (const id of this.#processes.keys()) if (!known.has(id)) this.#processes.delete(id);
     for (const { id, figures } of reported) {

@@ -27,7 +27,7 @@ export async function readConsoleNames(database: Database, acquirerId: number | 
         own,
       ),
       database.query<ConsoleNames['processors'][number]>(
-        `select acquirer_id as "acquirerId", id, null::text as name, type, removed_at is not null as "isRemoved" from processors
+        `select acquirer_id as "acquirerId", id, name, type, removed_at is not null as "isRemoved" from processors
          where $1::int is null or acquirer_id = $1 order by acquirer_id, id limit ${MAX_NAMES}`,
         own,
       ),

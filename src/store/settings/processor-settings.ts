@@ -22,7 +22,7 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcesso
   most: MAX_PROCESSORS,
   // Transactions keep the id of their route, and a reversal finds its switch through it.
   removed: { column: 'removed_at', isShown: false },
-  columns: { type: 'type', config: 'config' },
+  columns: { type: 'type', name: 'name', config: 'config' },
   // The type cannot change, because the data of a later reversal are stored in its format.
   checkChange(before, { type }) {
     if (before.type !== type) throw new RequestRejected('PROCESSOR_TYPE_FIXED');

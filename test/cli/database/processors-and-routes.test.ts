@@ -66,7 +66,9 @@ describe('a processor and a route', () => {
 
     const changed = await tapwire(...['processor', 'change', '--acquirer', '1', '--config', file(config(9102)), '1']);
     expect(changed).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('switch.example:9102') });
+    await tapwire(...['processor', 'change', '--acquirer', '1', '--name', 'Main switch', '1']);
     const listed = await tapwire('processor', 'list', '--acquirer', '1', '--json');
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ name: 'Main switch', config: config(9102) }]);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ id: 1, type: 'type-1', config: config(9102) }]);
 
     const needed = await tapwire('processor', 'remove', '--acquirer', '1', '1');
@@ -80,6 +82,7 @@ describe('a processor and a route', () => {
     expect(rows).toEqual([
       { actor, action: 'add', kind: 'processor' },
       { actor, action: 'add', kind: 'route' },
+      { actor, action: 'change', kind: 'processor' },
       { actor, action: 'change', kind: 'processor' },
       { actor, action: 'remove', kind: 'route' },
       { actor, action: 'remove', kind: 'processor' },

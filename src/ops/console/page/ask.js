@@ -2,16 +2,23 @@
 
 let csrfToken = '';
 let onOver = () => {};
+let onUnavailable = () => {};
 
 /** @param listener called when the session ends or does not exist */
 export function whenOver(listener) {
   onOver = listener;
 }
 
+/** @param listener called when the gateway or its database does not respond */
+export function whenUnavailable(listener) {
+  onUnavailable = listener;
+}
+
 /** @throws Error with a message for a person */
 async function ask(path, { method = 'GET', body, read } = {}) {
   const headers = { ...(body && { 'content-type': 'application/json' }), 'x-csrf-token': csrfToken };
   const answer = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {
+    onUnavailable();
     throw new Error('The gateway does not respond.');
   });
   if (answer.status === 204) return undefined;
@@ -21,6 +28,7 @@ async function ask(path, { method = 'GET', body, read } = {}) {
     });
   const data = await answer.json().catch(() => ({}));
   if (answer.ok) return data;
+  if (answer.status === 503) onUnavailable();
   if (answer.status === 401 && path !== '/ops/session') onOver();
   throw Object.assign(new Error(wordsFor(answer, data)), { status: answer.status });
 }
@@ -30,7 +38,7 @@ function wordsFor({ status, headers }, { detail }) {
   if (status === 403) return 'You do not have permission to do this.';
   if (status === 404) return 'Not found, or removed in the meantime.';
   if (status === 429) return `Too many attempts. Try again in ${headers.get('retry-after') ?? 'a few'} seconds.`;
-  if (status === 503) return 'The gateway is busy. Try again in a few seconds.';
+  if (status === 503) return detail ?? 'The gateway is busy. Try again in a few seconds.';
   return detail ?? 'Unexpected error.';
 }
 
@@ -54,6 +62,9 @@ export const logOut = () => ask('/ops/session', { method: 'DELETE' });
 const post = (path, body) => ask(path, { method: 'POST', body });
 const id = encodeURIComponent;
 
+/** Without the database, too. */
+export const readAvailability = () => ask('/ops/availability');
+export const readCells = () => ask('/ops/data/cells');
 export const readNames = () => ask('/ops/data/names');
 export const suggestMerchants = (text) => post('/ops/data/merchants', { text });
 export const listTransactions = (filter, after) => post('/ops/data/transactions', { filter, ...(after && { after }) });

@@ -1,5 +1,6 @@
 import { actButton } from './acts.js';
 import { age, chip, count, figure, h, rowOf } from './dom.js';
+import { acquirerName } from './names.js';
 
 export function queueRow() {
   return rowOf([
@@ -27,7 +28,7 @@ export function queueRow() {
 
 export function webhookRow() {
   return rowOf([
-    { of: ({ acquirerId, integratorId }) => `${acquirerId} · ${integratorId}` },
+    { of: ({ acquirerId, integratorId }) => `${acquirerName(acquirerId)} · integrator ${integratorId}` },
     { of: ({ serves }) => serves },
     { of: ({ isDisabled }, cell) => chip(cell, isDisabled ? 'disabled' : 'listening', isDisabled ? 'bad' : 'good') },
     figure(({ pending }) => count(pending)),
@@ -36,7 +37,7 @@ export function webhookRow() {
 
 export function owedRow() {
   return rowOf([
-    { of: ({ acquirerId }) => acquirerId },
+    { of: ({ acquirerId }) => acquirerName(acquirerId) },
     figure(
       ({ reversalsOwed }) => count(reversalsOwed),
       ({ reversalsOwed }) => (reversalsOwed > 0 ? 'warn' : ''),

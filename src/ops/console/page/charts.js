@@ -1,5 +1,6 @@
 import uPlot from '/ops/uPlot.esm.js';
 import { byId } from './dom.js';
+import { clockTime } from './time.js';
 
 /** A quarter of an hour with one point per second. */
 const MOST_POINTS = 900;
@@ -10,11 +11,14 @@ function color(name) {
   probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;
 }
-const clock = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' });
-const whole = new Intl.NumberFormat('en');
-const times = (_plot, seconds) => seconds.map((at) => clock.format(at * 1_000));
+/** Fractions of a millisecond are not zero. */
+const exact = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 });
+const times = (_plot, seconds) => seconds.map((at) => clockTime(at * 1_000));
 
-/** Milliseconds with labels at powers of ten, because typical and worst values differ by a factor of a thousand. */
+/**
+ * Milliseconds with labels at powers of ten, because typical and worst values differ by a factor of a thousand. uPlot
+ * passes null for a label without space.
+ */
 const LOGARITHMIC = {
   scale: {
     distr: 3,
@@ -28,7 +32,7 @@ const LOGARITHMIC = {
       const from = Math.round(Math.log10(low));
       return Array.from({ length: Math.round(Math.log10(high)) - from + 1 }, (_, at) => 10 ** (from + at));
     },
-    values: (_plot, ticks) => ticks.map((tick) => whole.format(tick)),
+    values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : exact.format(tick))),
   },
 };
 const FROM_ZERO = { scale: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] }, axis: {} };

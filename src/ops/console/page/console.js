@@ -1,20 +1,25 @@
 import { setMayAct } from './acts.js';
-import { logIn, logOut, readSession, whenOver } from './ask.js';
+import { logIn, logOut, readSession, whenOver, whenUnavailable } from './ask.js';
+import { openCells } from './cells.js';
 import { openCharts, redrawCharts } from './charts.js';
 import { byId } from './dom.js';
 import { follow, stop } from './live.js';
 import { openNames } from './names.js';
+import { look, whenAvailable } from './outage.js';
 import { addView, openRouter, showAddress } from './router.js';
 import { openZones } from './time.js';
 import { openTransactionView } from './transaction.js';
 import { openTransactions } from './transactions.js';
 
+/** Time until the next request to a gateway that cannot answer. */
+const ASKED_AGAIN_MS = 2_000;
 const login = byId('login');
 
 function begin({ username, role, acquirerId, mayAct }) {
   const sight = acquirerId === null ? 'all acquirers' : `acquirer ${acquirerId}`;
   byId('who').textContent = `${username}, ${role}, ${sight}`;
   document.body.classList.toggle('of-acquirer', acquirerId !== null);
+  byId('cells-link').hidden = acquirerId !== null || !mayAct;
   byId('latency-of').textContent = acquirerId === null ? 'Latency' : 'Round trips to switches';
   document.body.classList.add('is-in');
   setMayAct(mayAct);
@@ -29,8 +34,8 @@ async function askWho() {
   try {
     begin(await readSession());
   } catch (error) {
-    if (error.status === 401) askToLogIn('');
-    else setTimeout(askWho, 2_000);
+    if (error.status === 401) return askToLogIn('');
+    setTimeout(askWho, ASKED_AGAIN_MS);
   }
 }
 
@@ -75,6 +80,8 @@ dark.addEventListener('change', redrawCharts);
 
 const kept = localStorage.getItem('theme');
 if (kept) document.documentElement.dataset.theme = kept;
+whenUnavailable(look);
+whenAvailable(() => document.body.classList.contains('is-in') && showAddress());
 whenOver(() => askToLogIn('Your session has expired. Log in to continue.'));
 // Regions that scroll must be reachable by keyboard.
 for (const region of document.querySelectorAll('.scroll')) region.tabIndex = 0;
@@ -82,5 +89,8 @@ openZones(byId('zone'));
 addView({ path: /^\/ops\/?$/, element: byId('figures'), open() {} });
 openTransactions();
 openTransactionView();
+openCells();
 openRouter();
+// Without a session the gateway does not ask its database, so the login would not state that it is unavailable.
+look();
 await askWho();

@@ -1,11 +1,12 @@
 import { deadRow, owedRow, queueRow, webhookRow } from './backlog.js';
 import { addToCharts, resetCharts } from './charts.js';
 import { age, byId, keepInStep, keepRows, ms, rate, setText } from './dom.js';
+import { look } from './outage.js';
 import { groupOutcomes, outcomeRow } from './outcomes.js';
 import { processRow, showDatabase } from './processes.js';
 import { switchRow, withWorkers } from './switches.js';
 import { showTiles } from './tiles.js';
-import { setTitle, showTroubles } from './troubles.js';
+import { showTroubles, showUnknown } from './troubles.js';
 
 /** Frames arrive every second; after this time without one, the figures are marked as old. */
 const OLD_AFTER_SECONDS = 5;
@@ -44,7 +45,8 @@ function showAge() {
   const seconds = (performance.now() - lastFrameAtMs) / 1_000;
   if (seconds < OLD_AFTER_SECONDS) return;
   pulse(`no data for ${age(seconds)}`, 'off');
-  setTitle('(?) ');
+  showUnknown(Date.now() - seconds * 1_000);
+  look();
 }
 
 function pulse(text, state) {

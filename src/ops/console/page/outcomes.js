@@ -1,4 +1,5 @@
 import { count, figure, h, rate, rowOf, sum } from './dom.js';
+import { switchName } from './names.js';
 
 /** Groups outcomes by processor and scheme. */
 export function groupOutcomes(outcomes) {
@@ -31,7 +32,7 @@ export function groupOutcomes(outcomes) {
 
 export function outcomeRow() {
   return rowOf([
-    { of: ({ processor }) => (processor === '' ? 'no switch' : processor.replace(' ', ' · ')) },
+    { of: ({ processor }) => (processor === '' ? 'no switch' : switchName(processor)) },
     { of: ({ scheme }) => scheme },
     { of: showShare },
     figure(({ approved }) => count(approved)),

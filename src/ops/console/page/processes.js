@@ -1,5 +1,6 @@
 import { actButton } from './acts.js';
 import { age, byId, bytes, chip, count, figure, h, keepInStep, ms, rate, rowOf, setText } from './dom.js';
+import { acquirerName } from './names.js';
 
 export function processRow({ id }) {
   return rowOf([
@@ -44,7 +45,7 @@ function factsOfCell({ cell, moved }) {
   if (cell === null) return [];
   const words = { arriving: 'is copied from', leaving: 'is copied to', gone: 'is served by' };
   const acquirers = moved.map(({ acquirerId, state, peer }) => ({
-    name: `Acquirer ${acquirerId}`,
+    name: `Acquirer ${acquirerName(acquirerId)}`,
     value: `${words[state] ?? 'is handed over to'} cell ${peer}`,
   }));
   return [{ name: 'Cell', value: cell }, ...acquirers];

@@ -1,5 +1,6 @@
 import { actButton } from './acts.js';
 import { age, chip, count, figure, h, keepInStep, ms, rate, rowOf, setText } from './dom.js';
+import { switchName } from './names.js';
 
 const STATES = { ready: 'good', full: 'warn', connecting: 'warn', draining: 'warn', down: 'bad', closed: 'bad' };
 const trouble = (of) =>
@@ -19,7 +20,7 @@ export function withWorkers({ switches, processes }) {
 
 export function switchRow() {
   return rowOf([
-    { of: ({ name, type, worker }) => [name.replace(' ', ' · '), type, worker].filter(Boolean).join('  ') },
+    { of: ({ name, type, worker }) => [switchName(name), type, worker].filter(Boolean).join('  ') },
     { of: ({ availability }, cell) => chip(cell, availability, STATES[availability]) },
     { of: (item, cell) => showLines(item, cell) },
     figure(({ inFlight }) => count(inFlight)),

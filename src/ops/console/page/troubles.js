@@ -1,4 +1,6 @@
 import { byId, count, h, keepInStep, setText } from './dom.js';
+import { acquirerName, switchName } from './names.js';
+import { clockTime, zoneName } from './time.js';
 
 /** Above this share, the next process may find no free connection. */
 const MOST_CONNECTIONS_SHARE = 0.9;
@@ -6,7 +8,7 @@ const TITLE = document.title;
 
 /** Problems that a person should examine, worst first. */
 function troublesOf({ switches, backlog, taps }) {
-  const named = ({ name }) => name.replace(' ', ' · ');
+  const named = ({ name }) => switchName(name);
   const down = switches.filter(({ availability }) => availability === 'down' || availability === 'closed');
   const held = switches.filter(({ lines }) => lines.some(({ isHeld }) => isHeld));
   const { owed = [], deadLetters = [], webhooks = [], database = null } = backlog ?? {};
@@ -21,7 +23,7 @@ function troublesOf({ switches, backlog, taps }) {
     isCrowded && ['bad', 'Postgres has almost no free connections.'],
     ...disabled.map(({ acquirerId, integratorId }) => [
       'warn',
-      `Webhooks of ${acquirerId} · ${integratorId} are disabled: the receiver responded with 410.`,
+      `Webhooks of ${acquirerName(acquirerId)}, integrator ${integratorId}, are disabled: the receiver responded with 410.`,
     ]),
     ...held.map((each) => ['warn', `A connection of ${named(each)} is signed off by an operator.`]),
   ].filter(Boolean);
@@ -33,18 +35,27 @@ function troublesOf({ switches, backlog, taps }) {
  */
 export function showTroubles(frame) {
   const troubles = troublesOf(frame);
-  const shown = troubles.length > 0 ? troubles : [['good', 'No problems.']];
-  keepInStep(
-    byId('troubles'),
-    shown,
-    ([, text]) => text,
-    ([state, text]) => ({ element: h('li', { 'data-state': state }, text), update() {} }),
-  );
+  show(troubles.length > 0 ? troubles : [['good', 'No problems.']]);
   setTitle(troubles.length === 0 ? '' : `(${troubles.length}) `);
 }
 
+/** Old figures do not state what is wrong now. */
+export function showUnknown(sinceMs) {
+  show([['bad', `Problems are unknown: there have been no figures since ${clockTime(sinceMs)} ${zoneName()}.`]]);
+  setTitle('(?) ');
+}
+
+function show(troubles) {
+  keepInStep(
+    byId('troubles'),
+    troubles,
+    ([, text]) => text,
+    ([state, text]) => ({ element: h('li', { 'data-state': state }, text), update() {} }),
+  );
+}
+
 /** @param mark text before the page's name in the tab */
-export function setTitle(mark) {
+function setTitle(mark) {
   const title = `${mark}${TITLE}`;
   if (document.title !== title) setText(document.querySelector('title'), title);
 }
