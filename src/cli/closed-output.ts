@@ -1,6 +1,9 @@
 /** What a shell reports for a program that ended by SIGPIPE. Node ignores that signal. */
 const ENDED_BY_PIPE = 141;
 
+/** For a device that is full, or a file that cannot be written: what the command has printed, such as a new key, is lost. */
+const NOT_PRINTED = 1;
+
 /**
  * Ends this process quietly when the reader of its output has left, as in `tapwire simulate | head`. A command that
  * stops on request stops as if it were asked to.
@@ -8,9 +11,12 @@ const ENDED_BY_PIPE = 141;
 export function endWithReader(stream: NodeJS.WriteStream): void {
   let isEnding = false;
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
     if (isEnding) return;
     isEnding = true;
+    if (error.code !== 'EPIPE') {
+      if (stream === process.stdout) console.error(`tapwire: the output could not be written (${error.code})`);
+      process.exit(NOT_PRINTED);
+    }
     if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM');
     else process.exit(ENDED_BY_PIPE);
   });

@@ -41,7 +41,7 @@ const MOST_TYPOS = 2;
 export function runTapwire(sections: Sections, args: string[]): Promise<number> {
   const given = optionsOf(args);
   if (given.some((arg) => VERSION.has(arg))) return printed(versionOfPackage());
-  const wanted = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  const wanted = args[0] === 'help' ? [...args.filter((arg) => arg !== 'help'), '--help'] : args;
   return runCommand('tapwire', sections, wanted);
 }
 
@@ -61,6 +61,8 @@ export async function runCommand(program: string, sections: Sections, [name, ...
   const path = `${program} ${name}`;
   if (file.commands) return runCommand(path, { Commands: file.commands }, args);
   if (optionsOf(args).some((arg) => HELP.has(arg))) return printed(usageOf(path, entry, file));
+  if (file.run.length === 0 && args.length > 0)
+    throw new StartError('BAD_USAGE', `${path}: takes no arguments.\nRun ${path} --help for what it does.`);
   return file.run(args).catch((error) => {
     const fault = faultOfArguments(error);
     if (fault === undefined) throw error;

@@ -23,7 +23,8 @@ export function newProcessor(type: string, parent: string): string {
   }
   const folder = join(parent, type);
   if (existsSync(folder)) throw new ProcessorError('PROCESSOR_DUPLICATE', `${folder} already exists`);
-  mkdirSync(folder, { recursive: true });
+  if (!existsSync(parent)) mkdirSync(parent, { recursive: true });
+  mkdirSync(folder); // not recursive: that never returns in a parent such as /proc, which exists and takes no folder
   for (const file of readdirSync(TEMPLATE)) {
     const text = readFileSync(new URL(file, TEMPLATE), 'utf8');
     writeFileSync(join(folder, file), text.replaceAll(TEMPLATE_TYPE, type).replaceAll(TEMPLATE_NAME, pascalCase(type)));

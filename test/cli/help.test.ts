@@ -48,7 +48,7 @@ test('a test and a comparison of the load have one help', async () => {
   expect(out[0]).toContain('--tolerance');
 });
 
-test.each([[], ['help'], ['--help'], ['-h']])('tapwire %s lists the commands', async (...args) => {
+test.each([[], ['help'], ['help', 'help'], ['--help'], ['-h']])('tapwire %s lists the commands', async (...args) => {
   expect(await runTapwire(COMMANDS, args)).toBe(0);
   expect(out[0]).toMatch(/^usage: tapwire COMMAND/);
   for (const name of ['start', 'migrate', 'processor']) expect(out[0]).toMatch(new RegExp(`^  ${name} +\\S`, 'm'));
@@ -63,6 +63,14 @@ test.each([
   expect(err).toEqual([
     `tapwire: there is no command ${given}. Did you mean ${meant}?\nRun tapwire --help to list the commands.`,
   ]);
+});
+
+test('a command without arguments takes none: it does not run', async () => {
+  const error = await runTapwire(COMMANDS, ['migrate', '--dry-run']).catch(toCliError);
+  expect(error).toEqual({
+    exitCode: 2,
+    description: 'tapwire migrate: takes no arguments.\nRun tapwire migrate --help for what it does.',
+  });
 });
 
 test('an option that a command does not have is named without the rules of the parser', async () => {
