@@ -44,10 +44,15 @@ export async function readStatus(cell: Cell): Promise<CellStatus> {
     const fault = identity?.name === name ? null : `its database belongs to ${identity?.name ?? 'no cell yet'}`;
     return { name, url, fault, acquirers: await acquirersIn(session) };
   } catch (error) {
-    return { name, url, fault: (error as Error).message, acquirers: [] };
+    return { name, url, fault: faultOf(error), acquirers: [] };
   } finally {
     await session?.close();
   }
+}
+
+/** A sentence for people, without the code. */
+export function faultOf(error: unknown): string {
+  return error instanceof CellError ? error.reason : (error as Error).message;
 }
 
 /** What an operator must resolve: an acquirer that two cells serve, or that none serves. */

@@ -1,6 +1,6 @@
 import { CellError } from './cell-error.ts';
 import { type Cell, type CellEntry, readCells, withSecrets } from './cell-list.ts';
-import { type CellStatus, conflictsIn, readStatus } from './cell-status.ts';
+import { type CellStatus, conflictsIn, faultOf, readStatus } from './cell-status.ts';
 
 /** A person waits for this long at most; a cell that answers later is shown with the next look. */
 const WITHIN_MS = 3_000;
@@ -43,7 +43,7 @@ export class CellWatch {
       ({ cells } = await readCells(this.#path));
     } catch (error) {
       if (!(error instanceof CellError)) throw error;
-      return { cells: [], conflicts: [error.message], omitted: 0 };
+      return { cells: [], conflicts: [error.reason], omitted: 0 };
     }
     const found = await Promise.all(cells.slice(0, MAX_CELLS).map((cell) => this.#statusOf(cell)));
     return { cells: found, conflicts: conflictsIn(found), omitted: Math.max(0, cells.length - MAX_CELLS) };
@@ -64,7 +64,7 @@ export class CellWatch {
     const { name, url } = entry;
     const status = withSecrets(entry)
       .then((cell) => this.#read(cell))
-      .catch((error: Error) => ({ name, url, fault: error.message, acquirers: [] }))
+      .catch((error) => ({ name, url, fault: faultOf(error), acquirers: [] }))
       .finally(() => this.#open.delete(name));
     const reading = { startedAtMs: performance.now(), status };
     this.#open.set(name, reading);

@@ -78,7 +78,7 @@ export function openZones(select) {
   for (const name of new Set([zone, OWN, 'UTC', ...others])) {
     const option = document.createElement('option');
     option.value = name;
-    option.textContent = name === OWN ? `${name} (this browser)` : name;
+    option.textContent = name;
     select.append(option);
   }
   select.value = zone;
