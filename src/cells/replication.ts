@@ -113,14 +113,35 @@ async function namesIn(session: CellSession, text: string, values: readonly unkn
  * has left. Rows that are deleted afterwards are deleted in one cell only.
  */
 export async function endReplication(cells: readonly CellSession[], acquirerId: number): Promise<void> {
-  for (const cell of cells) await cell.transaction(() => dropSubscriptions(cell, acquirerId));
+  for (const cell of cells) {
+    await stopWorkers(cell, acquirerId);
+    await dropSubscriptions(cell, acquirerId);
+  }
   for (const cell of cells) await dropPublished(cell, acquirerId);
   for (const publisher of cells) {
     for (const subscriber of cells) if (subscriber !== publisher) await dropCopySlots(publisher, subscriber);
   }
 }
 
-/** Call it in a transaction. Nothing more of the acquirer is applied in this cell when the transaction commits. */
+/**
+ * Ends the workers before the subscription is dropped. A worker that makes a slot for a copy waits until the transactions
+ * of the publisher's cluster have ended. If both cells are in one cluster, that is also the one that drops.
+ */
+async function stopWorkers(subscriber: CellSession, acquirerId: number): Promise<void> {
+  const pattern = `^tapwire_${acquirerId}_[0-9]+$`;
+  const enabled = `select subname as name from pg_subscription s where subname ~ $1 and subenabled and ${HERE}`;
+  for (const { name } of await subscriber.query<{ name: string }>(enabled, [pattern])) {
+    await subscriber.query(`alter subscription ${name} disable`);
+  }
+  const end = `select pg_terminate_backend(w.pid) from pg_stat_subscription w join pg_subscription s on s.oid = w.subid
+    where s.subname ~ $1 and ${HERE} and w.pid is not null`;
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    if ((await subscriber.query(end, [pattern])).length === 0) return;
+    await sleep(TRY_AGAIN_MS);
+  }
+}
+
+/** Nothing more of the acquirer is applied in this cell afterwards; in a transaction, from its commit on. */
 export async function dropSubscriptions(subscriber: CellSession, acquirerId: number): Promise<void> {
   const text = `select subname as name from pg_subscription s where subname ~ $1 and ${HERE}`;
   for (const { name } of await subscriber.query<{ name: string }>(text, [`^tapwire_${acquirerId}_[0-9]+$`])) {
@@ -141,12 +162,14 @@ export async function dropPublished(publisher: CellSession, acquirerId: number):
 
 /** Slots of initial copies that were interrupted: their names contain the subscription and the subscriber's cluster. */
 async function dropCopySlots(publisher: CellSession, subscriber: CellSession): Promise<void> {
-  const [system] = await subscriber.query<{ id: string; subscriptions: string[] }>(
-    `select (select system_identifier::text from pg_control_system()) as id,
-      array(select oid::text from pg_subscription) as subscriptions`,
+  const [system] = await subscriber.query<{ id: string }>(
+    'select system_identifier::text as id from pg_control_system()',
   );
-  for (const slot of await slotsLike(publisher, `^pg_[0-9]+_sync_[0-9]+_${system!.id}$`)) {
-    if (!system!.subscriptions.includes(slot.split('_')[1]!)) await dropSlot(publisher, slot);
+  const slots = await slotsLike(publisher, `^pg_[0-9]+_sync_[0-9]+_${system!.id}$`);
+  // After the slots: a move of another acquirer may start meanwhile.
+  const subscriptions = await subscriber.query<{ oid: string }>('select oid::text as oid from pg_subscription');
+  for (const slot of slots) {
+    if (!subscriptions.some(({ oid }) => oid === slot.split('_')[1])) await dropSlot(publisher, slot);
   }
 }
 

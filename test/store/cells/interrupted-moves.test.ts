@@ -188,7 +188,7 @@ describe('a move that is undone', () => {
   });
 
   test.each([
-    'copied',
+    'replicating',
     'gaveUp',
   ] as const)('by a command that dies after %s can be undone again, and moved', async (step) => {
     await cells.moveUntil(step, 'a', 'b');
