@@ -209,8 +209,10 @@ async function refuseYounger(
   if (rowCount !== 0) throw new Error(`${name} has younger rows than ${cutoff} and was not dropped`);
 }
 
+/** Read from the catalog: `to_regclass` may answer from a cache that has not noticed what another process just dropped. */
 async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
-  const { rowCount } = await client.query('select where to_regclass($1) is not null', [name]);
+  const text = 'select from pg_class where relname = $1 and relnamespace = current_schema()::regnamespace';
+  const { rowCount } = await client.query(text, [name]);
   return rowCount !== 0;
 }
 
