@@ -4,7 +4,7 @@
  * showed a loss of 60 µs per tap that was not there.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { on } from 'node:events';
+import { on, once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GATEWAYS } from './e2e.ts';
@@ -14,6 +14,7 @@ import type { RoundFigures } from './turns.ts';
 
 const ROUNDS = 6;
 const SECONDS = 4;
+const END_WITHIN_MS = 60_000;
 
 interface Side {
   readonly name: string;
@@ -46,9 +47,14 @@ export async function bench({
           2,
         )}\n`,
       );
+    for (const { child } of sides) await ended(child); // each stops its gateways, switches and database
   } finally {
     for (const { child } of sides) child.kill('SIGTERM');
   }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null) await once(child, 'exit', { signal: AbortSignal.timeout(END_WITHIN_MS) });
 }
 
 function startSide(name: string, folder: string, options: readonly string[]): Side {

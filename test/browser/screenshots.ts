@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots`: makes the pictures of the documentation. Starts the same as `npm start`, in its own folder,
- * puts it under load, and captures the console and the report of that load in a browser.
+ * captures the pay page, puts it under load, and captures the console and the report of that load in a browser.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,6 +14,8 @@ import { launchChromium } from './chromium.ts';
 
 const TAPWIRE = new URL('../../src/cli/tapwire.ts', import.meta.url);
 const CONSOLE = new URL('../../src/ops/console/console.png', import.meta.url);
+const TRANSACTIONS = new URL('../../src/ops/console/transactions.png', import.meta.url);
+const PAY_PAGE = new URL('../../src/http/pay-page/screenshot-light.png', import.meta.url);
 const REPORT = new URL('../../src/load/report/report.png', import.meta.url);
 /** Long enough for a curve, and for the switches' idle echoes. */
 const LOAD_SECONDS = 90;
@@ -33,7 +35,10 @@ const tapwire = (...words: string[]) =>
 const demo = tapwire('demo', '--stay');
 const browser = await launchChromium();
 try {
-  const [, username, password] = (await untilPrinted(demo, /console\s+\S+\s+as (\S+)\s+(\S+)/, /^Try as well/m))!;
+  const printed = await untilPrinted(demo, /^Also try/m);
+  const [, username, password] = /console\s+\S+\s+as (\S+)\s+(\S+)/.exec(printed)!;
+  const [link] = /^http\S+\/pay\/\S+/m.exec(printed)!;
+  await picturePayPage(browser, link);
   const load = tapwire(
     ...['load', '--rate', values.rate, '--duration', `${LOAD_SECONDS}s`, '--arrivals', 'poisson', '--report', report],
   );
@@ -50,16 +55,26 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** @returns the match of `wanted`, after `last` was printed, too */
-function untilPrinted({ stdout }: ChildProcess, wanted: RegExp, last: RegExp): Promise<RegExpExecArray | null> {
+/** @returns what it has printed, when `last` is part of it */
+function untilPrinted({ stdout }: ChildProcess, last: RegExp): Promise<string> {
   let printed = '';
   return new Promise((resolve, reject) => {
     stdout!.on('data', (chunk: Buffer) => {
       printed += String(chunk);
-      if (last.test(printed)) resolve(wanted.exec(printed));
+      if (last.test(printed)) resolve(printed);
     });
     stdout!.on('end', () => reject(new Error(`it ended: ${printed}`)));
   });
+}
+
+async function picturePayPage(chromium: Browser, link: string): Promise<void> {
+  const context = await chromium.newContext({ colorScheme: 'light', viewport: { width: 960, height: 730 } });
+  const page = await context.newPage();
+  await page.goto(link);
+  await page.locator('#qr-code').waitFor();
+  await page.waitForTimeout(1_000); // the virtual phone appears a moment later
+  await page.screenshot({ path: PAY_PAGE.pathname });
+  await context.close();
 }
 
 interface Login {
@@ -77,6 +92,10 @@ async function pictureConsole(chromium: Browser, { username, password }: Login):
   await page.locator('#queues tr').first().waitFor();
   await page.waitForTimeout(PICTURE_AFTER_SECONDS * 1_000);
   await page.screenshot({ path: CONSOLE.pathname });
+  await page.getByRole('link', { name: 'Transactions', exact: true }).click();
+  await page.locator('#list-rows tr').first().waitFor();
+  await page.waitForTimeout(2_000); // the total is counted
+  await page.screenshot({ path: TRANSACTIONS.pathname });
   await context.close();
 }
 
