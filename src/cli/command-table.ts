@@ -81,7 +81,7 @@ export const COMMANDS: Sections = {
     },
     route: { description: 'assign taps of an acquirer to its processors', load: () => import('./route.ts') },
     stan: {
-      description: 'continue STANs that are held after a restored backup',
+      description: 'show STANs; continue those that are held after a restored backup',
       load: () => import('./stan.ts'),
     },
     simulate: { description: 'run simulated switches', load: () => import('./simulate.ts') },

@@ -1,30 +1,46 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../errors.ts';
-import { continueStans } from '../store/switches/continue-stans.ts';
+import { continueStans, listStans, type StanScopeState } from '../store/switches/continue-stans.ts';
 import { STANS } from '../store/switches/stans.ts';
 import { changeOf, onDatabase } from './administration.ts';
-import { idOf, text } from './words.ts';
+import { type Columns, printList } from './table.ts';
+import { flag, idOf, text } from './words.ts';
 
-export const USAGE = `usage: tapwire stan --acquirer ID [--terminal TID] --last NUMBER
+export const USAGE = `usage: tapwire stan --acquirer ID [--json]
+       tapwire stan --acquirer ID [--tid TID] --last NUMBER
 
-Continues the STANs of a terminal, or of an acquirer whose switch counts all messages together, after the last
-number that the switch has received. For the time after a restored backup, when a gateway logs which of them
-are held (src/ops/README.md, "A failover and STANs").
+Shows the STANs of an acquirer: the next one and how many are left of the business date, for each TID, or for an
+acquirer whose switch counts all messages together.
+
+--last continues them after the last number that the switch has received. For the time after a restored backup,
+when a gateway logs which of them are held (src/ops/README.md, "A failover and STANs").
 
   tapwire stan --acquirer 2 --last 812345
-  tapwire stan --acquirer 1 --terminal TW000001 --last 4711`;
+  tapwire stan --acquirer 1 --tid TW000001 --last 4711`;
 
-/** `tapwire stan`: names the last STAN that a switch has received. */
+/** `tapwire stan`: shows STANs, or names the last one that a switch has received. */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, terminal: text, last: text } });
+  const { values } = parseArgs({ args, options: { acquirer: text, tid: text, last: text, json: flag } });
   const acquirerId = idOf(values.acquirer, '--acquirer');
+  if (values.last === undefined) {
+    printList(await onDatabase((database) => listStans(database, acquirerId)), COLUMNS, values.json);
+    return 0;
+  }
   const last = idOf(values.last, '--last');
   if (last > STANS) throw new StartError('BAD_CONFIG', `--last: expected a number from 1 to ${STANS}`);
-  const tid = values.terminal ?? null;
+  const tid = values.tid ?? null;
   const left = await onDatabase((database) => continueStans(database, { ...changeOf(acquirerId), tid, last }));
-  const whose = tid === null ? `acquirer ${acquirerId}` : `terminal ${tid}`;
-  if (left === undefined) throw new StartError('BAD_CONFIG', `The gateway has assigned no STANs for ${whose} alone.`);
+  const whose = tid === null ? `acquirer ${acquirerId}` : `TID ${tid}`;
+  if (left === undefined) {
+    const how = `tapwire stan --acquirer ${acquirerId} shows what has STANs of its own.`;
+    throw new StartError('BAD_CONFIG', `No STANs are counted for ${whose}. ${how}`);
+  }
   const next = String((last % STANS) + 1).padStart(6, '0');
   console.log(`The next STAN of ${whose} is ${next}. ${left} are left of this business date.`);
   return 0;
 }
+
+const COLUMNS: Columns<StanScopeState> = {
+  titles: ['TID', 'NEXT', 'LEFT', 'BUSINESS DATE'],
+  cellsOf: ({ of, next, left, businessDate }) => [of ?? '(all messages)', next, String(left), businessDate],
+};

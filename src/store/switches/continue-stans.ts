@@ -3,6 +3,32 @@ import { type Change, inAdminCommit, recordChange } from '../settings/admin-comm
 import { scopeText } from './stan-blocks.ts';
 import { STANS } from './stans.ts';
 
+/** More lines than a person reads. */
+const MOST_LISTED = 1_000;
+
+/** The numbers of a scope. */
+export interface StanScopeState {
+  /** The TID, or what else counts its own messages; null for an acquirer whose switch counts all messages together. */
+  readonly of: string | null;
+  /** The number that is assigned next, `000123`. */
+  readonly next: string;
+  /** How many are left of the business date; 0 also if the scope is held. */
+  readonly left: number;
+  readonly businessDate: string;
+}
+
+/** Scopes of an acquirer by name. A terminal has one from its first message on, so the list has a limit. */
+export async function listStans(database: Pick<Database, 'query'>, acquirerId: number): Promise<StanScopeState[]> {
+  const { rows } = await database.query<StanScopeState>(
+    `select nullif(substring(scope from position(' ' in scope || ' ') + 1), '') as of,
+       lpad((next_value % ${STANS} + 1)::text, 6, '0') as next, greatest(${STANS} - (next_value - day_first), 0)::integer as left,
+       to_char(business_date, 'YYYY-MM-DD') as "businessDate"
+     from stan_blocks where scope = $1 or starts_with(scope, $1 || ' ') order by scope limit ${MOST_LISTED}`,
+    [String(acquirerId)],
+  );
+  return rows;
+}
+
 /** Whose numbers continue after which one. */
 export interface ContinuedStans extends Change {
   /** Null for the messages of an acquirer whose switch counts them together. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openAlike, openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
-import { continueStans } from '../../../src/store/switches/continue-stans.ts';
+import { continueStans, listStans } from '../../../src/store/switches/continue-stans.ts';
 import { NOTE_EPOCH } from '../../../src/store/switches/database-epoch.ts';
 import { FEW_STANS, type OnSkip, type SkippedStans, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
@@ -231,6 +231,8 @@ describe('a database with another identity', () => {
     expect(await take(blocks, 1, ACQUIRER, today)).toEqual([undefined]);
 
     expect(await named(ACQUIRER, 800_000)).toBe(LAST - 800_000);
+    const [state] = await listStans(testDatabase.database, ACQUIRER.acquirerId);
+    expect(state).toMatchObject({ of: null, next: '800001', left: LAST - 800_000 });
     expect(await take(await openProcess(), 2, ACQUIRER, today)).toEqual(stansFrom(800_001, 2));
     expect(await named({ ...ACQUIRER, tid: 'TW000001' }, 1)).toBeUndefined();
   });
