@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../bytes/escape-html.ts';
+
 /** Text that is already markup. Everything else that `html` is given is escaped. */
 export interface Markup {
   readonly markup: string;
@@ -12,19 +14,7 @@ export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Ma
 
 function markupOf(part: Part): string {
   if (part === undefined || part === false) return '';
-  if (typeof part === 'string' || typeof part === 'number') return escaped(String(part));
+  if (typeof part === 'string' || typeof part === 'number') return escapeHtml(String(part));
   if ('markup' in part) return part.markup;
   return part.map(markupOf).join('');
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => ENTITIES[char]!);
 }

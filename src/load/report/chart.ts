@@ -1,4 +1,4 @@
-import { escapeHtml } from './html-text.ts';
+import { escapeHtml } from '../../bytes/escape-html.ts';
 import { roundStep, type Scale, straightScale } from './scales.ts';
 
 export interface ChartSeries {

@@ -1,10 +1,10 @@
 import type { LoadResult } from '#schemas/load-result';
+import { escapeHtml } from '../../bytes/escape-html.ts';
 import type { LoadRecord } from '../load-run.ts';
 import type { MachineSample } from '../machine-watch.ts';
 import type { Threshold } from '../thresholds.ts';
 import { chartFigure } from './chart.ts';
 import { chartsOfTest } from './charts-of-test.ts';
-import { escapeHtml } from './html-text.ts';
 import { REPORT_SCRIPT } from './report-script.ts';
 import { REPORT_STYLE } from './report-style.ts';
 
