@@ -67,7 +67,10 @@ export async function openSwitches({ config, directory, database, closers, ...sh
     () => stans.noteDatabase(),
     (error) => log.debug({ error }, NOT_NOTED),
   );
-  closers.push(() => noting.stop());
+  closers.push(async () => {
+    await noting.stop();
+    await stans.close();
+  });
   const dates = await BusinessDates.open(database, clock.nowMs, (error) =>
     log.error({ error }, 'business date could not be recorded'),
   );

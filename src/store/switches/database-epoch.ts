@@ -13,14 +13,16 @@ import { STANS } from './stans.ts';
  * only the database outlives all processes. The write-ahead log is a sequence: a standby that has this record has everything
  * before it.
  *
- * The record can be too good. Four observations show that reservations may be lost nevertheless:
+ * The record alone is no proof. Four observations show that reservations may be lost nevertheless:
  *
  * - A process remembers numbers that the database has not reserved, or a time that it has noted and the database has not.
  * - A recovery target is set.
  * - Processes write the time into this record every {@link SEEN_EVERY_MS}, so it shows what the database has received.
  *   A failover is seen soon after. A backup is older.
- * - **A pause.** A snapshot of a disk is the same database, but no process has written this time for a while. A process
- *   that ran before the pause, and whose last note is there, shows that the database is no snapshot.
+ * - **A pause without a stop.** A snapshot of the disk of a running database is the same database, but no process has written
+ *   this time for a while, and none has noted that it stopped. A process that ran before the pause, and whose last note is
+ *   there, shows that the database is no snapshot. A snapshot that was made after all gateways had stopped cannot be
+ *   distinguished: the operator must mark it.
  *
  * **How many.** What can have been handed out and lost is what was reserved between the last received time and now.
  * A process reserves a block of 100 at a time, and only when it has used the one before, so the pace is that of the taps.
@@ -31,7 +33,7 @@ import { STANS } from './stans.ts';
  * **Too many.** If more than half of a day's numbers may be lost, no number is certain to be unused: the scope is held. It
  * has no further number until the last business date that can have begun is over, or until an operator names the last
  * number that the switch has received (`tapwire stan`). Only a restored backup is that old. After a pause alone nothing is
- * held, because a pause is nearly always a stop: then at most half of the day's remaining numbers are skipped.
+ * held, because all gateways may just have crashed: then at most half of the day's remaining numbers are skipped.
  */
 export const SEEN_EVERY_MS = 5_000;
 const LEAST = 10_000;
@@ -85,7 +87,7 @@ change as (
     before.is_synchronous and before.epoch like this.any_timeline and before.cluster = current_setting('cluster_name')
       and before.seen_at > clock_timestamp() - interval '${FAILOVER_WITHIN}'
       and not exists (select from pg_settings where name in (${RECOVERY_TARGETS}) and setting <> '') as is_complete,
-    before.epoch is not null as has_before, before.gap_seconds, before.has_skipped,
+    before.epoch is not null as has_before, before.gap_seconds, before.has_skipped, coalesce(before.is_at_rest, false) as is_at_rest,
     coalesce(before.seen_at < $2::text::timestamptz, false) as has_lost_note,
     coalesce(before.seen_at >= $2::text::timestamptz, false) as has_note,
     greatest(clock_timestamp(), before.seen_at) as seen_at
@@ -97,7 +99,7 @@ cause as (
     when is_other and ($1::boolean or has_lost_note or not is_complete) then 'replaced'
     when is_other then null
     when has_lost_note then 'restored'
-    when not has_note and unseen_seconds > ${PAUSE_SECONDS} then 'unseen'
+    when not has_note and not is_at_rest and unseen_seconds > ${PAUSE_SECONDS} then 'unseen'
     when $1::boolean and not has_skipped then 'replaced'
     end as cause
   from change
@@ -114,7 +116,8 @@ noted as (
     coalesce(first_value, 0) + case when cause is null then 0 else least((select ${SKIP} from (select '' as scope) as acquirer), ${STANS} / 2) end
   from decision
   on conflict (is_only) do update set epoch = excluded.epoch, is_synchronous = excluded.is_synchronous, cluster = excluded.cluster,
-    seen_at = excluded.seen_at, gap_seconds = excluded.gap_seconds, has_skipped = excluded.has_skipped, first_value = excluded.first_value
+    seen_at = excluded.seen_at, gap_seconds = excluded.gap_seconds, has_skipped = excluded.has_skipped, first_value = excluded.first_value,
+    is_at_rest = false
 ),
 wanted as (
   select scope, ${SKIP} as skip, greatest(${STANS} - (next_value - day_first), 0) as remaining, cause
@@ -131,3 +134,6 @@ skipped as (
 select seen_at::text as "notedAt", cause, (select count(*)::integer from skipped) as scopes,
   array(select scope from skipped where is_held order by scope limit 20) as held
 from decision`;
+
+/** Records that a process stops in order. Others that continue take it back with their next note. */
+export const NOTE_REST = 'update database_epoch set is_at_rest = true where is_only';

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { NOTE_EPOCH, THIS_EPOCH } from './database-epoch.ts';
+import { NOTE_EPOCH, NOTE_REST, THIS_EPOCH } from './database-epoch.ts';
 import { STANS } from './stans.ts';
 
 /** An operator is alerted while a tenth is left: at a steady rate, more than two hours before the numbers run out. */
@@ -82,6 +82,11 @@ export class StanBlocks {
     const noted = await inTransaction(this.#database, (client) => this.#note(client, false));
     this.#notedAt = noted.notedAt;
     this.#tellSkip(noted);
+  }
+
+  /** Records that this process stops and uses no further numbers. */
+  async close(): Promise<void> {
+    await this.#database.query(NOTE_REST);
   }
 
   /** @param isLossShown whether this process has had numbers that the database has not reserved */

@@ -298,6 +298,25 @@ describe('a database that was not seen for a while', () => {
     expect(await take(blocks, 1, ACQUIRER)).toEqual(stansFrom(BLOCK + Math.floor((LAST - BLOCK) / 2) + 1, 1));
   });
 
+  test('skips nothing after all gateways have stopped in order, however long ago', async () => {
+    const [one, another] = [await openProcess(), await openProcess()];
+    await take(one, 1);
+    await one.close();
+    await another.noteDatabase(); // still running
+    await another.close();
+    await unseenFor('10 hours');
+    expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
+  });
+
+  test('skips if one of two gateways crashed after the other had stopped', async () => {
+    const [one, another] = [await openProcess(), await openProcess()];
+    await take(one, 1);
+    await one.close();
+    await another.noteDatabase();
+    await unseenFor('2 minutes');
+    expect(Number((await take(await openProcess(), 1))[0])).toBeGreaterThan(BLOCK + 10_000);
+  });
+
   test('skips nothing after the restart of a gateway', async () => {
     await take(await openProcess(), 1);
     await unseenFor('50 s');
