@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { OverloadedResource } from '../../errors.ts';
 import type { RequestLog } from '../request-log.ts';
+import { measureEventLoopLag } from './event-loop-lag.ts';
 
 /** From an echo to a switch's longest deadline. */
 const REQUEST_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 35, 60];
@@ -39,6 +40,7 @@ export class Metrics {
   constructor() {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
+    measureEventLoopLag(this.registry);
     this.#requests = new Histogram({
       name: 'http_server_request_duration_seconds',
       help: 'Time from the request line to the last byte of the response',
