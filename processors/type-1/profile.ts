@@ -10,8 +10,7 @@ import {
 
 /** Two bytes of length that do not include themselves; no transport header. */
 export const framing: Framing = {
-  lengthBytes: 2,
-  lengthIncludesHeader: false,
+  lengthHeader: 'binary-2',
   /** The longest message that the switch documents is 4 KB; script templates may double it. */
   maxFrameBytes: 8_192,
 };

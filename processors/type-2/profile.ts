@@ -10,9 +10,8 @@ import {
 
 /** Two bytes of length, then a TPDU: 60, destination, source. The switch responds with the last two swapped. */
 export const framing: Framing = {
-  lengthBytes: 2,
-  lengthIncludesHeader: false,
-  transportHeader: Uint8Array.of(0x60, 0x00, 0x01, 0x00, 0x00),
+  lengthHeader: 'binary-2',
+  transportHeader: { kind: 'tpdu', bytes: Uint8Array.of(0x60, 0x00, 0x01, 0x00, 0x00) },
   /** The switch's own buffers hold 2 KB; script templates may double it. */
   maxFrameBytes: 4_096,
 };

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { ConnectionError } from '../errors.ts';
+import { FrameReader } from '../iso8583/network/frame-reader.ts';
+import { replyHeaderOf } from '../iso8583/network/framing.ts';
 import type { CloseReason, ConnectionState } from './connection-state.ts';
 import type { Deadlines } from './deadlines.ts';
-import { answerHeader, FrameReader } from './framing.ts';
 import { type OutgoingFrame, OutgoingFrames } from './outgoing-frames.ts';
 import { type Carrier, PendingRequest, type PendingRequests, type RequestResult } from './pending-requests.ts';
 import type { PoolLimits } from './pool-options.ts';
@@ -226,9 +227,7 @@ export class Connection<Message> implements Carrier<Message> {
   };
 
   #replier(bytes: Uint8Array, messageStart: number): (response: Message) => void {
-    const headerBytes = this.#context.protocol.framing.transportHeader?.length ?? 0;
-    const header =
-      headerBytes === 0 ? undefined : answerHeader(bytes.subarray(messageStart - headerBytes, messageStart));
+    const header = replyHeaderOf(this.#context.protocol.framing, bytes, messageStart);
     return (response) => {
       if (this.#isClosed) return;
       if (this.unsentBytes >= this.#context.limits.unsentBytes) return this.destroy({ cause: 'repliesUnread' });

@@ -1,5 +1,5 @@
 import { ConnectionError } from '../errors.ts';
-import { writeFrameHeader } from './framing.ts';
+import { largestFrameBytesOf, prefixBytesOf, writeFrameHeader } from '../iso8583/network/framing.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
 
 /** An encoded frame that is not yet written, as its owner sees it. Times are of the monotonic clock. */
@@ -65,8 +65,8 @@ export class OutgoingFrames<Message> {
     this.#protocol = protocol;
     this.#write = write;
     this.#onRefused = onRefused;
-    this.#prefixBytes = framing.lengthBytes + (framing.transportHeader?.length ?? 0);
-    this.#largestFrameBytes = framing.lengthBytes + framing.maxFrameBytes;
+    this.#prefixBytes = prefixBytesOf(framing);
+    this.#largestFrameBytes = largestFrameBytesOf(framing);
     this.#chunk = this.#newChunk();
   }
 
@@ -79,7 +79,7 @@ export class OutgoingFrames<Message> {
     while (this.#chunk.bytes.length - this.#end < this.#largestFrameBytes) this.#continueInNextChunk(monotonicMs());
     const messageStart = this.#end + this.#prefixBytes;
     const messageEnd = this.#encode(message, messageStart);
-    writeFrameHeader(framing, header ?? framing.transportHeader, this.#chunk.bytes, messageStart, messageEnd);
+    writeFrameHeader(framing, this.#chunk.bytes, messageStart, messageEnd, header);
     this.#end = messageEnd;
     frame.batch = this.#batch;
     this.#frames.push(frame);

@@ -1,6 +1,6 @@
+import { checkFraming } from '../iso8583/network/framing.ts';
 import type { Connection } from './connection.ts';
 import { Alarm, Deadlines } from './deadlines.ts';
-import { checkFraming } from './framing.ts';
 import {
   PendingRequest,
   PendingRequests,

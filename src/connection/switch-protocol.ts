@@ -1,4 +1,4 @@
-import type { Framing } from './framing.ts';
+import type { Framing } from '../iso8583/network/framing.ts';
 
 /**
  * Everything that a connection needs to know of a switch's dialect. The pool never reads a message itself; it calls

@@ -5,6 +5,7 @@ export type ConnectionErrorCode = keyof typeof CONNECTION_ERRORS;
 
 const CONNECTION_ERRORS = {
   FRAMING_INVALID: 'no frame satisfies the framing',
+  FRAME_LENGTH_INVALID: 'the length before a frame is not a number',
   FRAME_TOO_SHORT: 'the switch sent a frame shorter than its header',
   FRAME_TOO_LONG: 'the switch announced a frame longer than the limit',
   MESSAGE_LENGTH: 'the encoded message is empty or longer than the longest frame',

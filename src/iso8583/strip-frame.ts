@@ -1,6 +1,7 @@
 import { Iso8583Error } from '../errors.ts';
 import type { Codec } from './codec.ts';
 import { parseMti } from './message.ts';
+import { headerBytesOf, LENGTH_HEADERS, readLengthHeader } from './network/length-headers.ts';
 
 /** What a capture of a connection contains before the message. */
 export interface Skipped {
@@ -13,15 +14,13 @@ export type Decoded =
   | { readonly skipped: readonly Skipped[]; readonly message: object; readonly error?: undefined }
   | { readonly skipped: readonly Skipped[]; readonly message?: undefined; readonly error: Iso8583Error };
 
-/** Lengths before messages are big-endian numbers of two or four bytes. */
-const LENGTH_BYTES = [2, 4];
 const TPDU_BYTES = 5;
 /** A TPDU begins with this protocol id; two addresses follow. */
 const TPDU_ID = 0x60;
 
 /**
  * Decodes a message as it was captured: alone, or behind a length header, a TPDU, or both. What precedes it is skipped
- * only if the bytes are no message themselves. A length must match the number of bytes, with or without itself.
+ * only if the bytes are no message themselves. A length must match the number of bytes.
  */
 export function decodeCaptured(codec: Codec<{ readonly mti: string }>, bytes: Uint8Array): Decoded {
   const attempts = Array.from(readings(bytes), (reading) => attempt(codec, reading));
@@ -37,11 +36,9 @@ interface Reading {
 
 function* readings(bytes: Uint8Array): Generator<Reading> {
   yield* withoutTpdu({ skipped: [], bytes });
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (const count of LENGTH_BYTES) {
-    if (bytes.length <= count) continue;
-    const length = count === 2 ? view.getUint16(0) : view.getUint32(0);
-    if (length !== bytes.length && length !== bytes.length - count) continue;
+  for (const row of Object.values(LENGTH_HEADERS)) {
+    const count = headerBytesOf(row);
+    if (bytes.length <= count || readLengthHeader(row, bytes, 0) !== bytes.length - count) continue;
     const header: Skipped = { what: 'length header', bytes: bytes.subarray(0, count) };
     yield* withoutTpdu({ skipped: [header], bytes: bytes.subarray(count) });
   }

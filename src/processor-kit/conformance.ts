@@ -1,6 +1,7 @@
 import { authorizationChecks } from './conformance/authorization-checks.ts';
 import { type Check, CheckFailure } from './conformance/check.ts';
 import { completionChecks } from './conformance/completion-checks.ts';
+import { framingChecks } from './conformance/framing-checks.ts';
 import { hostileChecks } from './conformance/hostile-checks.ts';
 import { keyChangeChecks } from './conformance/key-change-checks.ts';
 import { maskChecks } from './conformance/mask-checks.ts';
@@ -12,6 +13,7 @@ import type { Processor, SwitchConfig } from './processor.ts';
 
 const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = [
   ['samples', sampleChecks],
+  ['framing', framingChecks],
   ['authorization', authorizationChecks],
   ['reversal', reversalChecks],
   ['completion', completionChecks],

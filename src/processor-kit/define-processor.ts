@@ -1,4 +1,5 @@
 import { ProcessorError } from '../errors.ts';
+import { framingFault } from '../iso8583/network/framing.ts';
 import { isPartialApproval } from './classify-outcome.ts';
 import { answers, type IsoMessage } from './iso-message.ts';
 import { macFault } from './mac-rule.ts';
@@ -85,6 +86,8 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   };
   if (!TYPE_PATTERN.test(definition.type)) refuse('type: lower case letters, digits and hyphens, at most 32');
   if (!definition.configSchema.safeParse(definition.exampleConfig).success) refuse('exampleConfig: not a valid config');
+  const badFraming = framingFault(definition.framing);
+  if (badFraming !== undefined) refuse(`framing: ${badFraming}`);
   for (const messageClass of ['2', '1', '4', '8']) {
     if (definition.match[messageClass]?.length === 0) refuse(`match: class ${messageClass} names no field`);
   }

@@ -1,3 +1,4 @@
+import { lengthHeaderOf } from '../iso8583/network/framing.ts';
 import { TAPPED_AT_MS, testPurchase } from './conformance/test-tap.ts';
 import type { IsoMessage } from './iso-message.ts';
 import type { Processor, Reversal } from './processor.ts';
@@ -42,8 +43,10 @@ export function featureTable(processors: Iterable<Processor>): string {
 }
 
 function headerOf({ framing }: Processor): string {
-  const transport = framing.transportHeader?.length ?? 0;
-  return `${framing.lengthBytes}-byte length${transport > 0 ? `, ${transport}-byte TPDU` : ''}`;
+  const { description } = lengthHeaderOf(framing);
+  const { kind, bytes } = framing.transportHeader ?? {};
+  if (bytes === undefined) return description;
+  return `${description}, ${bytes.length}-byte ${kind === 'tpdu' ? 'TPDU' : 'prefix'}`;
 }
 
 function saleOf({ authorization, exampleConfig }: Processor): IsoMessage {

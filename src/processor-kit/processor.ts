@@ -4,13 +4,14 @@
  * A processor is pure and stateless. It takes values (a purchase, a response) and returns values (a message, an
  * outcome). Sockets, clocks, counters, keys and storage belong to the gateway. It answers four questions:
  *
- *   how bytes look      `codec` (the field table, compiled), `framing` (the header), `match` (what pairs a response)
+ *   how bytes look      `codec` (the field table, compiled), `framing` (what precedes a message), `match` (what pairs a response)
  *   what is sent        `authorization`, `reversal`, `refund`, `networkRequest`, `answerSwitchRequest`
  *   what a reply means  `readOutcome`: approved, declined, pinRequired or unknown; never a guess
  *   how the switch acts `profile` (data, not code), `readRequest` and `simulate` (the switch's side, for tests and
  *   load)
  */
 import type { z } from 'zod';
+import type { Framing } from '../iso8583/network/framing.ts';
 import type { Spec } from '../iso8583/spec.ts';
 import type { CompletionAdvice } from './completion.ts';
 import type { IsoMessage } from './iso-message.ts';
@@ -23,6 +24,8 @@ import type { RequestRule } from './request-rules.ts';
 import type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
 import type { SwitchConfig } from './switch-config.ts';
 
+export type { Framing, TransportHeader } from '../iso8583/network/framing.ts';
+export type { LengthHeaderName } from '../iso8583/network/length-headers.ts';
 export type { Completion, CompletionAdvice } from './completion.ts';
 export type { KeyChange, WorkingKeyUse, WrappedKey } from './key-change.ts';
 export type { CardTag, Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
@@ -30,20 +33,6 @@ export type { NetworkCodes, PinRequiredCode, ProcessorProfile, ResponseCodes, Re
 export type * from './purchase.ts';
 export type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
 export type { SwitchConfig } from './switch-config.ts';
-
-export interface Framing {
-  /** Length of the big-endian length header in bytes. */
-  readonly lengthBytes: 2 | 4;
-  /** Whether the length counts the header itself. */
-  readonly lengthIncludesHeader: boolean;
-  /**
-   * Bytes of the transport header (a TPDU) between the length and the message; sent as configured, returned with
-   * destination and source swapped.
-   */
-  readonly transportHeader?: Uint8Array | undefined;
-  /** The longest frame either side may send, in bytes without the length: the connection is closed above it. */
-  readonly maxFrameBytes: number;
-}
 
 /**
  * Names of the fields whose values pair a response with its request, per message class (second digit of the MTI): `{

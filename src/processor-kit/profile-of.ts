@@ -27,15 +27,15 @@ export function profileOf<Config extends SwitchConfig>(
  */
 export function framingOf(processor: Pick<Processor, 'framing' | 'type'>, config: SwitchConfig): Framing {
   const { framing } = processor;
-  if (config.transportHeader === undefined) return framing;
-  const transportHeader = fromHex(config.transportHeader);
-  if (transportHeader.length !== (framing.transportHeader?.length ?? 0)) {
+  const { transportHeader } = framing;
+  const bytes = fromHex(config.transportHeader ?? '');
+  if (config.transportHeader !== undefined && bytes.length !== (transportHeader?.bytes.length ?? 0)) {
     throw new ProcessorError(
       'PROCESSOR_INVALID',
       `${processor.type}: transportHeader must be as long as the dialect’s`,
     );
   }
-  return { ...framing, transportHeader };
+  return bytes.length === 0 ? framing : { ...framing, transportHeader: { ...transportHeader!, bytes } };
 }
 
 function definedOnly<T extends object>(values: T): Partial<T> {

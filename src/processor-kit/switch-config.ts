@@ -64,7 +64,7 @@ export const switchConfig = z.strictObject({
     })
     .optional(),
   /**
-   * Hex of the transport header (a TPDU) of this switch, which replaces that of its dialect and has the same length.
+   * Hex of the transport header (a TPDU or a prefix) of this switch, which replaces that of its dialect and has the same length.
    */
   transportHeader: z
     .hex()

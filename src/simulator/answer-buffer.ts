@@ -1,4 +1,4 @@
-import { type Framing, writeFrameHeader } from '../connection/framing.ts';
+import { type Framing, largestFrameBytesOf, prefixBytesOf, writeFrameHeader } from '../iso8583/network/framing.ts';
 
 /** Enough for the responses to a few hundred requests that arrive in one chunk. */
 const CHUNK_BYTES = 65_536;
@@ -31,7 +31,7 @@ export class AnswerBuffer {
   constructor(framing: Framing, write: WriteBytes) {
     this.#framing = framing;
     this.#write = write;
-    this.#frameBytes = framing.lengthBytes + framing.maxFrameBytes;
+    this.#frameBytes = largestFrameBytesOf(framing);
     this.#chunk = this.#newChunk();
   }
 
@@ -43,9 +43,9 @@ export class AnswerBuffer {
   /** Adds one frame. If `writeMessage` throws, the buffer is unchanged. */
   append(writeMessage: WriteMessage, header: Uint8Array | undefined): void {
     if (this.#chunk.length - this.#end < this.#frameBytes) this.flush();
-    const start = this.#end + this.#framing.lengthBytes + (header?.length ?? 0);
+    const start = this.#end + prefixBytesOf(this.#framing);
     const end = writeMessage(this.#chunk, start);
-    writeFrameHeader(this.#framing, header, this.#chunk, start, end);
+    writeFrameHeader(this.#framing, this.#chunk, start, end, header);
     this.#end = end;
   }
 

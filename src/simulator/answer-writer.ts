@@ -47,11 +47,11 @@ export class AnswerWriter {
     this.flush();
   }
 
-  write(message: IsoMessage, header: Uint8Array | undefined): void {
+  write(message: IsoMessage, header?: Uint8Array): void {
     this.#append((target, offset) => this.#options.codec.encode(message, target, offset), header);
   }
 
-  writeSpoiled(response: IsoMessage, spoil: Reaction['spoil'], header: Uint8Array | undefined): void {
+  writeSpoiled(response: IsoMessage, spoil: Reaction['spoil'], header?: Uint8Array): void {
     switch (spoil) {
       case 'garbage':
         this.#writeGarbage(header);
@@ -75,7 +75,7 @@ export class AnswerWriter {
     if (!this.#options.socket.destroyed) this.#answers.flush();
   }
 
-  #writeGarbage(header: Uint8Array | undefined): void {
+  #writeGarbage(header?: Uint8Array): void {
     this.#append((target, offset) => {
       target.set(GARBAGE, offset);
       return offset + GARBAGE.length;
@@ -83,7 +83,7 @@ export class AnswerWriter {
   }
 
   /** The MAC field is present even if no MAC was agreed: an unexpected MAC is as bad as a wrong one. */
-  #writeWithBadMac(response: IsoMessage, header: Uint8Array | undefined): void {
+  #writeWithBadMac(response: IsoMessage, header?: Uint8Array): void {
     const { processor, codec } = this.#options;
     const rule = processor.mac;
     if (rule === undefined) {
@@ -99,7 +99,7 @@ export class AnswerWriter {
   }
 
   /** Announces the full length of the response, writes half of it, and closes the connection. */
-  #disconnectInside(response: IsoMessage, header: Uint8Array | undefined): void {
+  #disconnectInside(response: IsoMessage, header?: Uint8Array): void {
     const { socket, codec } = this.#options;
     this.flush();
     this.#answers.append((target, offset) => codec.encode(response, target, offset), header);
@@ -107,7 +107,7 @@ export class AnswerWriter {
     socket.destroySoon();
   }
 
-  #append(writeMessage: WriteMessage, header: Uint8Array | undefined): void {
+  #append(writeMessage: WriteMessage, header?: Uint8Array): void {
     this.#answers.append(writeMessage, header);
     if (this.#isGathering || this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
-import { answerHeader, FrameReader } from '../connection/framing.ts';
 import { ConnectionError, Iso8583Error } from '../errors.ts';
+import { FrameReader } from '../iso8583/network/frame-reader.ts';
+import { replyHeaderOf } from '../iso8583/network/framing.ts';
 import {
   type IsoMessage,
   isResponse,
@@ -44,7 +45,6 @@ export class SwitchConnection {
   readonly #options: SwitchConnectionOptions;
   readonly #session: SimulatedSession = { isSignedOn: false };
   readonly #answers: AnswerWriter;
-  readonly #headerBytes: number;
   /** Requests of the switch that wait for a response, keyed with their STAN. */
   readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
   #silenceEndsAtMs = 0;
@@ -52,7 +52,6 @@ export class SwitchConnection {
   constructor(options: SwitchConnectionOptions) {
     this.#options = options;
     const { socket, processor } = options;
-    this.#headerBytes = processor.framing.transportHeader?.length ?? 0;
     this.#answers = new AnswerWriter(options);
     const frames = new FrameReader(processor.framing, (bytes, start, end) => this.#read(bytes, start, end));
     socket.setNoDelay(true);
@@ -82,7 +81,7 @@ export class SwitchConnection {
       const { processor } = this.#options;
       if (processor.readRequest(request).network === 'signOff') this.#session.isSignedOn = false;
       this.#asked.set(askedKey(request), resolve);
-      this.#answers.write(request, processor.framing.transportHeader);
+      this.#answers.write(request);
     });
   }
 
@@ -110,8 +109,8 @@ export class SwitchConnection {
   }
 
   #read(bytes: Uint8Array, start: number, end: number): void {
-    const { codec, onBadInput } = this.#options;
-    const header = this.#headerBytes === 0 ? undefined : answerHeader(bytes.subarray(start - this.#headerBytes, start));
+    const { codec, onBadInput, processor } = this.#options;
+    const header = replyHeaderOf(processor.framing, bytes, start);
     let message: IsoMessage;
     try {
       message = codec.decode(bytes, start, end);

@@ -33,7 +33,15 @@ const HEADERS: readonly (readonly [string, (length: number) => number[]])[] = [
   ['a length of two bytes', (length) => [length >> 8, length & 255]],
   ['a length of two bytes that counts itself', (length) => [(length + 2) >> 8, (length + 2) & 255]],
   ['a length of four bytes', (length) => [0, 0, length >> 8, length & 255]],
+  ['a length of two bytes and two reserved ones', (length) => [length >> 8, length & 255, 0, 0]],
+  ['a length of four ASCII digits', (length) => [...Buffer.from(String(length).padStart(4, '0'))]],
+  ['a length of five ASCII digits', (length) => [...Buffer.from(String(length).padStart(5, '0'))]],
+  ['a length of four BCD digits', (length) => [...Buffer.from(String(length).padStart(4, '0'), 'hex')]],
   ['a TPDU', () => TPDU],
+  [
+    'a BCD length and a TPDU',
+    (length) => [...Buffer.from(String(length + TPDU.length).padStart(4, '0'), 'hex'), ...TPDU],
+  ],
   ['a length and a TPDU', (length) => [(length + 5) >> 8, (length + 5) & 255, ...TPDU]],
 ];
 

@@ -268,7 +268,7 @@ describe('a frame that cannot be read', () => {
 
 describe('a request of the switch', () => {
   test('is answered on its own connection according to the protocol, its transport header swapped', async () => {
-    const transportHeader = Uint8Array.of(0x60, 0, 1, 0, 2);
+    const transportHeader = { kind: 'tpdu', bytes: Uint8Array.of(0x60, 0, 1, 0, 2) } as const;
     const protocol = {
       ...notes,
       framing: { ...notes.framing, transportHeader },

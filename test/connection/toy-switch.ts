@@ -3,12 +3,13 @@ import net from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { ConnectionState } from '../../src/connection/connection-state.ts';
 import { Deadlines } from '../../src/connection/deadlines.ts';
-import { FrameReader, type Framing } from '../../src/connection/framing.ts';
 import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/connection/pool.ts';
 import type { PoolOptions, StateChange } from '../../src/connection/pool-options.ts';
 import type { SwitchProtocol } from '../../src/connection/switch-protocol.ts';
 import { TapwireError } from '../../src/errors.ts';
+import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
+import type { Framing } from '../../src/iso8583/network/framing.ts';
 import { frameOf } from '../support/frame-of.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -31,7 +32,7 @@ export class UnreadableNote extends TapwireError {
 export const ask = (key: string, text = ''): Note => ({ kind: '?', key, text });
 export const answer = (key: string, text = ''): Note => ({ kind: '!', key, text });
 
-export const framing: Framing = { lengthBytes: 2, lengthIncludesHeader: false, maxFrameBytes: 65_535 };
+export const framing: Framing = { lengthHeader: 'binary-2', maxFrameBytes: 65_535 };
 
 function decode(bytes: Uint8Array, start: number, end: number): Note {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');

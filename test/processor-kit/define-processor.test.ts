@@ -72,6 +72,12 @@ test.each([
     'no delays between reversals',
     { profile: { ...type1.profile, reversal: { ...type1.profile.reversal, delaysSeconds: [] } } },
   ],
+  ['no framing', { framing: undefined as never }],
+  ['a length header that is no row of the table', { framing: { ...type1.framing, lengthHeader: 'binary-3' as never } }],
+  [
+    'frames longer than their length can announce',
+    { framing: { lengthHeader: 'ascii-4' as const, maxFrameBytes: 10_000 } },
+  ],
   ['two samples of one name', { samples: [type1.samples[0]!, type1.samples[0]!] }],
 ])('a definition with %s is refused', (_, differing) => {
   expect(() => defineProcessor({ ...type1, ...differing })).toThrow(ProcessorError);

@@ -53,6 +53,24 @@ describe('any DE39 for a card of any scheme', () => {
   });
 });
 
+test.each([
+  ['of three bytes', { lengthHeader: 'binary-3' }, 'lengthHeader must be one of binary-2, '],
+  ['in the form of earlier versions', { lengthBytes: 3, lengthIncludesHeader: false }, 'lengthHeader must be one of'],
+  ['that cannot announce the longest frame', { lengthHeader: 'bcd-2', maxFrameBytes: 65_535 }, 'from 1 to 9999'],
+  [
+    'whose frames are shorter than the messages',
+    { lengthHeader: 'binary-2', maxFrameBytes: 64 },
+    'maxFrameBytes leaves 64',
+  ],
+])('a length header %s does not conform', (_, framing, why) => {
+  const type1 = processors.get('type-1')!;
+  const results = processorConformance({ ...type1, framing: { maxFrameBytes: 4_096, ...framing } as never });
+  expect(results.find(({ group }) => group === 'framing')).toMatchObject({
+    passed: false,
+    why: expect.stringContaining(why),
+  });
+});
+
 test('a failure names its error and its position, and quotes nothing of it', () => {
   const type1 = processors.get('type-1')!;
   const talkative = (): never => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { FrameReader } from '../../src/connection/framing.ts';
+import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
 import type { IsoMessage, Processor } from '../../src/processor-kit/index.ts';
 import { frameOf } from '../support/frame-of.ts';
 

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { FrameReader } from '../../src/connection/framing.ts';
+import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
 import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { MessageCodec, Processor } from '../../src/processor-kit/processor.ts';

@@ -1,12 +1,13 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import tls from 'node:tls';
-import { FrameReader, writeFrameHeader } from '../../src/connection/framing.ts';
+import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
 import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { MacKeys } from '../../src/processor-kit/mac-rule.ts';
 import { messageCodec } from '../../src/processor-kit/message-codec.ts';
 import type { MessageCodec, Processor, SimulatedAnswer, SwitchConfig } from '../../src/processor-kit/processor.ts';
 import { eventually } from './eventually.ts';
+import { frameOf } from './frame-of.ts';
 
 /** A connection to the switch, in order of acceptance. */
 export interface ScriptedLine {
@@ -170,10 +171,9 @@ export class ScriptedSwitch {
 
   #write({ socket }: ScriptedLine, message: IsoMessage, isMacSpoilt = false): void {
     const { framing, mac } = this.#processor;
-    const bytes = new Uint8Array(framing.lengthBytes + framing.maxFrameBytes);
-    const end = this.#codec.encode(message, bytes, framing.lengthBytes);
-    writeFrameHeader(framing, undefined, bytes, framing.lengthBytes, end);
+    const bytes = new Uint8Array(framing.maxFrameBytes);
+    const end = this.#codec.encode(message, bytes, 0);
     if (isMacSpoilt) for (let at = end - mac!.lengthBytes; at < end; at++) bytes[at]! ^= 0xff;
-    socket.write(bytes.subarray(0, end));
+    socket.write(frameOf(framing, bytes.subarray(0, end)));
   }
 }

@@ -8,8 +8,8 @@ import {
   REVERSAL_SCHEDULE,
 } from '#processor-kit';
 
-// EDIT: the header that precedes a message.
-export const framing: Framing = { lengthBytes: 2, lengthIncludesHeader: false, maxFrameBytes: 4_096 };
+// EDIT: the length that precedes a message, and a transport header, if the network has one (`TransportHeader`).
+export const framing: Framing = { lengthHeader: 'binary-2', maxFrameBytes: 4_096 };
 
 // EDIT: the fields that pair a response with its request, per message class (the second digit of the MTI).
 export const match: MatchFields = {

@@ -49,7 +49,7 @@ function contradictionsIn(processor: Processor, { addresses, accept, tls, macKey
     ],
     [macKeys !== undefined && !processor.mac, 'macKeys', 'not allowed: messages of this processor type carry no MAC'],
     [
-      headerBytes > 0 && headerBytes !== (processor.framing.transportHeader?.length ?? 0),
+      headerBytes > 0 && headerBytes !== (processor.framing.transportHeader?.bytes.length ?? 0),
       'transportHeader',
       'must have the length that the processor type requires',
     ],
