@@ -126,7 +126,7 @@ insert into stan_blocks as b
 select block.* from handed_over h cross join lateral jsonb_populate_record(null::stan_blocks, h.value) as block
 where ${OF_MOVE} and h.kind = 'stan'
 on conflict (scope) do update set next_value = excluded.next_value, business_date = excluded.business_date,
-  day_first = excluded.day_first, reserved_at = excluded.reserved_at
+  day_first = excluded.day_first, held_until = excluded.held_until, reserved_at = excluded.reserved_at
 where excluded.next_value >= b.next_value`;
 
 /** Rows that the source has not purged yet may be older than the mark of this cell. */

@@ -12,8 +12,9 @@ export const USAGE = `usage: tapwire stan --acquirer ID [--json]
 Shows the STANs of an acquirer: the next one and how many are left of the business date, for each TID, or for an
 acquirer whose switch counts all messages together.
 
---last continues them after the last number that the switch has received. For the time after a restored backup,
-when a gateway logs which of them are held (src/ops/README.md, "A failover and STANs").
+--last continues numbers that are held because a restored backup may lack the last ones (src/ops/README.md, "A
+failover and STANs"). It names the last number that the switch has received today. The next one is 10,000 later,
+because running gateways may still use numbers that they had before.
 
   tapwire stan --acquirer 2 --last 812345
   tapwire stan --acquirer 1 --tid TW000001 --last 4711`;
@@ -29,18 +30,25 @@ export async function run(args: string[]): Promise<number> {
   const last = idOf(values.last, '--last');
   if (last > STANS) throw new StartError('BAD_CONFIG', `--last: expected a number from 1 to ${STANS}`);
   const tid = values.tid ?? null;
-  const left = await onDatabase((database) => continueStans(database, { ...changeOf(acquirerId), tid, last }));
+  const continued = await onDatabase((database) => continueStans(database, { ...changeOf(acquirerId), tid, last }));
   const whose = tid === null ? `acquirer ${acquirerId}` : `TID ${tid}`;
-  if (left === undefined) {
-    const how = `tapwire stan --acquirer ${acquirerId} shows what has STANs of its own.`;
-    throw new StartError('BAD_CONFIG', `No STANs are counted for ${whose}. ${how}`);
-  }
-  const next = String((last % STANS) + 1).padStart(6, '0');
+  const how = `tapwire stan --acquirer ${acquirerId} shows`;
+  if (continued === 'no-counter')
+    throw new StartError('BAD_CONFIG', `No STANs are counted for ${whose}. ${how} what has STANs of its own.`);
+  if (continued === 'not-held')
+    throw new StartError('BAD_CONFIG', `The STANs of ${whose} are not held, so they continue. ${how} the next one.`);
+  const { next, left } = continued;
   console.log(`The next STAN of ${whose} is ${next}. ${left} are left of this business date.`);
   return 0;
 }
 
 const COLUMNS: Columns<StanScopeState> = {
-  titles: ['TID', 'NEXT', 'LEFT', 'BUSINESS DATE'],
-  cellsOf: ({ of, next, left, businessDate }) => [of ?? '(all messages)', next, String(left), businessDate],
+  titles: ['TID', 'NEXT', 'LEFT', 'BUSINESS DATE', 'HELD UNTIL'],
+  cellsOf: ({ of, next, left, businessDate, heldUntil }) => [
+    of ?? '(all messages)',
+    next,
+    String(left),
+    businessDate,
+    heldUntil ?? '',
+  ],
 };

@@ -15,14 +15,16 @@ import { STANS } from './stans.ts';
  *
  * The record alone is no proof. Four observations show that reservations may be lost nevertheless:
  *
- * - A process remembers numbers that the database has not reserved, or a time that it has noted and the database has not.
+ * - A process remembers numbers that the database has not reserved, or a note that the database has not.
  * - A recovery target is set.
  * - Processes write the time into this record every {@link SEEN_EVERY_MS}, so it shows what the database has received.
- *   A failover is seen soon after. A backup is older.
- * - **A pause without a stop.** A snapshot of the disk of a running database is the same database, but no process has written
- *   this time for a while, and none has noted that it stopped. A process that ran before the pause, and whose last note is
- *   there, shows that the database is no snapshot. A snapshot that was made after all gateways had stopped cannot be
- *   distinguished: the operator must mark it.
+ *   A failover is seen soon after. A backup is older. A time in the future, of a clock that was wrong, shows nothing, and
+ *   counts as a day.
+ * - **A server that was restarted after a pause, in which gateways had not stopped.** A snapshot of the disk of a running
+ *   database is the same database, but another server runs on it. If gateways stop in order, they leave the list of
+ *   running processes: nothing is lost in a pause that begins with an empty list. A process that ran before the pause,
+ *   and whose last note is there, shows that the database is no snapshot. A snapshot that was made after all gateways had
+ *   stopped cannot be distinguished: the operator must mark it.
  *
  * **How many.** What can have been handed out and lost is what was reserved between the last received time and now.
  * A process reserves a block of 100 at a time, and only when it has used the one before, so the pace is that of the taps.
@@ -33,10 +35,11 @@ import { STANS } from './stans.ts';
  * **Too many.** If more than half of a day's numbers may be lost, no number is certain to be unused: the scope is held. It
  * has no further number until the last business date that can have begun is over, or until an operator names the last
  * number that the switch has received (`tapwire stan`). Only a restored backup is that old. After a pause alone nothing is
- * held, because all gateways may just have crashed: then at most half of the day's remaining numbers are skipped.
+ * held, because host and gateways may just have lost their power: then at most half of the day's remaining numbers are
+ * skipped.
  */
 export const SEEN_EVERY_MS = 5_000;
-const LEAST = 10_000;
+export const LEAST = 10_000;
 const TERMINAL_PER_SECOND = 2;
 const BUSY_PER_SECOND = 1_000;
 const BUSY_SECONDS = 60;
@@ -46,8 +49,12 @@ const PER_SECOND = 100;
  * recovery from a backup takes longer, or has a target.
  */
 const FAILOVER_WITHIN = '5 minutes';
-/** Longer than the restart of a gateway. */
+/** Longer than the restart of a host on which both a gateway and its database run. */
 const PAUSE_SECONDS = 60;
+/** The pause that a time in the future stands for. Longer than a snapshot is usually kept before it is restored. */
+const UNKNOWN_PAUSE_SECONDS = 86_400;
+/** A process that has not noted the database for so long has crashed. What it reserved is in the database by now. */
+const CRASHED_AFTER_SECONDS = 600;
 
 /**
  * The latest business date that can have begun, in any time zone (the first is 14 hours ahead of UTC), at a switch that cuts
@@ -73,24 +80,32 @@ const SKIP = `${LEAST} + ceil(case when position(' ' in scope) > 0 then ${TERMIN
 
 /**
  * Records that a process is connected to this database. If reservations may have been lost, every scope skips numbers or
- * is held. Any number of processes may do this at once: the first one skips. Returns one row: the time that was noted, why
- * numbers were skipped (null if none were), in how many scopes, and those that are held.
+ * is held. Any number of processes may do this at once: the first one skips. Returns one row: how many notes there are now,
+ * why numbers were skipped (null if none were), in how many scopes, and those that are held.
  *
- * $1: whether a process remembers numbers that the database has not reserved. $2: the time that it noted last, if any.
+ * $1: whether a process remembers numbers that the database has not reserved. $2: how many notes there were after its last
+ * one, if any. $3: its id.
  */
 export const NOTE_EPOCH = `
 with this as (${THIS_EPOCH}),
-before as (select * from database_epoch where is_only for update),
+before as (
+  select *, case when seen_at > clock_timestamp() + interval '${PAUSE_SECONDS} s' then ${UNKNOWN_PAUSE_SECONDS}
+    else greatest(extract(epoch from clock_timestamp() - seen_at), 0) end::float8 as unseen_seconds
+  from database_epoch where is_only for update
+),
 change as (
-  select this.*, coalesce(before.epoch <> this.epoch, true) as is_other, before.first_value,
-    greatest(extract(epoch from clock_timestamp() - before.seen_at), 0)::float8 as unseen_seconds,
+  select this.*, coalesce(before.epoch <> this.epoch, true) as is_other, before.first_value, before.unseen_seconds,
     before.is_synchronous and before.epoch like this.any_timeline and before.cluster = current_setting('cluster_name')
-      and before.seen_at > clock_timestamp() - interval '${FAILOVER_WITHIN}'
+      and before.unseen_seconds < extract(epoch from interval '${FAILOVER_WITHIN}')
       and not exists (select from pg_settings where name in (${RECOVERY_TARGETS}) and setting <> '') as is_complete,
-    before.epoch is not null as has_before, before.gap_seconds, before.has_skipped, coalesce(before.is_at_rest, false) as is_at_rest,
-    coalesce(before.seen_at < $2::text::timestamptz, false) as has_lost_note,
-    coalesce(before.seen_at >= $2::text::timestamptz, false) as has_note,
-    greatest(clock_timestamp(), before.seen_at) as seen_at
+    before.epoch is not null as has_before, before.gap_seconds, before.has_skipped,
+    before.running <> '{}' and before.server_started_at is distinct from pg_postmaster_start_time() as has_restarted,
+    coalesce(before.notes < $2::bigint, false) as has_lost_note,
+    coalesce(before.notes >= $2::bigint, false) as has_note,
+    coalesce(before.notes, 0) + 1 as notes,
+    (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(before.running)
+      where value::float8 > extract(epoch from clock_timestamp()) - ${CRASHED_AFTER_SECONDS})
+      || jsonb_build_object($3::text, extract(epoch from clock_timestamp())) as running
   from this left join before on true
 ),
 cause as (
@@ -99,25 +114,25 @@ cause as (
     when is_other and ($1::boolean or has_lost_note or not is_complete) then 'replaced'
     when is_other then null
     when has_lost_note then 'restored'
-    when not has_note and not is_at_rest and unseen_seconds > ${PAUSE_SECONDS} then 'unseen'
+    when not has_note and has_restarted and unseen_seconds > ${PAUSE_SECONDS} then 'unseen'
     when $1::boolean and not has_skipped then 'replaced'
     end as cause
   from change
 ),
 decision as (
-  select epoch, is_synchronous, first_value, seen_at, cause,
+  select epoch, is_synchronous, first_value, notes, running, cause,
     case when is_other or cause in ('restored', 'unseen') then coalesce(unseen_seconds, 0) else gap_seconds end as gap_seconds,
     has_before and (cause is not null or not is_other and has_skipped) as has_skipped
   from cause
 ),
 noted as (
-  insert into database_epoch as e (epoch, is_synchronous, cluster, seen_at, gap_seconds, has_skipped, first_value)
-  select epoch, is_synchronous, current_setting('cluster_name'), seen_at, gap_seconds, has_skipped,
+  insert into database_epoch as e (epoch, is_synchronous, cluster, seen_at, notes, running, server_started_at, gap_seconds, has_skipped, first_value)
+  select epoch, is_synchronous, current_setting('cluster_name'), clock_timestamp(), notes, running, pg_postmaster_start_time(), gap_seconds, has_skipped,
     coalesce(first_value, 0) + case when cause is null then 0 else least((select ${SKIP} from (select '' as scope) as acquirer), ${STANS} / 2) end
   from decision
   on conflict (is_only) do update set epoch = excluded.epoch, is_synchronous = excluded.is_synchronous, cluster = excluded.cluster,
-    seen_at = excluded.seen_at, gap_seconds = excluded.gap_seconds, has_skipped = excluded.has_skipped, first_value = excluded.first_value,
-    is_at_rest = false
+    seen_at = excluded.seen_at, notes = excluded.notes, running = excluded.running, server_started_at = excluded.server_started_at,
+    gap_seconds = excluded.gap_seconds, has_skipped = excluded.has_skipped, first_value = excluded.first_value
 ),
 wanted as (
   select scope, ${SKIP} as skip, greatest(${STANS} - (next_value - day_first), 0) as remaining, cause
@@ -125,15 +140,15 @@ wanted as (
 ),
 skipped as (
   update stan_blocks b
-  set next_value = case when is_held then greatest(b.next_value, b.day_first + ${STANS}) else b.next_value + least(skip, remaining / 2) end,
-    business_date = case when is_held then greatest(b.business_date, ${LAST_DATE}) else b.business_date end
+  set next_value = b.next_value + case when is_held then 0 when cause = 'unseen' then least(skip, remaining / 2) else skip end,
+    held_until = case when is_held then greatest(b.held_until, b.business_date, ${LAST_DATE}) else b.held_until end
   from (select wanted.*, cause <> 'unseen' and skip > ${STANS} / 2 as is_held from wanted) as wanted
   where wanted.scope = b.scope
   returning b.scope, is_held
 )
-select seen_at::text as "notedAt", cause, (select count(*)::integer from skipped) as scopes,
+select notes::text, cause, (select count(*)::integer from skipped) as scopes,
   array(select scope from skipped where is_held order by scope limit 20) as held
 from decision`;
 
-/** Records that a process stops in order. Others that continue take it back with their next note. */
-export const NOTE_REST = 'update database_epoch set is_at_rest = true where is_only';
+/** Records that a process, $1, stops in order and has no numbers left to use. */
+export const NOTE_STOP = 'update database_epoch set running = running - $1::text where is_only';

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { NOTE_EPOCH, NOTE_REST, THIS_EPOCH } from './database-epoch.ts';
+import { NOTE_EPOCH, NOTE_STOP, THIS_EPOCH } from './database-epoch.ts';
 import { STANS } from './stans.ts';
 
 /** An operator is alerted while a tenth is left: at a steady rate, more than two hours before the numbers run out. */
@@ -50,8 +51,10 @@ export class StanBlocks {
   readonly #reported = new Set<string>();
   readonly #reserve: GroupCommit<Wanted, Block | undefined>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
-  /** The time that this process has noted last, in the text form of Postgres. */
-  #notedAt: string | null = null;
+  /** Names this process in the record of the database. */
+  readonly #id = randomUUID();
+  /** How many notes the database had after the last one of this process. */
+  #notes: string | null = null;
 
   private constructor(database: Database, onSkip: OnSkip, onFew: OnFewStans) {
     this.#database = database;
@@ -80,18 +83,18 @@ export class StanBlocks {
    */
   async noteDatabase(): Promise<void> {
     const noted = await inTransaction(this.#database, (client) => this.#note(client, false));
-    this.#notedAt = noted.notedAt;
+    this.#notes = noted.notes;
     this.#tellSkip(noted);
   }
 
   /** Records that this process stops and uses no further numbers. */
   async close(): Promise<void> {
-    await this.#database.query(NOTE_REST);
+    await this.#database.query(NOTE_STOP, [this.#id]);
   }
 
   /** @param isLossShown whether this process has had numbers that the database has not reserved */
   async #note(client: pg.ClientBase, isLossShown: boolean): Promise<Noted> {
-    const values = [isLossShown, this.#notedAt];
+    const values = [isLossShown, this.#notes, this.#id];
     return (await client.query<Noted>({ name: 'note-epoch', text: NOTE_EPOCH, values })).rows[0]!;
   }
 
@@ -174,7 +177,7 @@ export type OnSkip = (skipped: SkippedStans) => void;
 export type OnFewStans = (scope: StanScope, left: number) => void;
 
 interface Noted extends Omit<SkippedStans, 'cause'> {
-  readonly notedAt: string;
+  readonly notes: string;
   /** Null if no numbers were skipped. */
   readonly cause: SkippedStans['cause'] | null;
 }
@@ -228,8 +231,8 @@ function blockOf(reserved: Reserved | undefined): Block | undefined {
 const OF_BLOCK = `array(
     select lpad((counter % ${STANS} + 1)::text, 6, '0') from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter)`;
 
-// Reserves nothing in a database that was not noted as it is, and nothing for a scope whose business date has no block
-// left. $2: whether the database was noted in this transaction.
+// Reserves nothing in a database that was not noted as it is, and nothing for a scope that is held or whose business date
+// has no block left. $2: whether the database was noted in this transaction.
 const RESERVE = `
 with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint, most bigint)),
 known as (
@@ -249,9 +252,11 @@ reserved as (
     day_first = case when excluded.business_date > b.business_date
       then greatest(b.next_value, (select floor from x where x.scope = b.scope)) else b.day_first end,
     business_date = greatest(b.business_date, excluded.business_date),
+    held_until = null,
     reserved_at = clock_timestamp()
-  where excluded.business_date > b.business_date
-    or greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE} - b.day_first <= (select most from x where x.scope = b.scope)
+  where (b.held_until is null or excluded.business_date > b.held_until)
+    and (excluded.business_date > b.business_date
+      or greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE} - b.day_first <= (select most from x where x.scope = b.scope))
   returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
 )
 select x.scope, first, business_date::text as day, used, exists (select from known) as "isKnown",
