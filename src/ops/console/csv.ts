@@ -1,6 +1,10 @@
-/** A cell that begins with one of these is a formula to a spreadsheet, which would run it (CWE-1236). */
-const FORMULA = /^[=+\-@\t\r]/;
-const NEEDS_QUOTES = /[",\r\n]/;
+/**
+ * A cell that begins with one of these is a formula to a spreadsheet, which would run it (CWE-1236), also behind spaces and
+ * in the full width of East Asian text.
+ */
+const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
+/** Spreadsheets in countries with a decimal comma split a line at semicolons. */
+const NEEDS_QUOTES = /[",;\t\r\n]/;
 
 export type CsvValue = string | number | boolean | null | undefined;
 

@@ -4,6 +4,10 @@ import type { Wanted } from '../../store/console/list-conditions.ts';
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** ISO/IEC 7812-1 allows 8 to 19 digits; issued card numbers have at least 13. */
 const PAN = /^\d{13,19}$/;
+/** Digits in groups, with the separators of any alphabet. */
+const GROUPED_DIGITS = /^\d(?:[\d\p{Z}\p{P}]*\d)?$/u;
+/** Digits that follow one another, such as a PAN before its expiry date. */
+const DIGITS = /\d{13,}/g;
 const MASKED_PAN = /^\d{0,6}\*{3,15}\d{0,4}$/;
 const PAN_HASH = /^[\w-]{1,64}:[\w-]{43}$/;
 const RRN = /^\d{12}$/;
@@ -26,7 +30,8 @@ const HAS_LETTER = /\p{L}/u;
 export function readWanted(text: string, panHashes: (pan: string) => readonly string[]): readonly Wanted[] {
   const plain = text.trim();
   const compact = plain.replace(/[ -]/g, '');
-  if (PAN.test(compact) && isLuhnValid(compact)) return [{ by: 'panHash', value: panHashes(compact) }];
+  const pan = readPan(plain);
+  if (pan !== undefined) return [{ by: 'panHash', value: panHashes(pan) }];
   const asReference: Wanted = { by: 'reference', value: plain };
   if (UUID.test(plain)) return [{ by: 'id', value: plain.toLowerCase() }, asReference];
   if (PAN_HASH.test(plain)) return [{ by: 'panHash', value: [plain] }, asReference];
@@ -36,6 +41,11 @@ export function readWanted(text: string, panHashes: (pan: string) => readonly st
   if (LAST_FOUR.test(plain)) return [asReference, { by: 'lastFour', value: plain }];
   const others = [readAmount(plain), readStanAndTerminal(plain), readMerchantName(plain)];
   return [asReference, ...others.filter((wanted) => wanted !== undefined)];
+}
+
+function readPan(text: string): string | undefined {
+  const grouped = GROUPED_DIGITS.test(text) ? [text.replace(/\D/g, '')] : [];
+  return [...grouped, ...(text.match(DIGITS) ?? [])].find((digits) => PAN.test(digits) && isLuhnValid(digits));
 }
 
 function readAmount(text: string): Wanted | undefined {

@@ -11,10 +11,21 @@ test.each([
   '4111-1111-1111-1111',
   '6759649826438453',
   '4222222222222',
+  '4111\u00a01111\u00a01111\u00a01111',
+  '4111.1111.1111.1111',
+  '4111\u20111111\u20111111\u20111111',
 ])('a card number is searched for with its hashes under every key, and is used nowhere else: %s', (text) => {
   const digits = text.replace(/\D/g, '');
   expect(read(text)).toEqual([{ by: 'panHash', value: hashes(digits) }]);
   expect(JSON.stringify(read(text))).not.toContain(digits);
+});
+
+test.each([
+  '4111111111111111 12/30',
+  'card 4111111111111111',
+  '4111111111111111=30122010000000000',
+])('a card number beside other text is searched for with its hashes alone: %s', (text) => {
+  expect(read(text)).toEqual([{ by: 'panHash', value: hashes('4111111111111111') }]);
 });
 
 test('any other text may be a reference, too', () => {
