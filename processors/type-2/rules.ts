@@ -1,4 +1,4 @@
-import { moment, presence, type RequestRule } from '#processor-kit';
+import { isMoment, moment, presence, type RequestRule } from '#processor-kit';
 import type { Type2Message } from './spec.ts';
 
 const CARD = ['0100'];
@@ -23,6 +23,14 @@ export const RULES: readonly RequestRule<Type2Message>[] = [
   moment(MONEY, 'localTime', 'hhmmss'),
   moment(MONEY, 'localDate', 'MMDD'),
   moment(MONEY, 'expiry', 'YYMM'),
+  {
+    // A switch that accepted the sale could otherwise refuse its reversal, which has this date in field 14.
+    field: 'track2',
+    mtis: CARD,
+    must: 'contain an expiry date that exists as YYMM',
+    isKept: ({ track2 }) => track2 === undefined || isMoment(track2.split(/[D=]/)[1]?.slice(0, 4) ?? '', 'YYMM'),
+    broken: (request) => ({ ...request, pan: undefined, track2: '4111111111111111D99992010000000000000' }),
+  },
   {
     field: 'track2',
     mtis: MONEY,

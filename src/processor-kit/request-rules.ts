@@ -68,7 +68,8 @@ export function moment<Message extends IsoMessage>(
   };
 }
 
-function isMoment(digits: string, form: DateForm): boolean {
+/** Whether the digits are a date or time that exists. */
+export function isMoment(digits: string, form: DateForm): boolean {
   const groups = PATTERNS[form].exec(digits)?.groups;
   if (!groups) return false;
   const { month = '1', day = '1', hour = '0', minute = '0', second = '0' } = groups;
