@@ -4,7 +4,7 @@ import type { QueueName } from '#schemas/jobs';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
 import { namedStatement } from '../store/postgres/named-statement.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
-import { beginWith } from '../store/postgres/pipelined-transaction.ts';
+import { beginWith, openTransaction } from '../store/postgres/pipelined-transaction.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/model/jobs.ts';
@@ -219,10 +219,18 @@ export class JobTable implements JobsInCommit {
     }
   }
 
-  /** pg-boss uses the connection of the commit. Its statements repeat, so they are named and planned once. */
+  /**
+   * pg-boss uses the connection of the commit. Its statements repeat, so they are named and planned once. It may first
+   * read the properties of a queue, on another connection. If the commit has failed meanwhile, the connection can already
+   * belong to the commit of other writes, which a statement must not join.
+   */
   #joining(client: pg.ClientBase) {
+    const transaction = openTransaction(client);
     return {
-      executeSql: (text: string, values?: unknown[]) => client.query({ ...namedStatement(text), values: values ?? [] }),
+      executeSql: async (text: string, values?: unknown[]) => {
+        if (openTransaction(client) !== transaction) throw new Error('the commit of these jobs has ended');
+        return client.query({ ...namedStatement(text), values: values ?? [] });
+      },
     };
   }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
-import { openDatabase } from '../../src/store/postgres/open-database.ts';
+import { openAlike, openDatabase } from '../../src/store/postgres/open-database.ts';
 import { OfferedJobs } from '../../src/store/transactions/jobs-in-commit.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../support/test-database.ts';
@@ -98,6 +98,26 @@ describe('jobs that are offered before it is known which writes take effect', ()
     );
     await expect(work).rejects.toThrow('1 jobs were to be inserted, 0 were');
   });
+});
+
+test('jobs of a commit that has failed join no later commit of the same connection', async () => {
+  const database = openAlike(testDatabase.database, { maxConnections: 1 });
+  const [lost, kept] = [randomUUID(), randomUUID()];
+  const fresh = await open(testDatabase.database); // pg-boss reads the properties of each queue before its first job
+  let offered: Promise<unknown> | undefined;
+  const failing = inTransaction(database, async (client) => {
+    offered = fresh.offer(client, [{ queue: 'overdue', id: lost, data: data() }]);
+    offered.catch(() => {});
+    throw new Error('the status could not be stored');
+  });
+  await expect(failing).rejects.toThrow('the status could not be stored');
+  await inTransaction(database, async (client) => {
+    await jobs.enqueue(client, [{ queue: 'overdue', id: kept, data: data() }]);
+    await expect(offered).rejects.toThrow('has ended');
+  });
+  expect([await stored(lost), await stored(kept)]).toEqual([0, 1]);
+  await fresh.close();
+  await database.end();
 });
 
 test('several processes that start at once on a new database agree on its queues', async () => {

@@ -17,6 +17,14 @@ export function beginWith(settings: readonly string[]): string {
  */
 const WARNING = '01000';
 
+/** The transaction on each connection that still takes statements. */
+const open = new WeakMap<pg.ClientBase, PipelinedTransaction>();
+
+/** @returns the transaction that a statement on this connection would join now, or undefined */
+export function openTransaction(client: pg.ClientBase): PipelinedTransaction | undefined {
+  return open.get(client);
+}
+
 /**
  * A transaction whose BEGIN and COMMIT are sent without waiting for the responses to the statements before them. The
  * server executes and answers statements in the order in which they arrive. After one has failed, it rejects all
@@ -35,6 +43,7 @@ export class PipelinedTransaction {
     this.#begun = client.query(begin);
     this.#begun.catch(() => {}); // `commit` and `end` await it
     client.on('notice', this.#onNotice);
+    open.set(client, this);
   }
 
   /** Leaves the connection to the next user. */
@@ -48,6 +57,7 @@ export class PipelinedTransaction {
 
   /** Sends COMMIT. A property, because it is passed on without its object. */
   readonly seal = (): void => {
+    open.delete(this.#client);
     this.#committed ??= this.#client.query('commit');
     this.#committed.catch(() => {}); // `commit` and `end` await it
   };
@@ -77,6 +87,7 @@ export class PipelinedTransaction {
   }
 
   async #rollBack(): Promise<boolean> {
+    open.delete(this.#client);
     try {
       await this.#client.query('rollback');
       return true;
