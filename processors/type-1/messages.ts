@@ -243,10 +243,10 @@ export const mac: MacRule<Type1Message> = {
   method: { algorithm: 'cbc', padding: 1 },
   field: 'mac',
   lengthBytes: 8,
-  covered: (message) => {
-    const fields = MAC_FIELDS.map((field) => message[field] ?? '');
-    if (message.securityControl) fields.push(toHex(message.securityControl));
-    return Buffer.from(fields.join(' '), 'latin1');
+  covered: (_message, _body, wire) => {
+    const values = wire.joined(MAC_FIELDS, SPACE);
+    const securityControl = wire.valueOf('securityControl');
+    return securityControl === undefined ? values : Buffer.concat([values, Buffer.from(` ${toHex(securityControl)}`)]);
   },
   compose: (keyNumber, mac) => Uint8Array.of(keyNumber, ...mac.subarray(0, 4), 0, 0, 0),
   keyNumber: (value) => value[0],
@@ -269,6 +269,8 @@ const MAC_FIELDS = [
   'originalElements',
   'replacementAmounts',
 ] as const satisfies (keyof Type1Message)[];
+
+const SPACE = 0x20;
 
 /** 127.2: identifies a message across the switch. DE7 and RRN, unique for a sale or refund. */
 function switchKey(at: string, rrn: string): string {

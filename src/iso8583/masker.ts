@@ -1,14 +1,7 @@
 import { Cursor } from '../bytes/cursor.ts';
 import { Iso8583Error, TlvError } from '../errors.ts';
-import { FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap } from './bitmap.ts';
-import { blocksOf, headerField } from './codec.ts';
-import { decodeError } from './field-codec.ts';
-import { numeric } from './fields.ts';
-import { leafVisitor } from './leaves/leaf-codec.ts';
-import type { Mask } from './masks/mask.ts';
-import { NumberedMasks } from './masks/mask-composite.ts';
 import { fieldMask } from './masks/mask-field.ts';
-import { leafMask } from './masks/mask-leaf.ts';
+import { MessageWalk } from './masks/message-walk.ts';
 import type { Spec } from './spec.ts';
 
 /** A compiled spec that processes the bytes of messages without creating values. */
@@ -35,24 +28,10 @@ export function maskerOf(spec: Spec): Masker {
 }
 
 class MessageMasker implements Masker {
-  readonly #header: Mask | undefined;
-  readonly #mti: Mask;
-  readonly #bitmap: MessageBitmap;
-  readonly #fields: NumberedMasks;
+  readonly #walk: MessageWalk;
 
   constructor(spec: Spec) {
-    const { encodings } = spec;
-    const blocks = blocksOf(spec);
-    const header = headerField(spec);
-    const mti = numeric({ name: 'mti', digits: 4, encoding: spec.mti.encoding });
-    this.#header = header && leafMask(header, 'header', encodings);
-    this.#mti = leafVisitor(mti, 'mti', encodings, (cursor, _from, to) => {
-      cursor.position = to;
-    });
-    this.#bitmap = messageBitmap(spec.bitmap, blocks);
-    this.#fields = new NumberedMasks(spec.fields, '', blocks * FIELDS_PER_BLOCK, (field, path) =>
-      fieldMask(field, path, encodings),
-    );
+    this.#walk = new MessageWalk(spec, (field, path) => fieldMask(field, path, spec.encodings));
   }
 
   mask(bytes: Uint8Array, start = 0, end = bytes.length): Uint8Array | undefined {
@@ -60,11 +39,7 @@ class MessageMasker implements Masker {
     copy.set(bytes.subarray(start, end));
     const cursor = new Cursor(copy, 0, copy.length);
     try {
-      this.#header?.(cursor);
-      this.#mti(cursor);
-      this.#bitmap.read(cursor, this.#fields.bits);
-      this.#fields.mask(cursor);
-      if (cursor.position < cursor.end) throw decodeError('TRAILING_BYTES', 'message', cursor.position, cursor);
+      this.#walk.walk(cursor);
       return copy;
     } catch (error) {
       copy.fill(0); // the memory is shared with other copies

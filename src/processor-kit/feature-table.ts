@@ -1,6 +1,7 @@
 import { lengthHeaderOf } from '../iso8583/network/framing.ts';
 import { TAPPED_AT_MS, testPurchase } from './conformance/test-tap.ts';
 import type { IsoMessage } from './iso-message.ts';
+import { macFieldNames } from './mac-rule.ts';
 import type { Processor, Reversal } from './processor.ts';
 
 /** The rows of the table: a feature, and a function that describes it for a processor. */
@@ -81,7 +82,8 @@ const MAC_NAMES = { retail: 'retail', cbc: 'X9.9', cmac: 'CMAC' } as const;
 
 function macOf({ mac, spec, configSchema, exampleConfig }: Processor): string {
   if (mac === undefined) return 'no';
-  const number = Object.entries(spec.fields).find(([, field]) => field.name === mac.field)?.[0];
+  const numberOf = (name: string) => Object.entries(spec.fields).find(([, field]) => field.name === name)?.[0];
+  const fields = macFieldNames(mac).map((name) => `DE${numberOf(name)}`);
   const isOptional = configSchema.safeParse({ ...exampleConfig, macKeys: undefined }).success;
-  return `${MAC_NAMES[mac.method.algorithm]} in DE${number}, ${isOptional ? 'by configuration' : 'always'}`;
+  return `${MAC_NAMES[mac.method.algorithm]} in ${fields.join(' or ')}, ${isOptional ? 'by configuration' : 'always'}`;
 }

@@ -1,8 +1,17 @@
 import { isSameMac } from '../crypto/mac.ts';
 import { ProcessorError } from '../errors.ts';
+import type { Spec } from '../iso8583/spec.ts';
+import { WireValues } from '../iso8583/wire-values.ts';
 import type { IsoMessage } from './iso-message.ts';
-import type { MacKeySet, MacKeys, MacRule, NumberedMacKey } from './mac-rule.ts';
-import { type MacVerdict, recordMacVerdict } from './mac-verdict.ts';
+import {
+  type MacKeySet,
+  type MacKeys,
+  MacPlace,
+  type MacRule,
+  macFieldNames,
+  type NumberedMacKey,
+} from './mac-rule.ts';
+import { recordMacVerdict } from './mac-verdict.ts';
 import type { MessageCodec, Processor, SwitchConfig } from './processor.ts';
 
 /**
@@ -21,13 +30,14 @@ export function messageCodec(
 ): MessageCodec {
   const codec = processor.codec(config);
   const rule = processor.mac;
+  const spec = codec.spec ?? processor.spec;
   if (config.macKeys === undefined) return rule === undefined ? codec : withoutKeys(codec, rule);
   if (rule === undefined)
     throw new ProcessorError('PROCESSOR_INVALID', `${processor.type} has no MAC, but macKeys is set`);
-  if (live !== undefined) return withKeys(codec, rule, live);
+  if (live !== undefined) return withKeys(codec, rule, spec, live);
   if (macKeys === undefined)
     throw new ProcessorError('PROCESSOR_INVALID', `${processor.type}: macKeys is set, but no MAC keys are available`);
-  return withKeys(codec, rule, { keys: configuredMacKeys(rule, config, macKeys) });
+  return withKeys(codec, rule, spec, { keys: configuredMacKeys(rule, config, macKeys) });
 }
 
 /** The keys that the configuration names, prepared for use. */
@@ -36,48 +46,53 @@ export function configuredMacKeys(rule: MacRule, config: SwitchConfig, macKeys: 
 }
 
 function withoutKeys(codec: MessageCodec, rule: MacRule): MessageCodec {
+  const names = macFieldNames(rule);
   return {
     encode: (message, target, offset) => codec.encode(message, target, offset),
     decode(bytes, start, end) {
       const message = codec.decode(bytes, start, end);
-      if (message[rule.field] !== undefined) recordMacVerdict(message, 'unverifiable');
+      if (names.some((name) => message[name] !== undefined)) recordMacVerdict(message, 'unverifiable');
       return message;
     },
   };
 }
 
-function withKeys(codec: MessageCodec, rule: MacRule, live: MacKeySet): MessageCodec {
-  const blank = new Uint8Array(rule.lengthBytes);
+function withKeys(codec: MessageCodec, rule: MacRule, spec: Spec, live: MacKeySet): MessageCodec {
+  const { lengthBytes } = rule;
+  const blank = new Uint8Array(lengthBytes);
+  const place = new MacPlace(rule, spec);
+  const wire = new WireValues(spec);
+  const coveredBy = (message: IsoMessage, bytes: Uint8Array, start: number, end: number) =>
+    rule.covered(message, bytes.subarray(start, Math.max(start, end - lengthBytes)), wire.turnTo(bytes, start, end));
   return {
     /** Encodes with an empty MAC, which sets its bit in the bitmap, then writes the MAC over it. */
     encode(message, target, offset) {
-      message[rule.field as 'mac'] = blank;
+      place.put(message, blank);
       const end = codec.encode(message, target, offset);
-      const macStart = end - rule.lengthBytes;
       const { number, mac } = live.keys[0]!;
-      const value = rule.compose(number, mac(rule.covered(message, target.subarray(offset, macStart))));
-      target.set(value, macStart);
-      message[rule.field as 'mac'] = value;
+      const value = rule.compose(number, mac(coveredBy(message, target, offset, end)));
+      target.set(value, end - lengthBytes);
+      place.put(message, value);
       return end;
     },
     decode(bytes, start = 0, end = bytes.length) {
       const message = codec.decode(bytes, start, end);
-      const body = bytes.subarray(start, Math.max(start, end - rule.lengthBytes));
-      const verdict = verdictOn(message, body, rule, live.keys);
-      const judgeAgain = verdict === 'good' ? undefined : () => verdictOn(message, body, rule, live.keys);
-      recordMacVerdict(message, verdict, judgeAgain);
+      const judge = () => {
+        const value = place.valueIn(message);
+        const candidates = value && candidatesFor(value, rule, live.keys);
+        if (!candidates?.length) return 'unverifiable';
+        const covered = coveredBy(message, bytes, start, end);
+        return candidates.some((key) => isSameMac(rule.compose(key.number, key.mac(covered)), value!)) ? 'good' : 'bad';
+      };
+      const verdict = judge();
+      recordMacVerdict(message, verdict, verdict === 'good' ? undefined : judge);
       return message;
     },
   };
 }
 
-function verdictOn(message: IsoMessage, body: Uint8Array, rule: MacRule, keys: readonly NumberedMacKey[]): MacVerdict {
-  const value = message[rule.field];
-  if (!(value instanceof Uint8Array)) return 'unverifiable';
+/** The keys that may have made the MAC. */
+function candidatesFor(value: Uint8Array, rule: MacRule, keys: readonly NumberedMacKey[]): readonly NumberedMacKey[] {
   const number = rule.keyNumber(value);
-  const candidates = number === undefined ? keys : keys.filter((key) => key.number === number);
-  if (candidates.length === 0) return 'unverifiable';
-  const covered = rule.covered(message, body);
-  const isGood = candidates.some((key) => isSameMac(rule.compose(key.number, key.mac(covered)), value));
-  return isGood ? 'good' : 'bad';
+  return number === undefined ? keys : keys.filter((key) => key.number === number);
 }

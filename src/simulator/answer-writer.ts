@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { IsoMessage, MessageCodec, Processor } from '../processor-kit/index.ts';
+import { type IsoMessage, MacPlace, type MessageCodec, type Processor } from '../processor-kit/index.ts';
 import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
 import type { Reaction } from './simulated-switch.ts';
 
@@ -90,7 +90,8 @@ export class AnswerWriter {
       this.write(response, header);
       return;
     }
-    response[rule.field as 'mac'] ??= new Uint8Array(rule.lengthBytes) as unknown;
+    // A codec with keys replaces it.
+    new MacPlace(rule, codec.spec ?? processor.spec).put(response, new Uint8Array(rule.lengthBytes));
     this.#append((target, offset) => {
       const end = codec.encode(response, target, offset);
       for (let at = end - rule.lengthBytes; at < end; at++) target[at]! ^= ALL_BITS;

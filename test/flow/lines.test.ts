@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { IsoMessage } from '../../src/processor-kit/index.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { findProcessorFaults } from '../../src/store/switches/processor-faults.ts';
@@ -272,19 +273,29 @@ describe('MACs', () => {
   const macKeys = [{ number: 7, keyId: 'mac-7' }];
 
   async function installWithMacs(): Promise<{ installation: Installation; scripted: ScriptedSwitch }> {
-    const { exampleConfig } = (await loadProcessors()).get('type-1')!;
-    const config = { ...exampleConfig, macKeys };
+    const type1 = (await loadProcessors()).get('type-1')!;
+    // The MAC of its responses is in DE128, as those of type 1 are, if a field needs the secondary bitmap.
+    const processor = { ...type1, mac: { ...type1.mac!, field: ['primaryMac', 'mac'] as const } };
+    const config = { ...type1.exampleConfig, macKeys };
     const hsm = demoHsm([config], 'dev');
-    const scripted = await scriptedSwitch({ config, macKeys: (keyId, method) => hsm.keyMac(keyId, method) });
+    const scripted = await scriptedSwitch({ processor, config, macKeys: (keyId, method) => hsm.keyMac(keyId, method) });
     const installation = await install({ connectTo: async () => scripted.port, config: { macKeys } });
     return { installation, scripted };
   }
 
-  test('are made and verified with the keys of the HSM', async () => {
+  test('are made and verified with the keys of the HSM, in the field of the dialect alone', async () => {
     const { installation, scripted } = await installWithMacs();
     await expectApproved(installation);
     expect(scripted.requests[0]?.message.mac).toBeInstanceOf(Uint8Array);
     expect(await installation.switchStats()).toMatchObject({ badMacs: 0 });
+    // DE64 is not the field of the MAC in type 1.
+    const change = (response: IsoMessage) => {
+      for (const name of ['posDataCode', 'switchData']) response[name as 'stan'] = undefined;
+    };
+    scripted.onRequest = ({ message, answer }) => answer({}, message.mti === '0200' ? { change } : {});
+    const { type } = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' }));
+    expect(type).toBe('Indeterminate');
+    expect(await installation.switchStats()).toMatchObject({ badMacs: 1 });
   });
 
   test('that are bad three times in a row make the connection sign on again; twice, and then a good one, do not', async () => {

@@ -61,6 +61,11 @@ test.each([
   ['no way to pair sales', { match: { 4: ['stan'] } }],
   ['a MAC in a field that others may follow', { mac: { ...type1.mac!, field: 'securityControl' } }],
   ['a MAC in a field that is text', { mac: { ...type1.mac!, field: 'reasonCode' } }],
+  ['a MAC by bitmap whose first field is not DE64', { mac: { ...type1.mac!, field: ['pinBlock', 'mac'] as const } }],
+  [
+    'a MAC by bitmap whose second field is not DE128',
+    { mac: { ...type1.mac!, field: ['mac', 'primaryMac'] as const } },
+  ],
   ['a MAC of another length than its field', { mac: { ...type1.mac!, lengthBytes: 4 } }],
   ['echoes that tell no day from another', { profile: { ...type1.profile, echoed: ['amount', 'stan', 'tid'] } }],
   ['a class that is paired by nothing', { match: { ...type1.match, 8: [] } }],

@@ -33,6 +33,8 @@ export interface AnswerManner {
 export interface ScriptedSwitchOptions {
   /** Instead of plain TCP. */
   readonly server?: Server | undefined;
+  /** Default: type 1. */
+  readonly processor?: Processor | undefined;
   /** The dialect and the agreed keys. */
   readonly config?: SwitchConfig | undefined;
   readonly macKeys?: MacKeys | undefined;
@@ -65,7 +67,7 @@ export class ScriptedSwitch {
   }
 
   static async open(options: ScriptedSwitchOptions = {}): Promise<ScriptedSwitch> {
-    const scripted = new ScriptedSwitch((await loadProcessors()).get('type-1')!, options);
+    const scripted = new ScriptedSwitch(options.processor ?? (await loadProcessors()).get('type-1')!, options);
     await new Promise<void>((resolve) => scripted.#server.listen(0, '127.0.0.1', resolve));
     return scripted;
   }

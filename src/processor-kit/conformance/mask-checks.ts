@@ -3,6 +3,7 @@ import { fromHex, toHex } from '../../bytes/hex.ts';
 import { messageRows } from '../../iso8583/describe.ts';
 import { maskerOf } from '../../iso8583/masker.ts';
 import type { IsoMessage } from '../iso-message.ts';
+import { MacPlace } from '../mac-rule.ts';
 import type { MessageCodec, Purchase } from '../processor.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
 import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
@@ -90,10 +91,10 @@ function maskedOf(codec: MessageCodec, bytes: Uint8Array, name: string): Buffer 
 }
 
 /** Puts a MAC into the message if its dialect has one. */
-function withMac({ processor }: Subject, message: IsoMessage): Uint8Array | undefined {
+function withMac({ processor, codec }: Subject, message: IsoMessage): Uint8Array | undefined {
   if (processor.mac === undefined) return undefined;
   const mac = Uint8Array.from({ length: processor.mac.lengthBytes }, (_, at) => 0x91 + at * 7);
-  message[processor.mac.field] = mac;
+  new MacPlace(processor.mac, codec.spec ?? processor.spec).put(message, mac);
   return mac;
 }
 
