@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { MoveStep } from '../../../src/cells/move-options.ts';
-import { outcomeOf } from '../../support/answers.ts';
-import { findingsOf } from '../../support/cell-books.ts';
-import { Killed, TwoCells } from '../../support/cells.ts';
-import { eventually } from '../../support/eventually.ts';
-import { letAllDoubtsPass } from '../../support/transactions.ts';
+import type { MoveStep } from '../../../../src/cells/move-options.ts';
+import { outcomeOf } from '../../../support/answers.ts';
+import { findingsOf } from '../../../support/cell-books.ts';
+import { Killed, TwoCells } from '../../../support/cells.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { letAllDoubtsPass } from '../../../support/transactions.ts';
 
 const STEPS: readonly MoveStep[] = [
   ...(['checked', 'announced', 'fenced', 'replicating', 'copied', 'held', 'drained', 'closed'] as const),

@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openCellSession } from '../../../src/cells/cell-session.ts';
-import { moveAcquirer } from '../../../src/cells/move-acquirer.ts';
-import { endReplication, startReplication } from '../../../src/cells/replication.ts';
-import { callMove } from '../../cells/mover.ts';
-import { outcomeOf } from '../../support/answers.ts';
-import { TwoCells } from '../../support/cells.ts';
-import { DatabaseRelay } from '../../support/database-relay.ts';
-import { eventually } from '../../support/eventually.ts';
+import { openCellSession } from '../../../../src/cells/cell-session.ts';
+import { moveAcquirer } from '../../../../src/cells/move-acquirer.ts';
+import { endReplication, startReplication } from '../../../../src/cells/replication.ts';
+import { callMove } from '../../../cells/mover.ts';
+import { outcomeOf } from '../../../support/answers.ts';
+import { TwoCells } from '../../../support/cells.ts';
+import { DatabaseRelay } from '../../../support/database-relay.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 let cells: TwoCells;
 beforeAll(async () => {

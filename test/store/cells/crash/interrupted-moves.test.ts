@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { forgetAcquirer } from '../../../src/cells/forget-acquirer.ts';
-import { takeOver } from '../../../src/cells/hand-over.ts';
-import { clearRows } from '../../../src/cells/tenant-tables.ts';
-import { undoMove } from '../../../src/cells/undo-move.ts';
-import { purge } from '../../../src/store/transactions/purge.ts';
-import { VoidState } from '../../../src/transactions/model/transaction.ts';
-import { outcomeOf } from '../../support/answers.ts';
-import { Killed, TwoCells } from '../../support/cells.ts';
-import { eventually } from '../../support/eventually.ts';
-import { voidSale } from '../../support/refunds.ts';
+import { forgetAcquirer } from '../../../../src/cells/forget-acquirer.ts';
+import { takeOver } from '../../../../src/cells/hand-over.ts';
+import { clearRows } from '../../../../src/cells/tenant-tables.ts';
+import { undoMove } from '../../../../src/cells/undo-move.ts';
+import { purge } from '../../../../src/store/transactions/purge.ts';
+import { VoidState } from '../../../../src/transactions/model/transaction.ts';
+import { outcomeOf } from '../../../support/answers.ts';
+import { Killed, TwoCells } from '../../../support/cells.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { voidSale } from '../../../support/refunds.ts';
 
 type Side = 'a' | 'b';
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
-import { type SkippedStans, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
-import { ReplicatedPostgres } from '../../support/replicated-postgres.ts';
+import { type Database, openAlike } from '../../../../src/store/postgres/open-database.ts';
+import { type SkippedStans, StanBlocks } from '../../../../src/store/switches/stan-blocks.ts';
+import { ReplicatedPostgres } from '../../../support/replicated-postgres.ts';
 
 const DAY = '2026-03-02';
 const SCOPE = { acquirerId: 2, tid: null };
