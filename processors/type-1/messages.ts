@@ -235,7 +235,8 @@ export function networkAnswer(
 }
 
 /**
- * DE128: number of the key, the first four bytes of the MAC, three zeros. The MAC of ANSI X9.9 covers the values
+ * DE128: number of the key, the first four bytes of the MAC, three zeros. The MAC (ISO 9797-1 algorithm 1, padding method 1)
+ * is that of ANSI X9.9 under a single-length key and `tdes-cbc-mac` under a longer one. It covers the values
  * that decide about money, each followed by a space; an absent one is the space alone. DE53 in hex follows, if
  * present.
  */

@@ -4,6 +4,7 @@ import {
   buildDe55,
   keepFields,
   type LocalStamp,
+  MAC_ALGORITHMS,
   type MacRule,
   type MessageStamp,
   type NetworkRequestKind,
@@ -203,9 +204,9 @@ export function networkAnswer(
   return { mti: '0810', processingCode, transmissionDateTime, stan, networkId, responseCode };
 }
 
-/** DE64: retail MAC (ISO 9797-1 algorithm 3, zero padding) over the whole message before it. */
+/** DE64: ANSI X9.19 (ISO 9797-1 algorithm 3, padding method 1) over the whole message before it. */
 export const mac: MacRule<Type2Message> = {
-  method: { algorithm: 'retail', padding: 1 },
+  method: MAC_ALGORITHMS['x9.19'],
   field: 'mac',
   lengthBytes: 8,
   covered: (_message, body) => body,

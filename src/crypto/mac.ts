@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { CryptoError } from '../errors.ts';
-import { BlockKey } from './block-key.ts';
+import { BlockKey, type KeyAlgorithm } from './block-key.ts';
 import { CbcChain } from './cbc-chain.ts';
 
 /**
@@ -8,8 +8,19 @@ import { CbcChain } from './cbc-chain.ts';
  */
 export type MacPadding = 1 | 2 | 3;
 
-/** The MAC algorithm as data, so that a switch's profile can name it. The key determines whether DES or AES is used. */
-export type MacMethod =
+/** The algorithm and the length of a key. */
+export interface KeyShape {
+  readonly algorithm: KeyAlgorithm;
+  readonly lengthBytes: number;
+}
+
+/**
+ * The MAC algorithm as data, so that a switch's profile can name it (`mac-algorithms.ts`). The key determines whether DES,
+ * triple DES or AES is used: if `keys` is present, an HSM refuses every other key with KEY_LENGTH.
+ */
+export type MacMethod = MacConstruction & { readonly keys?: readonly KeyShape[] | undefined };
+
+type MacConstruction =
   /**
    * ISO 9797-1 algorithm 3: CBC under the left half of the key, then the last block through the right and the left
    * half.
@@ -35,10 +46,11 @@ export const MAC_BYTES_LEAST = 4;
 /**
  * Prepares a key for many messages. The result keeps a cipher open and may be used for the lifetime of the key.
  *
- * @throws {CryptoError} KEY_LENGTH if the key of a retail MAC is not a pair of DES keys; the result throws
+ * @throws {CryptoError} KEY_LENGTH if the method is not for such a key, or the key of a retail MAC is not a pair of DES keys; the result throws
  * DATA_LENGTH above MAC_MESSAGE_BYTES_MOST
  */
 export function keyMac(key: BlockKey, method: MacMethod): MacFunction {
+  requireShape(key, method);
   switch (method.algorithm) {
     case 'retail':
       return retailMac(...desHalves(key), method.padding);
@@ -47,6 +59,12 @@ export function keyMac(key: BlockKey, method: MacMethod): MacFunction {
     case 'cmac':
       return cmac(key);
   }
+}
+
+/** @throws {CryptoError} KEY_LENGTH if the method does not allow such a key */
+export function requireShape({ algorithm, lengthBytes }: BlockKey, { keys }: MacMethod): void {
+  const isFit = keys?.some((shape) => shape.algorithm === algorithm && shape.lengthBytes === lengthBytes) ?? true;
+  if (!isFit) throw new CryptoError('KEY_LENGTH');
 }
 
 /** ISO 9797-1 MAC algorithm 3 over any block cipher: CBC under `outer`, then its result through `inner` and `outer`. */

@@ -3,7 +3,7 @@ import type { BlockKey } from './block-key.ts';
 import type { KeyDescription, KeyUsage } from './hsm.ts';
 import { kcv } from './kcv.ts';
 import { type KeyAction, type KeyPermission, requireFit } from './key-policy.ts';
-import { keyMac, type MacFunction, type MacMethod } from './mac.ts';
+import { keyMac, type MacFunction, type MacMethod, requireShape } from './mac.ts';
 
 /** More than a simulation of many terminals needs; stops a key exchange that never removes old keys. */
 export const SOFT_KEYS_MOST = 10_000;
@@ -53,6 +53,7 @@ export class SoftKeyStore {
     const { algorithm } = method;
     if (permission.macAlgorithm !== undefined && permission.macAlgorithm !== algorithm)
       throw new CryptoError('KEY_USAGE');
+    requireShape(key, method);
     const name = algorithm === 'cmac' ? algorithm : `${algorithm}${method.padding}`;
     const open = macs.get(name);
     if (open !== undefined) return open;

@@ -1,3 +1,4 @@
+import { namesOfMac } from '../crypto/mac-algorithms.ts';
 import { lengthHeaderOf } from '../iso8583/network/framing.ts';
 import { TAPPED_AT_MS, testPurchase } from './conformance/test-tap.ts';
 import type { IsoMessage } from './iso-message.ts';
@@ -78,12 +79,10 @@ function keyChangeOf({ keyChange, profile }: Processor): string {
   return `${profile.network.keyChange}: ${keyChange.uses.join(', ')}, as ${how}`;
 }
 
-const MAC_NAMES = { retail: 'retail', cbc: 'X9.9', cmac: 'CMAC' } as const;
-
 function macOf({ mac, spec, configSchema, exampleConfig }: Processor): string {
   if (mac === undefined) return 'no';
   const numberOf = (name: string) => Object.entries(spec.fields).find(([, field]) => field.name === name)?.[0];
   const fields = macFieldNames(mac).map((name) => `DE${numberOf(name)}`);
   const isOptional = configSchema.safeParse({ ...exampleConfig, macKeys: undefined }).success;
-  return `${MAC_NAMES[mac.method.algorithm]} in ${fields.join(' or ')}, ${isOptional ? 'by configuration' : 'always'}`;
+  return `${namesOfMac(mac.method).join(' or ')} in ${fields.join(' or ')}, ${isOptional ? 'by configuration' : 'always'}`;
 }

@@ -35,6 +35,7 @@ export type MacField = string | readonly [primary: string, secondary: string];
 
 /** How a dialect authenticates its messages (DE64, DE128). */
 export interface MacRule<Message extends IsoMessage = IsoMessage> {
+  /** A row of `MAC_ALGORITHMS`. A switch's configuration can name another one (`macAlgorithm`). */
   readonly method: MacMethod;
   /** Each field is binary and of fixed length, and nothing follows it in a message that has it. */
   readonly field: MacField;

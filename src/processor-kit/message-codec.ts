@@ -1,4 +1,5 @@
-import { isSameMac } from '../crypto/mac.ts';
+import { isSameMac, type MacMethod } from '../crypto/mac.ts';
+import { MAC_ALGORITHMS } from '../crypto/mac-algorithms.ts';
 import { ProcessorError } from '../errors.ts';
 import type { Spec } from '../iso8583/spec.ts';
 import { WireValues } from '../iso8583/wire-values.ts';
@@ -42,7 +43,13 @@ export function messageCodec(
 
 /** The keys that the configuration names, prepared for use. */
 export function configuredMacKeys(rule: MacRule, config: SwitchConfig, macKeys: MacKeys): NumberedMacKey[] {
-  return (config.macKeys ?? []).map(({ number, keyId }) => ({ number, mac: macKeys(keyId, rule.method) }));
+  const method = macMethodOf(rule, config);
+  return (config.macKeys ?? []).map(({ number, keyId }) => ({ number, mac: macKeys(keyId, method) }));
+}
+
+/** The MAC algorithm of one switch: that of its configuration, or else of its dialect. */
+export function macMethodOf(rule: Pick<MacRule, 'method'>, { macAlgorithm }: SwitchConfig): MacMethod {
+  return macAlgorithm === undefined ? rule.method : MAC_ALGORITHMS[macAlgorithm];
 }
 
 function withoutKeys(codec: MessageCodec, rule: MacRule): MessageCodec {

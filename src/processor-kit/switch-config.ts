@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAC_ALGORITHM_NAMES } from '../crypto/mac-algorithms.ts';
 import { keyExchangeConfig } from './key-exchange-config.ts';
 import { profileOverrides } from './profile.ts';
 
@@ -79,6 +80,8 @@ export const switchConfig = z.strictObject({
     .min(1)
     .max(MAX_MAC_KEYS)
     .optional(),
+  /** The algorithm of the MACs, if this switch has another one than its dialect. */
+  macAlgorithm: z.enum(MAC_ALGORITHM_NAMES).optional(),
   /**
    * If present, the switch accepts PINs in this format (ISO 9564-1), under this zone PIN key or base derivation key.
    */

@@ -1,6 +1,8 @@
 import { toHex } from '../bytes/hex.ts';
 import { DEMO_READER_KEY, demoKey } from '../crypto/demo-key.ts';
 import type { KeyUsage } from '../crypto/hsm.ts';
+import type { KeyShape } from '../crypto/mac.ts';
+import { keyShapeOf, MAC_ALGORITHMS } from '../crypto/mac-algorithms.ts';
 import { SoftHsm, type SoftHsmKey } from '../crypto/soft-hsm.ts';
 import type { SwitchConfig } from '../processor-kit/index.ts';
 import type { HsmKeysFile } from '../switches/open-hsm.ts';
@@ -20,12 +22,16 @@ const TRANSPORT_USAGES = { cryptogram: 'keyEncryption', keyBlock: 'keyBlockProte
 /** The keys that the configurations name, each once. */
 export function demoKeys(configs: readonly SwitchConfig[]): SoftHsmKey[] {
   const usages = new Map<string, KeyUsage>();
-  for (const { macKeys = [], pinKey, keyExchange } of configs) {
-    for (const { keyId } of macKeys) usages.set(keyId, 'mac');
+  const shapes = new Map<string, KeyShape>();
+  for (const { macKeys = [], macAlgorithm, pinKey, keyExchange } of configs) {
+    for (const { keyId } of macKeys) {
+      usages.set(keyId, 'mac');
+      if (macAlgorithm !== undefined) shapes.set(keyId, keyShapeOf(MAC_ALGORITHMS[macAlgorithm]));
+    }
     if (pinKey !== undefined) usages.set(pinKey.keyId, pinKey.derivation === 'dukpt' ? 'dukptBase' : 'pin');
     if (keyExchange !== undefined) usages.set(keyExchange.transportKeyId, TRANSPORT_USAGES[keyExchange.form]);
   }
-  return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage));
+  return Array.from(usages, ([keyId, usage]) => demoKey(keyId, usage, shapes.get(keyId)));
 }
 
 /** The same keys and those of demo readers for HSM_KEYS_FILE, for a gateway between the two. */

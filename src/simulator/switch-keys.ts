@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { LocalHsm, SwitchHsm } from '../crypto/hsm.ts';
+import type { KeyShape } from '../crypto/mac.ts';
+import { keyShapeOf } from '../crypto/mac-algorithms.ts';
 import {
   configuredMacKeys,
   type IsoMessage,
   type MacKeySet,
   type MessageStamp,
+  macMethodOf,
   type NumberedMacKey,
   type PinData,
   type Processor,
@@ -17,8 +20,8 @@ export type SimulatorHsm = Pick<LocalHsm, 'keyMac' | 'forgetKey'> & Pick<SwitchH
 
 /** The number of a key has two digits in a configuration, and at most one byte in a message. */
 const MOST_NUMBER = 99;
-/** Double-length TDES keys, which MACs of both types and zone PIN keys require. */
-const KEY = { algorithm: 'tdes', lengthBytes: 16 } as const;
+/** Double-length TDES. */
+const PIN_KEY: KeyShape = { algorithm: 'tdes', lengthBytes: 16 };
 
 /**
  * Announced keys without a response. Each is valid until the next (`processor-kit/key-change.ts`), but must not
@@ -98,7 +101,12 @@ export class SwitchKeys implements MacKeySet {
     const number = this.#freeNumber();
     if (!keyExchange?.keys.includes(use) || !keyChange || !mac || number === undefined) return false;
     const keyId = `announced-${randomUUID()}`;
-    const made = await this.#hsm.generateKey({ ...KEY, keyId, usage: use, transportKeyId: keyExchange.transportKeyId });
+    const made = await this.#hsm.generateKey({
+      ...(use === 'pin' ? PIN_KEY : keyShapeOf(macMethodOf(mac, this.#config))),
+      keyId,
+      usage: use,
+      transportKeyId: keyExchange.transportKeyId,
+    });
     const wrapped = 'block' in made ? { block: made.block } : { cryptogram: made.cryptogram };
     const fresh: Fresh =
       use === 'pin' ? { keyId, pin: { keyId, number } } : { keyId, mac: this.#readied(keyId, number) };
@@ -117,7 +125,7 @@ export class SwitchKeys implements MacKeySet {
   }
 
   #readied(keyId: string, number: number): NumberedMacKey {
-    return { number, mac: this.#hsm.keyMac(keyId, this.#processor.mac!.method) };
+    return { number, mac: this.#hsm.keyMac(keyId, macMethodOf(this.#processor.mac!, this.#config)) };
   }
 
   /** The next unused number after the last one; undefined when all are used. */

@@ -1,8 +1,9 @@
 import type { ConnectionLog } from '../connection/pool-options.ts';
+import { namesOfMac } from '../crypto/mac-algorithms.ts';
 import { CryptoError, ProcessorError, StartError } from '../errors.ts';
 import { keyExchangeFaults } from '../processor-kit/key-change.ts';
 import type { MacKeys } from '../processor-kit/mac-rule.ts';
-import { messageCodec } from '../processor-kit/message-codec.ts';
+import { macMethodOf, messageCodec } from '../processor-kit/message-codec.ts';
 import type { MessageStamp, Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { KeyExchange } from './key-exchange.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
@@ -24,7 +25,11 @@ export function checkMacKeys(
   } catch (error) {
     if (error instanceof CryptoError) {
       const ids = config.macKeys?.map(({ keyId }) => keyId).join(', ');
-      throw new StartError('BAD_PROCESSOR', `${where}: the HSM refuses a key of macKeys (${ids}): ${error.message}`);
+      const algorithm = processor.mac && namesOfMac(macMethodOf(processor.mac, config)).join(' or ');
+      throw new StartError(
+        'BAD_PROCESSOR',
+        `${where}: the HSM refuses a key of macKeys (${ids}) for ${algorithm}: ${error.message}`,
+      );
     }
     if (error instanceof ProcessorError) throw new StartError('BAD_PROCESSOR', `${where}: ${error.reason}`);
     throw error;

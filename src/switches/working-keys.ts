@@ -2,7 +2,7 @@ import { fromHex } from '../bytes/hex.ts';
 import type { ImportKeyRequest, LocalHsm } from '../crypto/hsm.ts';
 import { CryptoError } from '../errors.ts';
 import type { MacKeySet, NumberedMacKey } from '../processor-kit/mac-rule.ts';
-import { configuredMacKeys } from '../processor-kit/message-codec.ts';
+import { configuredMacKeys, macMethodOf } from '../processor-kit/message-codec.ts';
 import type { Processor, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangedKey, ExchangedKeys, LiveKey, ProcessorKey } from './ports.ts';
 
@@ -159,8 +159,8 @@ export class WorkingKeys implements MacKeySet {
   }
 
   #readyMac({ keyId, number }: ExchangedKey): void {
-    const { hsm, processor } = this.#options;
-    this.#macs.set(keyId, { number, mac: hsm.keyMac(keyId, processor.mac!.method) });
+    const { hsm, processor, config } = this.#options;
+    this.#macs.set(keyId, { number, mac: hsm.keyMac(keyId, macMethodOf(processor.mac!, config)) });
   }
 
   async #forgetRetired(): Promise<void> {

@@ -131,6 +131,11 @@ describe('a processor', () => {
       { type: 'type-1', config: { ...CONFIG, tls: { certFile: 'a.pem' }, transportHeader: '6000000000' } },
       ['/config/tls', '/config/transportHeader'],
     ],
+    [
+      'a MAC algorithm without MACs',
+      { type: 'type-1', config: { ...CONFIG, macAlgorithm: 'x9.19' } },
+      ['/config/macAlgorithm'],
+    ],
     ['a control character', { type: 'type-1', config: { ...CONFIG, note: 'a\u0000b' } }, ['/config']],
     ['half of a surrogate pair', { type: 'type-1', config: { ...CONFIG, note: '\ud800' } }, ['/config']],
     [

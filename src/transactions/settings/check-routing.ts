@@ -47,6 +47,7 @@ function contradictionsIn(processor: Processor, { addresses, accept, tls, macKey
       'tls',
       'must contain certFile and keyFile because accept is set',
     ],
+    [rest.macAlgorithm !== undefined && macKeys === undefined, 'macAlgorithm', 'not allowed without macKeys'],
     [macKeys !== undefined && !processor.mac, 'macKeys', 'not allowed: messages of this processor type carry no MAC'],
     [
       headerBytes > 0 && headerBytes !== (processor.framing.transportHeader?.bytes.length ?? 0),
