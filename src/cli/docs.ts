@@ -1,11 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { settings } from '../config.ts';
 import { enumTables } from '../docs/enum-tables.ts';
 import { withSections } from '../docs/sections.ts';
 import { transactionStates } from '../docs/transaction-states.ts';
+import { codeTable } from '../processor-kit/code-table.ts';
 import { featureTable } from '../processor-kit/feature-table.ts';
-import { loadProcessors } from '../processor-kit/load-processors.ts';
+import { fieldTable } from '../processor-kit/field-table.ts';
+import { builtInEntries, loadProcessors } from '../processor-kit/load-processors.ts';
 import { ruleTable } from '../processor-kit/request-rules.ts';
 import { exampleOf } from './config.ts';
 import { flag } from './words.ts';
@@ -26,15 +29,28 @@ const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<st
   '.env.example': () => `${exampleOf(settings())}\n`,
   'processors/README.md': async (before) =>
     withSections(before, { features: featureTable((await loadProcessors()).values()) }),
-  'processors/type-1/README.md': (before) => withRules(before, 'type-1'),
-  'processors/type-2/README.md': (before) => withRules(before, 'type-2'),
+  ...Object.fromEntries(builtInTypes().map((type) => [`processors/${type}/README.md`, withSectionsOf(type)])),
   'schemas/README.md': (before) => withSections(before, enumTables()),
   'src/transactions/README.md': (before) => withSections(before, transactionStates()),
 };
 
-async function withRules(before: string, type: string): Promise<string> {
-  const { requestRules = [], spec } = (await loadProcessors()).get(type)!;
-  return withSections(before, { rules: ruleTable(requestRules, spec.fields) });
+/** The folders of processors/. */
+function builtInTypes(): string[] {
+  return builtInEntries().map((entry) => basename(dirname(entry)));
+}
+
+/** The rules of a processor type; its fields and its codes where the page has room for them. */
+function withSectionsOf(type: string): (before: string) => Promise<string> {
+  return async (before) => {
+    const processor = (await loadProcessors()).get(type)!;
+    const sections = {
+      rules: ruleTable(processor.requestRules ?? [], processor.spec.fields),
+      fields: fieldTable(processor),
+      codes: codeTable(processor.profile),
+    };
+    const wanted = Object.entries(sections).filter(([name]) => name === 'rules' || before.includes(`<!-- ${name} -->`));
+    return withSections(before, Object.fromEntries(wanted));
+  };
 }
 
 /**

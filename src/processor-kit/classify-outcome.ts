@@ -1,5 +1,5 @@
 import type { Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
-import type { PinRequiredCode, ResponseCodes, ReversalProfile } from './profile.ts';
+import { meaningOf, type PinRequiredCode, type ResponseCodes, type ReversalProfile } from './profile.ts';
 import { authenticationAsksForPin } from './single-tap.ts';
 
 /** The facts that decide in addition to the response code. */
@@ -19,9 +19,12 @@ export interface OutcomeContext {
 /**
  * The meaning of DE39 in the tables of a profile. A code in no table is unknown, never a guess: it is reversed. An
  * acquirer who knows its meaning adds it to the table.
+ *
+ * @param received with DE39 as the switch sent it; the outcome has the code of 7.5 instead
  */
-export function classifyOutcome(codes: ResponseCodes, facts: OutcomeFacts, context: OutcomeContext): Outcome {
-  const code = facts.responseCode;
+export function classifyOutcome(codes: ResponseCodes, received: OutcomeFacts, context: OutcomeContext): Outcome {
+  const code = received.responseCode;
+  const facts = codes.meanings ? { ...received, responseCode: meaningOf(codes, code) } : received;
   if (codes.approved.includes(code)) return { ...facts, kind: 'approved', approvedMinor: context.requestedMinor };
   if (codes.partial.includes(code)) return partialApproval(facts, context);
   if (codes.pinRequired.some((row) => asksForPin(row, code, context))) return { ...facts, kind: 'pinRequired' };
@@ -37,9 +40,9 @@ export function classifyReversalAnswer({ codes }: ReversalProfile, responseCode:
   return REVERSAL_ANSWERS.find((answer) => codes[answer].includes(responseCode)) ?? 'undecided';
 }
 
-/** Whether a response with this code lets the switch set DE4. */
+/** Whether an outcome with this code of 7.5 lets the switch set DE4. */
 export function isPartialApproval(codes: ResponseCodes, responseCode: string): boolean {
-  return codes.partial.includes(responseCode);
+  return codes.partial.some((code) => meaningOf(codes, code) === responseCode);
 }
 
 function partialApproval(facts: OutcomeFacts, context: OutcomeContext): Outcome {

@@ -1,3 +1,4 @@
+import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
 import { ProcessorError } from '../errors.ts';
 import { framingFault } from '../iso8583/network/framing.ts';
 import { isPartialApproval } from './classify-outcome.ts';
@@ -98,6 +99,8 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   if (!echoesItsTime(definition)) refuse('profile.echoed: neither DE7 nor DE37, a STAN that came round would approve');
   const repeated = firstRepeated(decidedCodes(definition.profile));
   if (repeated !== undefined) refuse(`profile.codes: ${repeated} has two meanings`);
+  const meaningless = firstWithoutMeaning(definition.profile);
+  if (meaningless !== undefined) refuse(`profile.codes.meanings: ${meaningless} has no code of 7.5`);
   const ofReversals = firstRepeated(Object.values(definition.profile.reversal.codes).flat());
   if (ofReversals !== undefined) refuse(`profile.reversal.codes: ${ofReversals} has two meanings`);
   if (definition.profile.reversal.delaysSeconds.length === 0) refuse('profile.reversal.delaysSeconds: empty');
@@ -115,8 +118,16 @@ function echoesItsTime({ spec, profile }: Pick<Processor, 'spec' | 'profile'>): 
  * Codes with one meaning for every card. `pinRequired` codes are not included, because such a code may be a decline for
  * other schemes.
  */
-function decidedCodes({ codes }: ProcessorProfile): string[] {
+function decidedCodes({ codes }: Pick<ProcessorProfile, 'codes'>): string[] {
   return [...codes.approved, ...codes.partial, ...codes.declined, ...codes.review];
+}
+
+/** A phone knows only the codes of 7.5. Those with which one scheme requests a PIN are not in that list. */
+function firstWithoutMeaning({ codes }: ProcessorProfile): string | undefined {
+  const { meanings } = codes;
+  if (meanings === undefined) return undefined;
+  const unlisted = decidedCodes({ codes }).find((code) => RESPONSE_CODES[meanings[code] ?? ''] === undefined);
+  return unlisted ?? codes.pinRequired.find(({ code }) => meanings[code] === undefined)?.code;
 }
 
 function firstRepeated(values: readonly string[]): string | undefined {

@@ -1,4 +1,4 @@
-/** Values of fields in the form that ISO 8583:1987 defines for every switch. */
+/** Values of fields in the form that ISO 8583:1987 or 1993 defines for every switch. */
 import type { Merchant } from './purchase.ts';
 
 const NOT_ASCII = /[^\x20-\x7e]/;
@@ -12,6 +12,16 @@ export function acceptorNameLocation(merchant: Merchant): string {
   const name = fitTo(merchant.name, 23);
   const city = fitTo(merchant.city, 13);
   return `${name}${city}  ${fitTo(merchant.country, 2)}`;
+}
+
+/**
+ * Card acceptor name and location of ISO 8583:1993 (DE43, ans ..99): name, street and city, each followed by a
+ * backslash, then postal code 10, region 3 and country 3. Street, postal code and region are not known. A name or city
+ * that would not fit is truncated. Characters outside ASCII as in `acceptorNameLocation`; a backslash becomes a space.
+ */
+export function acceptorAddress(merchant: Merchant): string {
+  const part = (text: string, length: number) => toAscii(text).replaceAll('\\', ' ').slice(0, length).trimEnd();
+  return `${part(merchant.name, 50)}\\\\${part(merchant.city, 30)}\\${fitTo('', 13)}${fitTo(merchant.country, 3)}`;
 }
 
 function fitTo(text: string, length: number): string {

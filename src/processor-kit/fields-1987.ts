@@ -1,10 +1,5 @@
 import { alphanumeric, binary, numeric, signedAmount, text } from '../iso8583/fields.ts';
-import type { TextField } from '../iso8583/rows.ts';
-
-/** A field that each network uses in its own way, so it may have any content. */
-function open<const Name extends string>(name: Name): TextField<Name> {
-  return text({ name, characters: 999, content: 'any', prefix: 'LLL' });
-}
+import { openField, reservedFields } from './reserved-fields.ts';
 
 /**
  * The fields of ISO 8583:1987 (section 4.3.1) that need no decision of a network: a processor spreads them into its table and
@@ -57,8 +52,8 @@ export const PRIMARY_FIELDS_1987 = {
   43: text({ name: 'acceptorNameLocation', characters: 40, safe: true }),
   44: text({ name: 'additionalResponseData', characters: 25, prefix: 'LL' }),
   45: text({ name: 'track1', characters: 76, prefix: 'LL' }),
-  46: open('additionalDataIso'),
-  47: open('additionalDataNational'),
+  46: openField('additionalDataIso'),
+  47: openField('additionalDataNational'),
   48: text({ name: 'additionalData', characters: 999, prefix: 'LLL' }),
   49: numeric({ name: 'currency', digits: 3, safe: true }),
   50: numeric({ name: 'settlementCurrency', digits: 3, safe: true }),
@@ -67,28 +62,21 @@ export const PRIMARY_FIELDS_1987 = {
   53: numeric({ name: 'securityControl', digits: 16 }),
   54: text({ name: 'additionalAmounts', characters: 120, prefix: 'LLL' }),
   55: binary({ name: 'reservedIso55', bytes: 999, prefix: 'LLL' }),
-  56: open('reservedIso56'),
-  57: open('reservedNational57'),
-  58: open('reservedNational58'),
-  59: open('reservedNational59'),
-  60: open('reservedPrivate60'),
-  61: open('reservedPrivate61'),
-  62: open('reservedPrivate62'),
-  63: open('reservedPrivate63'),
+  56: openField('reservedIso56'),
+  57: openField('reservedNational57'),
+  58: openField('reservedNational58'),
+  59: openField('reservedNational59'),
+  60: openField('reservedPrivate60'),
+  61: openField('reservedPrivate61'),
+  62: openField('reservedPrivate62'),
+  63: openField('reservedPrivate63'),
   64: binary({ name: 'primaryMac', bytes: 8 }),
 } as const;
 
-/** Reserved for the standard, for countries and for private use: text of up to 999 characters. */
+/** Reserved for the standard, for countries and for private use. */
 const RESERVED = [
   105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 123, 124, 125, 126, 127,
 ] as const;
-
-type ReservedFields = { readonly [Number in (typeof RESERVED)[number]]: TextField<`reserved${Number}`> };
-
-function reservedFields(): ReservedFields {
-  const row = (number: number) => open(`reserved${number}`);
-  return Object.fromEntries(RESERVED.map((number) => [number, row(number)])) as unknown as ReservedFields;
-}
 
 /** Fields of the secondary bitmap. DE65 would announce a third bitmap, which the standard defines and no network uses. */
 export const SECONDARY_FIELDS_1987 = {
@@ -131,6 +119,6 @@ export const SECONDARY_FIELDS_1987 = {
   102: text({ name: 'account1', characters: 28, prefix: 'LL' }),
   103: text({ name: 'account2', characters: 28, prefix: 'LL' }),
   104: text({ name: 'transactionDescription', characters: 100, prefix: 'LLL' }),
-  ...reservedFields(),
+  ...reservedFields(RESERVED),
   128: binary({ name: 'mac', bytes: 8 }),
 } as const;

@@ -38,7 +38,10 @@ export interface KeyChange<Config extends SwitchConfig = SwitchConfig, Message e
   request(use: WorkingKeyUse, stamp: MessageStamp, config: Config): Message;
   /** The switch's own request that carries a new key. */
   announcement(key: WrappedKey, stamp: MessageStamp, config: Config): Message;
-  /** The gateway's response to an announcement, or the switch's to a request. */
+  /**
+   * The gateway's response to an announcement, or the switch's to a request.
+   * @param responseCode of 7.5 of the interface
+   */
   answer(request: Message, responseCode: string): Message;
   /** The purpose of the key that the message requests or announces; undefined if it names none. Never throws. */
   readUse(message: Message): WorkingKeyUse | undefined;

@@ -55,12 +55,15 @@ export async function loadProcessors(options: LoadProcessorsOptions = {}): Promi
   return processors;
 }
 
-/** The entry files of the folders in `processors/`, in alphabetical order. */
+/** `type-2` precedes `type-1993`. */
+const BY_NAME_AND_NUMBER = new Intl.Collator('en', { numeric: true }).compare;
+
+/** The entry files of the folders in `processors/`, in the order of their names. */
 export function builtInEntries(): string[] {
   return readdirSync(BUILT_IN_FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entryOfFolder(join(BUILT_IN_FOLDER, entry.name)))
-    .sort();
+    .sort(BY_NAME_AND_NUMBER);
 }
 
 /**

@@ -1,6 +1,9 @@
 /** Values of every outcome, if the response has them. */
 export interface OutcomeFacts {
-  /** DE39, two characters and not always digits. Empty when the response had none. */
+  /**
+   * DE39 in the codes of 7.5 of the interface, two characters and not always digits; a code without a meaning there as
+   * the switch sent it. Empty if the response has none.
+   */
   readonly responseCode: string;
   /** DE38. */
   readonly authorizationCode?: string | undefined;

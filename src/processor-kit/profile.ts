@@ -27,7 +27,9 @@ export interface ProcessorProfile {
   readonly network: NetworkCodes;
 }
 
-/** DE39 by meaning. A code in none of these lists is unknown. */
+/**
+ * DE39 by meaning, in the codes of the switch. A code in none of these lists is unknown.
+ */
 export interface ResponseCodes {
   readonly approved: readonly string[];
   /** Approved for the amount in DE4 of the response. */
@@ -36,6 +38,16 @@ export interface ResponseCodes {
   /** Declined, and needs review: the switch took the message for another one (94). */
   readonly review: readonly string[];
   readonly pinRequired: readonly PinRequiredCode[];
+  /**
+   * For a switch with codes of its own, such as the action codes of ISO 8583:1993: the code of 7.5 of the interface for
+   * each. Absent if the switch uses the codes of 7.5 (ISO 8583:1987). Outcomes, scenarios and phones know only those.
+   */
+  readonly meanings?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The code of 7.5 of the interface for a code of the switch. A code without a meaning stays as it is. */
+export function meaningOf({ meanings }: ResponseCodes, code: string): string {
+  return meanings?.[code] ?? code;
 }
 
 /** A code that requests the PIN for the cards of one scheme. */
@@ -66,7 +78,7 @@ export interface ReversalProfile {
 }
 
 /**
- * DE39 in the response to a reversal, by meaning (see `ReversalAnswer`). A code in none of these lists is undecided.
+ * DE39 in the response to a reversal, in the codes of the switch, by meaning (see `ReversalAnswer`). A code in none of these lists is undecided.
  */
 export interface ReversalCodes {
   readonly acknowledged: readonly string[];
@@ -98,7 +110,7 @@ export const REVERSAL_SCHEDULE = {
   overtakingGuardSeconds: 5,
 } as const;
 
-/** DE70 (ISO 8583:1987), or the processing codes that a dialect uses instead. */
+/** DE70 (ISO 8583:1987), DE24 (ISO 8583:1993), or the processing codes that a dialect uses instead. */
 export interface NetworkCodes {
   readonly signOn: string;
   readonly signOff: string;

@@ -42,12 +42,14 @@ export function presence<Message extends IsoMessage>(
   }));
 }
 
-/** Parts of a date or time in the order of their digits. The year of a date is unknown, so 29 February is one. */
-export type DateForm = 'MMDDhhmmss' | 'hhmmss' | 'MMDD' | 'YYMM';
+/** Parts of a date or time in the order of their digits. A date without a year may be 29 February. */
+export type DateForm = 'YYMMDDhhmmss' | 'MMDDhhmmss' | 'hhmmss' | 'YYMMDD' | 'MMDD' | 'YYMM';
 
 const PATTERNS: Readonly<Record<DateForm, RegExp>> = {
+  YYMMDDhhmmss: /^(?<year>\d\d)(?<month>\d\d)(?<day>\d\d)(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)$/,
   MMDDhhmmss: /^(?<month>\d\d)(?<day>\d\d)(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)$/,
   hhmmss: /^(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)$/,
+  YYMMDD: /^(?<year>\d\d)(?<month>\d\d)(?<day>\d\d)$/,
   MMDD: /^(?<month>\d\d)(?<day>\d\d)$/,
   YYMM: /^\d\d(?<month>\d\d)$/,
 };
@@ -72,8 +74,9 @@ export function moment<Message extends IsoMessage>(
 export function isMoment(digits: string, form: DateForm): boolean {
   const groups = PATTERNS[form].exec(digits)?.groups;
   if (!groups) return false;
-  const { month = '1', day = '1', hour = '0', minute = '0', second = '0' } = groups;
-  const days = DAYS[Number(month) - 1];
+  const { year = '0', month = '1', day = '1', hour = '0', minute = '0', second = '0' } = groups;
+  // Of the years 2000 to 2099, each fourth is a leap year.
+  const days = month === '02' && Number(year) % 4 !== 0 ? 28 : DAYS[Number(month) - 1];
   if (days === undefined || Number(day) < 1 || Number(day) > days) return false;
   return Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
 }

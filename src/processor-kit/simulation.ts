@@ -29,6 +29,7 @@ export interface SimulatedRequest {
 
 /** The response that a scenario specifies. The processor encodes it in its dialect. */
 export interface SimulatedAnswer {
+  /** A code of 7.5 of the interface; a processor whose switch has other codes translates it. */
   readonly responseCode: string;
   /**
    * Answer with the code with which the card's scheme requests a PIN, issuer flag included, instead of `responseCode`.

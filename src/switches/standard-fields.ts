@@ -7,7 +7,7 @@ export interface StandardFields {
   readonly transmissionDateTime: string | undefined;
   /** DE11. */
   readonly stan: string | undefined;
-  /** DE15, MMDD. */
+  /** DE15 as MMDD, also where it has a year (YYMMDD in ISO 8583:1993): its date is the nearest one with that day. */
   readonly settlementDate: string | undefined;
   /** DE37. */
   readonly rrn: string | undefined;
@@ -22,7 +22,7 @@ export function standardFieldReader({ spec }: Pick<Processor, 'spec'>): (message
   return (message) => ({
     transmissionDateTime: textOf(message, names.at),
     stan: textOf(message, names.stan),
-    settlementDate: textOf(message, names.settled),
+    settlementDate: textOf(message, names.settled)?.slice(-'MMDD'.length),
     rrn: textOf(message, names.rrn),
     tid: textOf(message, names.tid),
   });

@@ -3,7 +3,7 @@ import type { Reversal, ReversalReason } from '../purchase.ts';
 import { TROUBLE_CODES } from '../response-codes.ts';
 import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
 import { secretsOf, TAPPED_AT_MS, testPurchase } from './test-tap.ts';
-import { overTheWire, respond } from './wire.ts';
+import { overTheWire, respond, respondWith } from './wire.ts';
 
 const REASONS: readonly ReversalReason[] = ['timeout', 'unusable-response', 'void', 'late-approval'];
 
@@ -78,16 +78,18 @@ export const reversalChecks: readonly Check[] = [
     run(subject) {
       const { processor } = subject;
       const { codes } = processor.profile.reversal;
-      const answered = (responseCode: string) => respond(subject, reversal(subject, {}), { responseCode });
+      const answered = (code: string) => respondWith(subject, reversal(subject, {}), code);
       for (const [meaning, listed] of Object.entries(codes)) {
         for (const code of listed) expectEqual(processor.readReversalAnswer(answered(code)), meaning, code);
       }
       for (const code of [...codes.acknowledged, ...codes.unableToLocate]) {
         expectThat(processor.isReversalAcknowledged(answered(code)), `${code} does not acknowledge`);
       }
-      for (const code of [...codes.duplicate, ...codes.refused, ...codes.undecided, 'ZZ']) {
+      for (const code of [...codes.duplicate, ...codes.refused, ...codes.undecided]) {
         expectThat(!processor.isReversalAcknowledged(answered(code)), `${code} acknowledges`);
       }
+      const unknown = respond(subject, reversal(subject, {}), { responseCode: 'ZZ' });
+      expectThat(!processor.isReversalAcknowledged(unknown), 'a code in no table acknowledges');
     },
   },
   {

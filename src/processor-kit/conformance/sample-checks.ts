@@ -81,7 +81,7 @@ function everyField({ processor }: Subject): void {
   const maxBytes = MOST_FIELD_BYTES;
   for (const [number, field] of Object.entries(processor.spec.fields)) {
     for (const value of valuesOf(field)) {
-      const message = { mti: '0200', [field.name]: value } as IsoMessage;
+      const message = { mti: processor.samples[0]!.message.mti, [field.name]: value } as IsoMessage;
       const decoded = codec.decode(bytesOf(codec, message, maxBytes));
       expectThat(
         differingField(decoded, message) === undefined,

@@ -1,5 +1,6 @@
 import type { IsoMessage } from '../iso-message.ts';
 import type { MessageCodec, Outcome } from '../processor.ts';
+import { meaningOf } from '../profile.ts';
 import type { SimulatedAnswer } from '../simulation.ts';
 import type { Subject } from './check.ts';
 
@@ -20,7 +21,30 @@ export function respond(subject: Subject, request: IsoMessage, answer: Simulated
   return overTheWire(subject, subject.processor.simulate(received, answer));
 }
 
+/** The response with this code of the switch in DE39, whether or not a scenario can ask for it. */
+export function respondWith(
+  subject: Subject,
+  request: IsoMessage,
+  switchCode: string,
+  answer: Partial<SimulatedAnswer> = {},
+): IsoMessage {
+  const { spec, profile } = subject.processor;
+  const response = respond(subject, request, { responseCode: meaningOf(profile.codes, switchCode), ...answer });
+  const field = spec.fields[39]?.name;
+  return field === undefined ? response : overTheWire(subject, { ...response, [field]: switchCode });
+}
+
 /** The outcome that the processor reads from the switch's response to a request. */
 export function outcomeOf(subject: Subject, request: IsoMessage, answer: SimulatedAnswer): Outcome {
   return subject.processor.readOutcome(respond(subject, request, answer), request);
+}
+
+/** The outcome of a response with this code of the switch. */
+export function outcomeWith(
+  subject: Subject,
+  request: IsoMessage,
+  switchCode: string,
+  answer?: Partial<SimulatedAnswer>,
+): Outcome {
+  return subject.processor.readOutcome(respondWith(subject, request, switchCode, answer), request);
 }

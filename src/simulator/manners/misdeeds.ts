@@ -34,8 +34,8 @@ const TROUBLE = ['91', '96', '06', '22', '30', '92'] as const;
 /** Neither an approval nor a decline, so the acquirer must reverse. */
 export const UNKNOWN = ['Z9', '77', '1B', '09', '32', '68'] as const;
 const REFUSALS = ['05', '12', '14', '40', '57', '58'] as const;
-/** MTIs of requests, of responses of other kinds, and invalid ones. */
-const WRONG_MTIS = ['0100', '0110', '0130', '0210', '0230', '0410', '0430', '0810', '0111'] as const;
+/** MTIs of requests, of responses of other kinds, and invalid ones, after the digit of the version. */
+const WRONG_TYPES = ['100', '110', '130', '210', '230', '410', '430', '810', '111'] as const;
 const MISSING = ['rrn', 'stan', 'tid', 'amount', 'responseCode', 'authorizationCode', 'transmissionDateTime'] as const;
 const LONG_MS = 20_000;
 
@@ -178,11 +178,11 @@ const onTheWay: readonly Misdeed[] = [
     name: 'wrong MTI',
     isLie: false,
     commit: honestBut((reaction, { random }) => {
-      const mti = pick(random, WRONG_MTIS);
+      const type = pick(random, WRONG_TYPES);
       return {
         ...reaction,
         distort: (response) => {
-          response.mti = mti;
+          response.mti = response.mti.charAt(0) + type;
         },
       };
     }),
