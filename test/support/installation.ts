@@ -67,6 +67,7 @@ export interface AskedOfSwitch {
 const PIN_KEYS: Readonly<Record<string, SwitchConfig['pinKey']>> = {
   'type-1': { keyId: 'zone-pin', format: 0, derivation: 'zone' },
   'type-2': { keyId: 'acquirer-bdk', format: 0, derivation: 'dukpt' },
+  'type-1993': { keyId: 'zone-pin', format: 0, derivation: 'zone' },
 };
 
 /** As short as a busy machine allows: tests wait for it when the switch is silent. */

@@ -1,0 +1,43 @@
+import { defineProcessor } from '#processor-kit';
+import { completion } from './completion.ts';
+import { configSchema, exampleConfig } from './config.ts';
+import { keyChange } from './key-change.ts';
+import * as messages from './messages.ts';
+import * as outcome from './outcome.ts';
+import { framing, match, profile } from './profile.ts';
+import { RULES } from './rules.ts';
+import { samples } from './samples.ts';
+import { readRequest, simulate } from './simulate.ts';
+import { codec, spec } from './spec.ts';
+
+/** ISO 8583:1993 in ASCII: README.md in this folder describes the requirements of the network and their reasons. */
+export default defineProcessor({
+  type: 'type-1993',
+  name: 'Type 1993 (ISO 8583:1993, ASCII)',
+  configSchema,
+  exampleConfig,
+  spec,
+  codec: () => codec,
+  framing,
+  match,
+  profile,
+  mac: messages.mac,
+  keyChange,
+  completion,
+  authorization: messages.authorization,
+  mandateAuthorization: messages.mandateAuthorization,
+  refund: messages.refund,
+  originalData: messages.originalData,
+  reversal: messages.reversal,
+  networkRequest: messages.networkRequest,
+  answerSwitchRequest: messages.answerSwitchRequest,
+  readOutcome: outcome.readOutcome,
+  readReversalAnswer: outcome.readReversalAnswer,
+  isNetworkAccepted: messages.isNetworkAccepted,
+  providerId: (_config, { tid, mid }) => ({ tid, mid }),
+  providerFields: outcome.providerFields,
+  requestRules: RULES,
+  readRequest,
+  simulate,
+  samples,
+});

@@ -1,0 +1,58 @@
+import {
+  type CardTag,
+  classifyOutcome,
+  classifyReversalAnswer,
+  indexTlv,
+  issuerTags,
+  meaningOf,
+  type Outcome,
+  type OutcomeFacts,
+  type ReversalAnswer,
+} from '#processor-kit';
+import { PARTIAL_ALLOWED } from './messages.ts';
+import { profile } from './profile.ts';
+import type { Type1993Message } from './spec.ts';
+
+export function readOutcome(response: Type1993Message, request: Type1993Message): Outcome {
+  const { icc, responseCode = '', authorizationCode, rrn, amount } = response;
+  const facts: OutcomeFacts = {
+    responseCode,
+    authorizationCode,
+    rrn,
+    cardTags: icc === undefined ? [] : (issuerTags(indexTlv(icc, { onBadChild: 'opaque' })) as CardTag[]),
+    cardType: cardTypeOf(response),
+  };
+  return classifyOutcome(profile.codes, facts, {
+    requestedMinor: Number(request.amount),
+    respondedMinor: amount === undefined ? undefined : Number(amount),
+    partialAllowed: request.additionalData === PARTIAL_ALLOWED,
+    // 112 asks for the PIN of any card, without the flags of the schemes.
+    scheme: '',
+    singleTapFlag: false,
+    issuerAuthenticationData: '',
+  });
+}
+
+export function readReversalAnswer({ mti, responseCode = '' }: Type1993Message): ReversalAnswer {
+  return mti === '1430' ? classifyReversalAnswer(profile.reversal, responseCode) : 'undecided';
+}
+
+/** The values for 2.6 of the interface; one that the response lacks is empty. */
+export function providerFields(response: Type1993Message): Record<string, string> {
+  const { stan = '', rrn = '', responseCode: actionCode = '', settlementDate = '' } = response;
+  const responseCode = meaningOf(profile.codes, actionCode);
+  return { stan, rrn, actionCode, responseCode, settlementDate, cardType: cardTypeOf(response) ?? '' };
+}
+
+/** The account that the issuer debited, which it may have chosen (005, 006): DE3, third and fourth digit. */
+function cardTypeOf({ processingCode }: Type1993Message): string | undefined {
+  switch (processingCode?.slice(2, 4)) {
+    case '10':
+    case '20':
+      return 'debit';
+    case '30':
+      return 'credit';
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,101 @@
+import {
+  actionCode1993,
+  amountDigits,
+  brokenRules,
+  encodeTlv,
+  fromHex,
+  networkKindOf,
+  otherStan,
+  pinRequestCode,
+  responseMti,
+  type SimulatedAnswer,
+  type SimulatedRequest,
+} from '#processor-kit';
+import { profile } from './profile.ts';
+import { RULES } from './rules.ts';
+import { decodePinControl } from './security-control.ts';
+import type { Type1993Message } from './spec.ts';
+
+const KIND_BY_MTI: Readonly<Record<string, SimulatedRequest['kind']>> = {
+  1100: 'authorization',
+  1200: 'authorization',
+  1220: 'completion',
+  1221: 'completion',
+  1420: 'reversal',
+  1421: 'reversal',
+  1804: 'network',
+};
+
+/** Issuer authentication data: 8 bytes of cryptogram, then the response code (EMV Book 2, 8.2.1). */
+const AUTHENTICATION_CRYPTOGRAM = '0123456789ABCDEF';
+
+/** The code of 7.5 for the chip, when the issuer asks for a PIN. */
+const PIN_WANTED = '70';
+
+export function readRequest(request: Type1993Message): SimulatedRequest {
+  const { mti, stan = '', tid = '', localDateTime = '', acquirerId = '', processingCode = '', pinBlock } = request;
+  const kind = KIND_BY_MTI[mti] ?? 'unsupported';
+  return {
+    kind: kind === 'authorization' && processingCode.startsWith('20') ? 'refund' : kind,
+    amountMinor: Number(request.amount ?? 0),
+    currencyNumeric: request.currency ?? '',
+    stan,
+    rrn: request.rrn ?? '',
+    tid,
+    pan: request.pan ?? request.track2?.split(/[D=]/, 1)[0] ?? '',
+    pin: pinBlock && { block: pinBlock, ...decodePinControl(request.securityControl) },
+    key: transactionKey(stan, localDateTime, acquirerId),
+    originalKey: kind === 'reversal' || kind === 'completion' ? originalKeyOf(request) : undefined,
+    isRepeat: mti === '1421' || mti === '1221',
+    network: kind === 'network' ? networkKindOf(profile.network, request.functionCode) : undefined,
+    faults: brokenRules(RULES, request),
+  };
+}
+
+/** The response of the switch: echoed fields, and its own result. */
+export function simulate(request: Type1993Message, answer: SimulatedAnswer): Type1993Message {
+  const { asksForPin = false, isOtherStan = false, amountMinor } = answer;
+  const isNetwork = request.mti.charAt(1) === '8';
+  const responseCode = asksForPin ? PIN_WANTED : answer.responseCode;
+  return {
+    mti: responseMti(request.mti),
+    processingCode: request.processingCode,
+    amount: amountMinor === undefined ? request.amount : amountDigits(amountMinor),
+    transmissionDateTime: request.transmissionDateTime,
+    stan: isOtherStan && request.stan !== undefined ? otherStan(request.stan) : request.stan,
+    localDateTime: request.localDateTime,
+    settlementDate: isNetwork ? undefined : request.localDateTime?.slice(0, 6),
+    functionCode: isNetwork ? request.functionCode : undefined,
+    originalAmounts: amountMinor === undefined ? undefined : request.amount?.padEnd(24, '0'),
+    acquirerId: request.acquirerId,
+    forwarderId: request.forwarderId,
+    rrn: request.rrn,
+    authorizationCode: answer.authorizationCode,
+    responseCode: asksForPin
+      ? pinRequestCode(profile.codes.pinRequired, '')
+      : actionCode1993(responseCode, request.mti),
+    tid: request.tid,
+    mid: request.mid,
+    currency: request.currency,
+    icc: request.icc && issuerData(responseCode),
+  };
+}
+
+/** Tags 91 and 8A: EMV has codes of two characters, as ISO 8583:1987. */
+function issuerData(responseCode: string): Uint8Array {
+  const inAscii = Buffer.from(responseCode, 'latin1').toString('hex');
+  return encodeTlv([
+    { tag: 0x91, value: fromHex(AUTHENTICATION_CRYPTOGRAM + inAscii) },
+    { tag: 0x8a, value: fromHex(inAscii) },
+  ]);
+}
+
+/** A STAN is unique per acquirer, regardless of the terminal. DE12 distinguishes the repeats of a busy day. */
+function transactionKey(stan: string, at: string, acquirerId: string): string {
+  return `${stan}-${at}-${acquirerId}`;
+}
+
+function originalKeyOf({ original }: Type1993Message): string | undefined {
+  const { stan = '', localDateTime = '', acquirerId = '' } = original ?? {};
+  return original && transactionKey(stan, localDateTime, acquirerId);
+}
