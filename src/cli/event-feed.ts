@@ -48,7 +48,7 @@ export class EventFeed {
       if (events.length < PAGE || !isAllNew) break;
       after = events.at(-1)!.id;
     }
-    return changes.reverse();
+    return changes.reverse().sort(byTimeOfStatus);
   }
 
   attempts(eventId: string): Promise<WebhookAttemptView[]> {
@@ -63,4 +63,10 @@ export class EventFeed {
       throw new StartError('BAD_CONFIG', `${this.url} answers ${cause.status}: ${cause.problem.detail}`, { cause });
     });
   }
+}
+
+/** Events that are created within a millisecond or two are listed in any order: their statuses have the right one. */
+function byTimeOfStatus({ event: one }: Change, { event: other }: Change): number {
+  const elapsed = Date.parse(one.payload.timestamp) - Date.parse(other.payload.timestamp);
+  return elapsed === 0 ? one.payload.sequence - other.payload.sequence : elapsed;
 }

@@ -32,3 +32,19 @@ test.each([401, 403])('a permanent refusal %i ends following, with its reason', 
 test.each([429, 503])('a temporary refusal %i is retried', async (status) => {
   await expect(refusedWith(status).look()).rejects.toBeInstanceOf(ProblemError);
 });
+
+test('events that were created together are reported in the order of their statuses', async () => {
+  const event = (sequence: number, timestamp: string) => ({
+    id: `${sequence}`,
+    attempts: 0,
+    payload: { sequence, timestamp },
+  });
+  const newestFirst = [
+    event(1, '2026-03-02T10:00:00.100Z'),
+    event(2, '2026-03-02T10:00:00.200Z'),
+    event(3, '2026-03-02T10:00:00.200Z'),
+  ];
+  vi.stubGlobal('fetch', async () => Response.json(newestFirst));
+  const changes = await new EventFeed('https://tap.example', 'tw_test_key').look();
+  expect(changes.map(({ event: { payload } }) => payload.sequence)).toEqual([1, 2, 3]);
+});
