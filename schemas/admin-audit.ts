@@ -20,6 +20,7 @@ const RECORDED_KINDS = [
   'webhook event',
   'dead letter',
   'reversal',
+  'review',
   'line',
   'process',
   'transactions',

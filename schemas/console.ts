@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { plainText } from './plain-text.ts';
+import { reason } from './reason.ts';
 
 const MAX_NAME_CHARS = 255;
 
@@ -18,6 +19,22 @@ export const consoleAct = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('replayWebhook'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({ act: z.literal('redriveDeadLetter'), id: z.uuid() }),
   z.strictObject({ act: z.literal('retryReversal'), acquirerId: z.int().positive(), id: z.uuid() }),
+  z.strictObject({
+    act: z.literal('resolveReview'),
+    acquirerId: z.int().positive(),
+    id: z.uuid(),
+    /** What the switch's books say. */
+    books: z.enum(['voided', 'approved', 'adjusted']),
+    reason,
+    /** The last change of the transaction that the person saw. */
+    seenAt: z.iso.datetime(),
+  }),
+  z.strictObject({
+    act: z.enum(['confirmResolution', 'rejectResolution']),
+    acquirerId: z.int().positive(),
+    /** Of the resolution. */
+    id: z.uuid(),
+  }),
   z.strictObject({
     act: z.enum(['signOff', 'signOn']),
     processId: z.uuid(),

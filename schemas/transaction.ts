@@ -287,6 +287,12 @@ export const transactionEvents = z.array(
         .string()
         .optional()
         .describe('Meaning of a late response, which does not change the disposition: approved, declined or unknown'),
+      resolution: z
+        .string()
+        .optional()
+        .describe(
+          "Result of a review: what the switch's books say about the transaction; voided (no amount stands), approved (the amount stands) or adjusted (the books were corrected)",
+        ),
       responseCode: z.string().optional().describe('Response code (ISO 8583 DE39) of a late response'),
       completion: z
         .string()

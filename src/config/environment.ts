@@ -119,6 +119,9 @@ export const environment = z.object({
     .describe('Which ISO 8583 messages are kept, masked, for the console: all, all but ordinary approvals, or none'),
   RETENTION_MESSAGE_DAYS: days(1, 30).describe('Days for which the masked messages are kept for the console'),
   RETENTION_WEBHOOK_DAYS: days(1, 30).describe('Days for which webhook events and their delivery attempts are kept'),
+  RESOLUTION_NEEDS_TWO: flag
+    .default(false)
+    .describe('A second person must confirm in the console what resolves a transaction that needs review'),
   TAPWIRE_FAILPOINTS: z
     .string()
     .optional()

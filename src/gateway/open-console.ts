@@ -25,7 +25,10 @@ import { TransactionLists } from '../store/console/transaction-list.ts';
 import { postgresLoginTries } from '../store/credentials/login-tries.ts';
 import { postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
+import { PostgresReviewStore } from '../store/transactions/review-store.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
+import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
+import type { ReviewDependencies } from '../transactions/review/resolve-review.ts';
 import type { Databases } from './open-databases.ts';
 import type { Stores } from './open-stores.ts';
 import type { Closers } from './opening.ts';
@@ -42,6 +45,7 @@ export function reportFigures(
 }
 
 export interface ConsoleRouteParts {
+  readonly deps: TransactionDependencies;
   readonly config: Config;
   readonly database: Database;
   readonly databases: Databases;
@@ -53,7 +57,7 @@ export interface ConsoleRouteParts {
 /** The console: its page, its data and the actions of operators. */
 export function registerConsole(
   server: Server,
-  { config, database, databases, stores, types, closers }: ConsoleRouteParts,
+  { config, database, databases, stores, deps, types, closers }: ConsoleRouteParts,
 ): void {
   const { keys, jobs, directory, store: transactions } = stores;
   const { reports } = databases;
@@ -65,6 +69,11 @@ export function registerConsole(
   closers.push(() => feed.close());
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
+  const reviews: ReviewDependencies = {
+    ...deps,
+    reviews: new PostgresReviewStore(database, jobs),
+    needsTwo: config.RESOLUTION_NEEDS_TWO,
+  };
   registerConsoleRoutes(server, {
     checkLogin: createLoginCheck({ logins: users, tries: postgresLoginTries(database), limits }),
     sessions: new PortalSessions({ sessions: postgresConsoleSessions(database), users }),
@@ -83,6 +92,6 @@ export function registerConsole(
     suggestMerchants: (own, text) => suggestMerchants(reports, own, text),
     feed,
     readCells: () => cells.report(),
-    acts: new ConsoleActs({ database, jobs, webhooks }),
+    acts: new ConsoleActs({ database, jobs, webhooks, reviews }),
   });
 }

@@ -15,6 +15,39 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
   NO_OUTCOME_YET: { status: 409, errorCode: 134, detail: 'The transaction has no outcome yet.' },
   SALE_NOT_APPROVED: { status: 409, errorCode: 134, detail: 'Only an approved sale can be refunded or voided.' },
   NO_OPEN_REVERSAL: { status: 409, errorCode: 134, detail: 'The transaction has no open reversal.' },
+  NOT_IN_REVIEW: { status: 409, errorCode: 134, detail: 'The transaction does not need review, or no longer does.' },
+  REVERSAL_IN_PROGRESS: {
+    status: 409,
+    errorCode: 134,
+    detail: 'A reversal of the transaction is still being sent. Resolve it when no attempt is under way.',
+  },
+  RESOLUTION_CONTRADICTS_OUTCOME: {
+    status: 409,
+    errorCode: 134,
+    detail:
+      'The merchant received another outcome, which this would contradict. Have the acquirer correct its books, then resolve the transaction as adjusted.',
+  },
+  RESOLUTION_HAS_REFUNDS: {
+    status: 409,
+    errorCode: 134,
+    detail: 'Refunds of the sale are not settled: resolve them first, or have the acquirer correct its books.',
+  },
+  RESOLUTION_OF_VOID: { status: 409, errorCode: 134, detail: 'A void is resolved with its sale. Resolve the sale.' },
+  RESOLUTION_OUTDATED: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The transaction has changed since it was shown. Look at it again.',
+  },
+  PROPOSAL_PENDING: {
+    status: 409,
+    errorCode: 134,
+    detail: 'A resolution is proposed already. A second person must confirm or reject it.',
+  },
+  OWN_PROPOSAL: {
+    status: 409,
+    errorCode: 134,
+    detail: 'Another person must confirm the resolution that you proposed.',
+  },
   CARD_DATA_DELETED: { status: 409, errorCode: 212, detail: 'The card data of the sale has been deleted.' },
   SALE_SETTLED: {
     status: 409,

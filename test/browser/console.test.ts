@@ -1,30 +1,18 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import type { Role } from '../../src/auth/portal/portal-user.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';
+import { consoleVisits, expectAccessible, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
 
 /** A reference that a merchant may choose; an operator reads it, and the page must not interpret it. */
 const HOSTILE = `<img src=x onerror="forbidden.push('markup')">`;
 const PAN = '4111111111111111';
-/** Collects violations of the page's policy, from before its first line on. */
-const WATCH_POLICY = `
-  globalThis.forbidden = [];
-  addEventListener('securitypolicyviolation', ({ violatedDirective }) => globalThis.forbidden.push(violatedDirective));`;
-/** A phone, a laptop and a wide screen. */
-const WIDTHS = [390, 1440, 2560];
-/** Pictures to look at are written to this folder if it is given. */
-const PICTURES = process.env.CONSOLE_PICTURES;
-
-const INSTALLATION = { acquirerId: 0 };
-
 let installation: Installation;
 let browser: Browser;
 let approved: string;
@@ -41,72 +29,16 @@ afterAll(async () => {
   await installation?.stop();
 });
 
-interface Visit {
-  readonly page: Page;
-  readonly faults: string[];
-}
-
-async function visit(role: Role): Promise<Visit> {
-  const visited = await enter(role, 'light', INSTALLATION);
-  await visited.page.locator('#switches tr').first().waitFor();
-  return visited;
-}
-
-/** @param prepare runs on the page before its first request to the gateway */
-async function enter(
-  role: Role,
-  colorScheme: 'light' | 'dark',
-  owner: { readonly acquirerId: number },
-  prepare: (page: Page) => Promise<unknown> = async () => {},
-): Promise<Visit> {
-  const { username } = await savePortalUser(installation.database, owner, role);
-  const context = await browser.newContext({ colorScheme, viewport: { width: 1440, height: 1000 } });
-  onTestFinished(() => context.close());
-  await context.addInitScript(WATCH_POLICY);
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on('pageerror', ({ message }) => faults.push(message));
-  await prepare(page);
-  await page.goto(new URL('/ops', installation.url).href);
-  await page.getByLabel('Username').fill(username);
-  await page.getByLabel('Password').fill(PASSWORD);
-  await page.keyboard.press('Enter');
-  await page.locator('body.is-in').waitFor();
-  return { page, faults };
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
-}
-
-async function expectHarmless({ page, faults }: Visit): Promise<void> {
-  expect(faults).toEqual([]);
-  expect(await page.evaluate('forbidden')).toEqual([]);
-}
-
-/** At each width, light and dark, nothing is wider than the screen, and everything is accessible. */
-async function expectToFit(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 1000 });
-      if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}-${width}.png` });
-      expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} ${width}`).toBe(width);
-      await expectAccessible(page);
-    }
-  }
-  await page.setViewportSize({ width: 1440, height: 1000 });
-}
-
 async function find(page: Page, query: string): Promise<void> {
   await page.keyboard.press('/');
   await page.keyboard.type(query);
   await page.keyboard.press('Enter');
 }
 
-const addressOf = (path: string) => new URL(path, installation.url).href;
+const { enter, visit, addressOf } = consoleVisits(
+  () => installation,
+  () => browser,
+);
 
 describe('the console', () => {
   test('fits three screens, is accessible, and violates no policy', async () => {

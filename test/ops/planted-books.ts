@@ -63,7 +63,7 @@ export class PlantedBooks {
   async clear(): Promise<void> {
     this.ledger.length = 0;
     const tables = [
-      ...['transactions', 'superseded_attempts', 'reversal_attempts', 'transaction_events'],
+      ...['transactions', 'superseded_attempts', 'reversal_attempts', 'transaction_events', 'review_resolutions'],
       ...['webhook_attempts', 'webhook_events', 'webhook_endpoints'],
     ];
     await this.database.query(

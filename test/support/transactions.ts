@@ -57,7 +57,8 @@ export async function trailOf(database: Database, id: string): Promise<string[]>
     [id],
   );
   const entries = rows.flatMap(({ moves }) => readEntries(moves) as AnyEntry[]);
-  return entries.map(({ to, pin, late, void: asked, reversal, reversalAnswer, attempt }) => {
+  return entries.map(({ to, pin, late, void: asked, reversal, reversalAnswer, resolution, attempt }) => {
+    if (resolution !== undefined) return `resolution ${resolution}`;
     if (asked !== undefined) return 'void';
     if (reversalAnswer !== undefined) return `answer ${reversalAnswer} ${attempt}`;
     return to ?? (pin && `PIN ${pin}`) ?? (late && `late ${late}`) ?? `reversal ${reversal} ${attempt}`;
@@ -71,6 +72,7 @@ interface AnyEntry {
   readonly void?: string;
   readonly reversal?: string;
   readonly reversalAnswer?: string;
+  readonly resolution?: string;
   readonly attempt?: number;
 }
 

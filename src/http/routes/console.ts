@@ -34,6 +34,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'outage.js': [OWN, SCRIPT],
   'outcomes.js': [OWN, SCRIPT],
   'processes.js': [OWN, SCRIPT],
+  'review.js': [OWN, SCRIPT],
   'router.js': [OWN, SCRIPT],
   'switches.js': [OWN, SCRIPT],
   'tiles.js': [OWN, SCRIPT],

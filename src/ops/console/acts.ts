@@ -7,6 +7,8 @@ import { acquirerOfDeadLetter, bringForwardReversal, integratorOfEvent } from '.
 import { askProcess } from '../../store/console/process-figures.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';
+import type { Reviewer } from '../../transactions/ports/review-ports.ts';
+import { decideProposal, type ReviewDependencies, stateResolution } from '../../transactions/review/resolve-review.ts';
 import type { EventReplayer } from '../../webhooks/ports.ts';
 import type { ProcessCommand } from './figures.ts';
 
@@ -14,6 +16,7 @@ export interface ActParts {
   readonly database: Database;
   readonly jobs: JobTable;
   readonly webhooks: EventReplayer;
+  readonly reviews: ReviewDependencies;
 }
 
 /** The person who acts. */
@@ -29,7 +32,8 @@ interface Subject {
 
 /**
  * The acts of operators at the console. An act first looks up its object, which must be visible to the actor. It is
- * then recorded, then performed, so the record exists even if the act fails half-way.
+ * then recorded, then performed, so the record exists even if the act fails half-way. A resolution of a transaction is
+ * recorded in its own commit.
  */
 export class ConsoleActs {
   readonly #parts: ActParts;
@@ -50,6 +54,12 @@ export class ConsoleActs {
         return this.#redrive(actor, act);
       case 'retryReversal':
         return this.#retryReversal(actor, act);
+      case 'resolveReview':
+        checkSight(actor, act.acquirerId);
+        return stateResolution(this.#parts.reviews, act, reviewerOf(actor));
+      case 'confirmResolution':
+      case 'rejectResolution':
+        return this.#decideProposal(actor, act);
       case 'signOff':
       case 'signOn':
         return this.#switchLine(actor, act);
@@ -86,6 +96,15 @@ export class ConsoleActs {
     );
   }
 
+  #decideProposal(
+    actor: Actor,
+    { act, acquirerId, id }: Extract<ConsoleAct, { act: 'confirmResolution' | 'rejectResolution' }>,
+  ) {
+    checkSight(actor, acquirerId);
+    const verdict = act === 'confirmResolution' ? 'confirm' : 'reject';
+    return decideProposal(this.#parts.reviews, { acquirerId, resolutionId: id }, verdict, reviewerOf(actor));
+  }
+
   async #switchLine(actor: Actor, act: Extract<ConsoleAct, { act: 'signOff' | 'signOn' }>) {
     const { acquirerId, processorId, line, processId } = act;
     checkSight(actor, acquirerId);
@@ -119,6 +138,10 @@ const MOST_ACTOR_CHARS = 255;
 /** The person as admin events name the author of a change. */
 export function actorOf({ user }: Pick<Actor, 'user'>): string {
   return `user ${user.username}`.slice(0, MOST_ACTOR_CHARS);
+}
+
+function reviewerOf(actor: Actor): Reviewer {
+  return { name: actorOf(actor), userId: actor.user.id };
 }
 
 function checkSight({ acquirerId: own }: Actor, acquirerId: number): void {

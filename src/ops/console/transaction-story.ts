@@ -3,6 +3,7 @@ import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import { type TlvRow, tlvRows } from '../../emv/describe-tlv.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { findMessages } from '../../store/transactions/attempt-messages.ts';
+import { findResolutions, type ShownResolution } from '../../store/transactions/review-store.ts';
 import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
 import { dispositionName } from '../../transactions/model/disposition.ts';
 import { currencyOf, formatAmount } from '../../transactions/model/money.ts';
@@ -38,6 +39,7 @@ export interface RelatedTransaction {
   readonly id: string;
   readonly type: string;
   readonly disposition: string | null;
+  readonly needsReview: boolean;
 }
 
 /** All data about a transaction for the console; it contains no secret, and of the card only the masked PAN. */
@@ -48,6 +50,8 @@ export interface TransactionStory {
   readonly tlv: readonly TlvRow[];
   readonly webhooks: readonly (WebhookEventView & { readonly tries: readonly WebhookAttemptView[] })[];
   readonly related: readonly RelatedTransaction[];
+  /** What people have found in the switch's books, newest first. */
+  readonly resolutions: readonly ShownResolution[];
 }
 
 /** Undefined when the transaction does not exist. */
@@ -55,11 +59,12 @@ export async function tellTransaction(parts: StoryParts, key: TransactionKey): P
   const { database, transactions, directory } = parts;
   const transaction = await transactions.findOwned({ acquirerId: key.acquirerId }, key.id);
   if (!transaction) return undefined;
-  const [events, messages, webhooks, related] = await Promise.all([
+  const [events, messages, webhooks, related, resolutions] = await Promise.all([
     transactions.events(transaction),
     findMessages(database, transaction),
     webhooksOf(parts, transaction),
     relatedTo(database, transaction),
+    findResolutions(database, transaction),
   ]);
   return {
     summary: summaryOf(transaction, directory),
@@ -68,6 +73,7 @@ export async function tellTransaction(parts: StoryParts, key: TransactionKey): P
     tlv: tlvRows(indexChipTags(transaction.chipTags)),
     webhooks,
     related,
+    resolutions,
   };
 }
 
@@ -83,9 +89,9 @@ async function relatedTo(
   database: Database,
   { acquirerId, id, originalId }: Transaction,
 ): Promise<RelatedTransaction[]> {
-  const text = `select id, type, disposition from transactions
+  const text = `select id, type, disposition, needs_review as "needsReview" from transactions
     where acquirer_id = $1 and (original_id = $2 or id = $3) order by created_at limit ${MAX_RELATED}`;
-  const { rows } = await database.query<Pick<Transaction, 'id' | 'type' | 'disposition'>>(text, [
+  const { rows } = await database.query<Pick<Transaction, 'id' | 'type' | 'disposition' | 'needsReview'>>(text, [
     acquirerId,
     id,
     originalId,
@@ -94,6 +100,7 @@ async function relatedTo(
     id: row.id,
     type: TRANSACTION_TYPE_NAMES[row.type],
     disposition: nameOf(row.disposition),
+    needsReview: row.needsReview,
   }));
 }
 

@@ -21,6 +21,14 @@ export interface SqlCheck {
 /** Transactions that the check judges, if its first value is the start of the ledger. */
 export const SINCE = `t.created_at >= coalesce($1::timestamptz, '-infinity')`;
 
+/** A person compared the transaction `t`, or the sale of a void `t`, with the switch's books. */
+export const IS_RESOLVED = `exists (select from review_resolutions r where r.acquirer_id = t.acquirer_id
+  and r.transaction_id in (t.id, t.original_id) and r.state = 'done')`;
+
+/** The switch's books differed, and the acquirer has corrected them outside the messages that the ledger contains. */
+export const IS_ADJUSTED = `exists (select from review_resolutions r where r.acquirer_id = t.acquirer_id
+  and r.transaction_id = t.id and r.state = 'done' and r.books = 'adjusted')`;
+
 export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Finding> {
   const { check, description, values = [] } = asked;
   const count = async (query: string | undefined) => {

@@ -1,7 +1,7 @@
 import { Disposition } from '../../transactions/model/disposition.ts';
 import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
-import { checkBySql } from './check-by-sql.ts';
+import { checkBySql, IS_RESOLVED } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 /** The last outcome of a transaction that a client received. */
@@ -13,9 +13,9 @@ export interface ClientAnswer {
 const BATCH_ANSWERS = 5_000;
 
 const TOLD = 'client_answers a left join transactions t on t.id = a.id';
-/** A void was requested, or a reversal is in progress, or the transaction needs review. */
+/** A void was requested, or a reversal is in progress, or the transaction needs or needed review. */
 const HAS_CHANGED = `(t.void_state is not null or t.needs_review
-  or t.reversal_state in (${OPEN_REVERSAL_STATES.join()}))`;
+  or t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) or ${IS_RESOLVED})`;
 
 /** Call this before opening the books, which are read-only afterwards. */
 export async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIterable<ClientAnswer>): Promise<void> {
@@ -35,7 +35,7 @@ export async function keepAnswers(books: Pick<Books, 'client'>, answers: AsyncIt
 export function checkClients(books: Books): Promise<Finding> {
   return checkBySql(books, {
     check: 'C',
-    description: 'the outcome that a client received is recorded, was voided, or is in review',
+    description: 'the outcome that a client received is recorded, was voided, or is or was in review',
     lookedAt: 'select count(*) from client_answers',
     inReview: `select count(*) from ${TOLD} where a.outcome = 'Approved' and t.disposition <> ${Disposition.Approved} and t.needs_review`,
     violations: `
@@ -47,6 +47,7 @@ export function checkClients(books: Books): Promise<Finding> {
         and not ${HAS_CHANGED}
       union all
       select a.id::text, concat('a client received ', a.outcome, ', but the transaction is Approved') from ${TOLD}
-      where a.outcome <> 'Approved' and t.disposition = ${Disposition.Approved}`,
+      where a.outcome <> 'Approved' and t.disposition = ${Disposition.Approved}
+        and not ${IS_RESOLVED}`,
   });
 }

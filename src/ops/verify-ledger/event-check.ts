@@ -15,7 +15,7 @@ const TOLD_OF = `transactions t
 const SINCE = `t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'webhooks'), '-infinity')`;
 
 // Sequence numbers: in attempt n the outcome has 2 n - 1, and the voiding of a sale 2 n. For the row of a void, 2
-// reports that it failed and 1 that it needs review (see webhook-job.ts). Voids without recorded attempts are older
+// reports that it failed and 1 that it needs review (see webhook-job.ts). A resolution has a number of its own. Voids without recorded attempts are older
 // than these events.
 const DUE = `
   select t.acquirer_id, t.id, case t.disposition when ${Disposition.Declined} then 2 else 1 end as sequence
@@ -27,7 +27,12 @@ const DUE = `
   select t.acquirer_id, t.id, t.attempt * 2 - (case step when 1 then 1 else 0 end) as sequence
   from ${TOLD_OF}
   cross join generate_series(1, case t.disposition when ${Disposition.Voided} then 2 else 1 end) as step
-  where t.disposition is not null and t.type <> ${TransactionType.Void} and ${SINCE}`;
+  where t.disposition is not null and t.type <> ${TransactionType.Void} and ${SINCE}
+  union
+  select t.acquirer_id, t.id, r.event_sequence
+  from ${TOLD_OF}
+  join review_resolutions r on r.acquirer_id = t.acquirer_id and r.transaction_id = t.id and r.event_sequence is not null
+  where t.type <> ${TransactionType.Void} and ${SINCE}`;
 
 const LIVE = `select data from pgboss.job where name = 'webhook' and state < 'completed'`;
 const TOLD = `

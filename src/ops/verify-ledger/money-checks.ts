@@ -3,7 +3,7 @@ import { findCurrency } from '../../transactions/model/money.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
-import { checkBySql } from './check-by-sql.ts';
+import { checkBySql, IS_ADJUSTED } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 const { needsReview } = ReversalState;
@@ -57,6 +57,7 @@ export async function checkMoney(books: Books): Promise<Finding[]> {
 function checkApprovedOrReversed(books: Books): Promise<Finding> {
   const differs = `e.state = 'approved' and (m.is_superseded or t.disposition is distinct from ${Disposition.Approved})`;
   const isMisstated = `(${WAS_DENIED} or ${WAS_RELEASED})`;
+  const isExcused = `(${isMisstated} or ${IS_ADJUSTED})`;
   const isOrphan = `e.state = 'approved' and t.id is null`;
   const entries = 'ledger_entries e left join matched m using (n) left join transactions t using (acquirer_id, id)';
   return checkBySql(books, {
@@ -66,28 +67,29 @@ function checkApprovedOrReversed(books: Books): Promise<Finding> {
     open: `select count(*) from ${ENTRIES_WITH_ROWS} where e.state = 'approved' and ${IS_OPEN}`,
     inReview: `select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and ${IS_IN_REVIEW}`,
     misstated: `select (select count(*) from ${entries} where ${isOrphan} and ${isMisstated})
-      + (select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and ${isMisstated}) as count`,
+      + (select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and ${isExcused}) as count`,
     violations: `
       select ${ENTRY} as id, 'approved at the switch, and in no transaction' as what
       from ${entries} where ${isOrphan} and not ${isMisstated}
       union all
       select t.id::text, concat('approved at the switch, but the disposition of the merchant is ', coalesce(t.disposition::text, 'none'))
       from ${ENTRIES_WITH_ROWS}
-      where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and not ${isMisstated}`,
+      where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and not ${isExcused}`,
   });
 }
 
 function checkNoneReversedThatIsApproved(books: Books): Promise<Finding> {
   const differs = `${ENTRIES_WITH_ROWS}
       where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not m.is_superseded and not ${IS_BEING_VOIDED}`;
+  const isExcused = `(${WAS_KEPT} or ${IS_ADJUSTED})`;
   return checkBySql(books, {
     check: 'I2',
     description: 'nothing that is Approved for the merchant is reversed, except by a void',
     lookedAt: `select count(*) from ledger_entries where state = 'reversed'`,
     inReview: `select count(*) from ${differs} and ${HAS_VOID_IN_REVIEW}`,
-    misstated: `select count(*) from ${differs} and not ${HAS_VOID_IN_REVIEW} and ${WAS_KEPT}`,
+    misstated: `select count(*) from ${differs} and not ${HAS_VOID_IN_REVIEW} and ${isExcused}`,
     violations: `select t.id::text, 'reversed at the switch, and Approved to the merchant' as what
-      from ${differs} and not ${HAS_VOID_IN_REVIEW} and not ${WAS_KEPT}`,
+      from ${differs} and not ${HAS_VOID_IN_REVIEW} and not ${isExcused}`,
   });
 }
 
@@ -102,7 +104,7 @@ function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
     misstated: `select count(*) ${approved} and ${known(`e.state = 'unbooked' and ${WAS_PROMISED}`)}`,
     violations: `
       select t.id::text, 'Approved to the merchant, and in no ledger' as what ${approved}
-      and not ${known(`(e.state <> 'unbooked' or ${WAS_PROMISED})`)}`,
+      and not ${known(`(e.state <> 'unbooked' or ${WAS_PROMISED})`)} and not ${IS_ADJUSTED}`,
     values: [books.since],
   });
 }

@@ -1,11 +1,11 @@
 import { ReversalState, TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
-import { checkBySql, SINCE } from './check-by-sql.ts';
+import { checkBySql, IS_RESOLVED, SINCE } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 const STANDS_STILL = `t.reversal_state = ${ReversalState.needsReview}`;
-/** A void that was refused or abandoned leaves open whether the switch has made it. */
-const REFUSED_VOID = `(t.type = ${TransactionType.Void} and t.disposition = 1)`;
+/** A void that was refused or abandoned leaves open whether the switch has made it, until a person has resolved it. */
+const REFUSED_VOID = `(t.type = ${TransactionType.Void} and t.disposition = 1 and not ${IS_RESOLVED})`;
 
 /** R: transactions that only a person can resolve are flagged, so that list, console and metrics show them. */
 export function checkReviews(books: Books): Promise<Finding> {

@@ -113,6 +113,7 @@ const batch = new ColumnBatch({
   fromDisposition: 'integer',
   fromPinState: 'integer',
   isRearmed: 'boolean',
+  isContradiction: 'boolean',
   disposition: 'integer',
   needsReview: 'boolean',
   pinState: 'integer',
@@ -166,6 +167,11 @@ reviewed as (
   from rearmed x join superseded s on s.acquirer_id = x."acquirerId" and s.id = x.id
   where t.acquirer_id = x."acquirerId" and t.id = x.id and x."needsReview" and not t.needs_review
 ),
+contradicted as (
+  update transactions t set needs_review = true, updated_at = clock_timestamp()
+  from x join recorded r on r.acquirer_id = x."acquirerId" and r.id = x.id
+  where x."isContradiction" and not x."isRearmed" and t.acquirer_id = x."acquirerId" and t.id = x.id
+),
 outdated as (
   update reversal_attempts a set counts = false from rearmed x
   where a.acquirer_id = x."acquirerId" and a.transaction_id = x.id and a.attempt = x.attempt and a.counts
@@ -208,7 +214,7 @@ export async function commitLateResponses(
   });
 }
 
-function toRow({ transaction, late, rearm, nowMs }: LateRecord) {
+function toRow({ transaction, late, rearm, isContradiction = false, nowMs }: LateRecord) {
   const { acquirerId, id, attempt, reversalState: fromState, reversalAttempt: fromAttempt } = transaction;
   const { disposition: fromDisposition, pinState: fromPinState } = transaction;
   const at = new Date(nowMs).toISOString();
@@ -217,5 +223,5 @@ function toRow({ transaction, late, rearm, nowMs }: LateRecord) {
     ...(rearm?.auditEntries ?? []).map((step) => ({ ...step, at })),
   ];
   const from = { acquirerId, id, attempt, fromState, fromAttempt, fromDisposition, fromPinState };
-  return { ...from, isRearmed: rearm !== undefined, ...rearm?.to, ...late, auditEntries };
+  return { ...from, isRearmed: rearm !== undefined, isContradiction, ...rearm?.to, ...late, auditEntries };
 }

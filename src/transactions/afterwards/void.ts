@@ -1,7 +1,7 @@
 import { RequestRejected } from '../../errors.ts';
 import { Disposition } from '../model/disposition.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
-import { NO_RESULT, type Transaction, TransactionType } from '../model/transaction.ts';
+import { NO_RESULT, ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../tap/draft.ts';
@@ -86,6 +86,8 @@ function draftVoid(deps: Pick<TransactionDependencies, 'newId'>, sale: Transacti
 
 function refuseUnlessWhole(sale: Transaction): void {
   refuseUnlessApproved(sale);
+  // Its outcome comes from the switch's books, after the end of its reversal.
+  if (sale.reversalState === ReversalState.resolved) throw new RequestRejected('SALE_SETTLED');
   if (sale.refundedMinor > 0) throw alreadyTakenBack();
 }
 

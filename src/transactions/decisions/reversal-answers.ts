@@ -87,11 +87,25 @@ function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | und
   const { voidState } = transaction;
   // Any attempt counts: one that was sent before a late approval may have taken effect after it.
   if (meaning === 'acknowledged' && wasRefused(transaction)) return disputedStep(weighed);
+  if (meaning === 'acknowledged' && isResolvedAsApproved(transaction)) return contradictedStep(weighed);
   if (!attempt.counts) return undefined;
   if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
   if (REFUSALS.includes(meaning) && voidState === VoidState.asked) return refusalStep(weighed);
   if (meaning === 'acknowledged' || meaning === 'unableToLocate') return acknowledgementStep(weighed, meaning);
   return undefined;
+}
+
+/** Whether a person found in the switch's books that the sale stands. */
+function isResolvedAsApproved({ reversalState, disposition }: Transaction): boolean {
+  return reversalState === ReversalState.resolved && disposition === Disposition.Approved;
+}
+
+/** The switch made the reversal after all. The sale stays as it was reported until a person has looked again. */
+function contradictedStep({ transaction, attempt, nowMs }: Weighed): ReversalStep {
+  return {
+    ...stepOf(transaction, nowMs, [{ reversalAnswer: 'acknowledged', attempt: attempt.number }]),
+    to: { ...resultOf(transaction), needsReview: true },
+  };
 }
 
 /** Whether the switch has finally refused the void of this sale and no new void was requested. */

@@ -31,6 +31,10 @@ import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
  * longer exist, needs review at once (review-unsendable.ts). So does a void that the switch refuses although an
  * earlier attempt may have taken effect.
  *
+ * When a person has compared the transaction with the switch's books, it is **resolved** (resolve-review.ts). No further
+ * attempt is sent. A late approval or acknowledgement that contradicts the resolution does not change it, and makes the
+ * transaction need review again.
+ *
  * Owed, sent and confirming always have a live job.
  */
 

@@ -18,16 +18,19 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
  *
  * The job writes the event itself. A phone waits for the commit of the outcome, so that commit contains only the
  * job.
+ *
+ * @param sequence that of the event if it does not follow from the outcome: an event about a resolution
  */
 export function webhookJobs(
   deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
   transaction: Transaction,
   { disposition, approvedMinor }: Pick<Result, 'disposition' | 'approvedMinor'>,
   nowMs: number,
+  sequence = disposition === null ? 0 : sequenceOf(transaction.attempt, disposition),
 ): JobRequest[] {
   const type = disposition === null ? undefined : webhookTypeOf(transaction.type, disposition);
   if (disposition === null || type === undefined) return [];
-  const event = { type, disposition, sequence: sequenceOf(transaction.attempt, disposition) };
+  const event = { type, disposition, sequence };
   return eventJobs(deps, transaction, event, toldMinor({ ...transaction, approvedMinor }), nowMs);
 }
 
@@ -67,6 +70,8 @@ const VOID_EVENTS = {
   failed: { type: 'void.failed', disposition: Disposition.Declined, sequence: 2 },
   /** The switch acknowledged the void after it was reported as failed. */
   disputed: { type: 'void.needsReview', disposition: Disposition.Indeterminate, sequence: 3 },
+  /** A person found that the sale stands nevertheless. */
+  upheld: { type: 'void.failed', disposition: Disposition.Declined, sequence: 4 },
 } as const;
 
 /**

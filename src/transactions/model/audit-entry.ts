@@ -2,6 +2,13 @@ import type { ReversalAnswer } from '../../processor-kit/processor.ts';
 import type { PinEntry } from './pin.ts';
 import type { Move } from './status.ts';
 
+/**
+ * What the switch's books say about a transaction that needs review. `voided`: no amount stands. `approved`: the amount
+ * stands. `adjusted`: the books differed, and were corrected to agree with what the gateway reports.
+ */
+export const SWITCH_BOOKS = ['voided', 'approved', 'adjusted'] as const;
+export type SwitchBooks = (typeof SWITCH_BOOKS)[number];
+
 /** What a reversal step records in the audit trail: the new state, or that an attempt turned out not to be written. */
 export interface ReversalEntry {
   readonly reversal: 'owed' | 'sent' | 'unsent' | 'confirming' | 'acknowledged' | 'refused' | 'needsReview';
@@ -34,4 +41,6 @@ export type AuditEntry =
   | { readonly completion: 'givenUp'; readonly at: string }
   /** A void was requested: the id of its row. The reversal that follows belongs to the void. */
   | { readonly void: string; readonly at: string }
+  /** A person resolved the transaction by the switch's books. The admin events name the person and the reason. */
+  | { readonly resolution: SwitchBooks; readonly at: string }
   | { readonly late: LateFacts['kind']; readonly responseCode: string; readonly at: string };

@@ -6,6 +6,9 @@
  * (nothing was written to a switch) | **Indeterminate** (something was written and no usable response came, so a
  * reversal is required). Indeterminate -> **Voided** when the switch acknowledges the reversal. Approved ->
  * **Voided** when the merchant voids the sale.
+ *
+ * A person who resolves a transaction that needs review (resolve-review.ts) makes an Indeterminate one **Voided** or
+ * **Approved**, and an Approved one Voided or not, as the switch's books say.
  */
 export const Disposition = {
   Approved: 0,
@@ -31,6 +34,6 @@ export const DISPOSITION_MOVES: ReadonlyMap<DispositionId | null, readonly Dispo
   readonly DispositionId[]
 >([
   [null, [0, 1, 2, 3, 4]],
-  [Disposition.Indeterminate, [Disposition.Voided]],
+  [Disposition.Indeterminate, [Disposition.Approved, Disposition.Voided]],
   [Disposition.Approved, [Disposition.Voided]],
 ]);

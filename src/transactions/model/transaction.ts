@@ -13,8 +13,19 @@ export const TRANSACTION_TYPE_NAMES: Readonly<Record<TransactionTypeId, string>>
   5: 'Void',
 };
 
-/** What remains to be done at the switch for an uncertain transaction (see reversal-steps.ts). */
-export const ReversalState = { none: 0, owed: 1, sent: 2, acknowledged: 3, needsReview: 4, confirming: 5 } as const;
+/**
+ * What remains to be done at the switch for an uncertain transaction (see reversal-steps.ts). `resolved`: a person has
+ * compared the transaction with the switch's books (see resolve-review.ts), and nothing further is sent.
+ */
+export const ReversalState = {
+  none: 0,
+  owed: 1,
+  sent: 2,
+  acknowledged: 3,
+  needsReview: 4,
+  confirming: 5,
+  resolved: 6,
+} as const;
 export type ReversalStateId = (typeof ReversalState)[keyof typeof ReversalState];
 
 /** A worker continues the reversal: its next attempt has a job. */

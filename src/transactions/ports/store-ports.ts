@@ -102,6 +102,8 @@ export interface LateRecord {
   readonly late: LateFacts;
   /** The effect of the response; undefined if it changes nothing. */
   readonly rearm: LateStep | undefined;
+  /** Whether a person must look again, because the response contradicts a resolution. */
+  readonly isContradiction?: boolean | undefined;
   readonly nowMs: number;
 }
 

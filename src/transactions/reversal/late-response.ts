@@ -95,9 +95,11 @@ export async function recordLate(
     if (isAcceptedAnswer(request, late)) return 'duplicate';
     const nowMs = deps.clock.nowMs();
     const rearm = lateStep(deps, request, late, nowMs);
-    const outcome = await deps.store.recordLate({ transaction: request, late, rearm, nowMs });
+    const isContradiction = contradictsResolution(request, late);
+    const outcome = await deps.store.recordLate({ transaction: request, late, rearm, isContradiction, nowMs });
     if (outcome === 'recorded') {
       deps.wakeups.announce(request);
+      if (isContradiction && !request.needsReview) deps.alarms.needsReview(request, 'CONTRADICTORY');
       if (rearm?.to.needsReview && !request.needsReview) deps.alarms.needsReview(request, 'APPROVED_AFTER_DECLINE');
       return 'late';
     }
@@ -105,6 +107,15 @@ export async function recordLate(
     request = await deps.store.findRequest(request);
   }
   return 'unknown';
+}
+
+/**
+ * Whether a response that may have approved the request follows a person's finding that no amount stands. A reversal
+ * could now return money that the acquirer has already returned, so nothing is sent, and a person looks again.
+ */
+function contradictsResolution({ reversalState, disposition }: Transaction, { kind }: LateFacts): boolean {
+  const isResolved = reversalState === ReversalState.resolved;
+  return isResolved && kind !== 'declined' && disposition !== Disposition.Approved;
 }
 
 /** A repeat of the response that decided: it proves nothing new. */
@@ -134,7 +145,7 @@ export function lateStep(
   nowMs: number,
 ): LateStep | undefined {
   const { reversalState, reversalAttempt, disposition, needsReview, pinState, pinJob } = request;
-  if (late.kind === 'declined') return undefined;
+  if (late.kind === 'declined' || reversalState === ReversalState.resolved) return undefined;
   const next = { enqueue: [reverseJob(request, reversalAttempt + 1)], remove: [] };
   const to = { disposition, needsReview, pinState, pinJob };
   if (reversalState !== ReversalState.none) {

@@ -8,6 +8,10 @@ export function setMayAct(may) {
   document.body.classList.toggle('may-act', may);
 }
 
+export function isAllowedToAct() {
+  return mayAct;
+}
+
 /** A button for an act, with a confirmation; nothing for a user who may only look. */
 export function actButton({ label, name, title, text, yes, body, onDone }) {
   if (!mayAct) return null;

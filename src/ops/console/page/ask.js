@@ -33,12 +33,13 @@ async function ask(path, { method = 'GET', body, read } = {}) {
   throw Object.assign(new Error(wordsFor(answer, data)), { status: answer.status });
 }
 
-function wordsFor({ status, headers }, { detail }) {
+function wordsFor({ status, headers }, { detail, errors }) {
   if (status === 401) return 'Log in to continue.';
   if (status === 403) return 'You do not have permission to do this.';
   if (status === 404) return 'Not found, or removed in the meantime.';
   if (status === 429) return `Too many attempts. Try again in ${headers.get('retry-after') ?? 'a few'} seconds.`;
   if (status === 503) return detail ?? 'The gateway is busy. Try again in a few seconds.';
+  if (errors?.length > 0) return `${errors[0].pointer?.split('/').pop() ?? 'A value'} ${errors[0].detail}.`;
   return detail ?? 'Unexpected error.';
 }
 

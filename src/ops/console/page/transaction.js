@@ -5,6 +5,7 @@ import { byId, h, setText, table } from './dom.js';
 import { words } from './list-row.js';
 import { messageTable, tlvTable } from './message.js';
 import { acquirerName, merchantName, processorName, whenNamesChange } from './names.js';
+import { reviewOf } from './review.js';
 import { addView } from './router.js';
 import { time, whenZoneChanges } from './time.js';
 
@@ -73,10 +74,11 @@ function fail({ status, message }) {
 /** Only parts that have changed are drawn again, so that a selection, the focus and the scroll position stay. */
 function show(present, isRedrawn = false) {
   const again = () => read(readTransaction);
-  const { summary, trail, messages, tlv, webhooks, related } = present;
+  const { summary, trail, messages, tlv, webhooks, related, resolutions } = present;
   setText(byId('one-title'), titleOf(summary));
   const parts = [
     ['summary', [summary, related], () => summaryOf(summary, related, again)],
+    ['review', [summary.updatedAt, related, resolutions], () => reviewOf(present, again) ?? h('div')],
     ['trail', trail, () => part('Timeline', trailOf(trail), true)],
     ['messages', messages, () => part(`Messages (${messages.length})`, messagesOf(messages), true)],
     [
@@ -223,7 +225,7 @@ function trailOf(trail) {
 }
 
 function kindOf(entry) {
-  if (entry.reversal || entry.late || entry.void) return 'warn';
+  if (entry.reversal || entry.late || entry.void || entry.resolution) return 'warn';
   return entry.to === 'RespondedToPhone' ? 'good' : '';
 }
 
@@ -231,6 +233,7 @@ function wordsOf(entry) {
   if (entry.reversal) return `Reversal ${entry.attempt ?? ''} ${entry.reversal}`;
   if (entry.late) return `Late response: ${entry.late} ${entry.responseCode}`;
   if (entry.void) return 'Void requested';
+  if (entry.resolution) return `Resolved by a person: ${entry.resolution}`;
   if (entry.pin) return `PIN ${entry.pin}`;
   return String(entry.to ?? '').replace(/([a-z])([A-Z])/g, '$1 $2');
 }

@@ -1,0 +1,64 @@
+import type { AuditEntry, SwitchBooks } from '../model/audit-entry.ts';
+import type { DispositionId } from '../model/disposition.ts';
+import type { JobRequest } from '../model/jobs.ts';
+import type { Transaction, TransactionKey } from '../model/transaction.ts';
+
+/** What a resolution must know in addition to the row, by the clock of the database. */
+export interface ReviewFacts {
+  /** Whether an attempt of a reversal, or a completion, may be in transit. */
+  readonly isUnderWay: boolean;
+  /** Whether the reversal of an attempt that asked for a PIN is running, or needs review. */
+  readonly isEarlierReversalRunning: boolean;
+  readonly isEarlierReversalInReview: boolean;
+  /** The last sequence number of an event about an earlier resolution; null if there was none. */
+  readonly lastSequence: number | null;
+}
+
+/** The commit of a resolution, guarded by the state that it follows. */
+export interface ResolutionStep {
+  readonly transaction: Transaction;
+  readonly to: Pick<
+    Transaction,
+    'disposition' | 'approvedMinor' | 'responseCode' | 'authorizationCode' | 'errorCode' | 'reversalState' | 'voidState'
+  >;
+  readonly voidRow: { readonly id: string; readonly disposition: DispositionId } | undefined;
+  readonly entry: Extract<AuditEntry, { resolution: SwitchBooks }>;
+  readonly enqueue: readonly JobRequest[];
+  readonly eventSequence: number | null;
+}
+
+/** The person who resolves, as admin events name authors of changes. */
+export interface Reviewer {
+  readonly name: string;
+  readonly userId: string;
+}
+
+/** What a person states, or has proposed. */
+export interface Finding extends TransactionKey {
+  readonly books: SwitchBooks;
+  readonly reason: string;
+}
+
+export interface Proposal extends Finding {
+  /** Id of the resolution. */
+  readonly resolutionId: string;
+  /** The state of the transaction that the person saw. */
+  readonly seen: string;
+  readonly by: Reviewer;
+}
+
+export interface ReviewStore {
+  findReviewFacts(transaction: Transaction): Promise<ReviewFacts>;
+  findProposal(acquirerId: number, resolutionId: string): Promise<Proposal | undefined>;
+  /** False if another proposal for the transaction waits. */
+  propose(proposal: Proposal): Promise<boolean>;
+  /** False if the proposal no longer waits. */
+  reject(proposal: Proposal, by: Reviewer): Promise<boolean>;
+  /**
+   * Commits a resolution with its record, all or nothing.
+   *
+   * @param confirmedBy the second person; undefined if one is enough, and the proposal is not stored yet
+   * @returns false if the transaction or the proposal has changed since it was read
+   */
+  resolve(proposal: Proposal, step: ResolutionStep, confirmedBy: Reviewer | undefined): Promise<boolean>;
+}

@@ -1,0 +1,87 @@
+import { NotFound, RequestRejected } from '../../errors.ts';
+import { decideResolution, type ReviewCase, refuseUnlessResolvable } from '../decisions/resolve-review.ts';
+import { type Transaction, TransactionType } from '../model/transaction.ts';
+import type { Finding, Proposal, Reviewer, ReviewStore } from '../ports/review-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+
+export interface ReviewDependencies
+  extends Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'refunds' | 'store' | 'wakeups'> {
+  readonly reviews: ReviewStore;
+  /** Whether a second person must confirm. */
+  readonly needsTwo: boolean;
+}
+
+/** What a person states about a transaction, and the time of its last change that the person saw. */
+export interface StatedFinding extends Finding {
+  readonly seenAt: string;
+}
+
+/**
+ * Resolves a transaction that needs review, or proposes the resolution if a second person must confirm it.
+ *
+ * @throws NotFound; RequestRejected (NOT_IN_REVIEW, NO_OUTCOME_YET, REVERSAL_IN_PROGRESS, PROPOSAL_PENDING,
+ * RESOLUTION_...)
+ */
+export async function stateResolution(deps: ReviewDependencies, stated: StatedFinding, by: Reviewer): Promise<void> {
+  const review = await readCase(deps, stated);
+  refuseUnlessResolvable(review);
+  const { transaction } = review;
+  if (new Date(transaction.updatedAtMs).toISOString() !== stated.seenAt) throw outdated();
+  const { acquirerId, id, books, reason } = stated;
+  const resolutionId = deps.newId();
+  const proposal: Proposal = { acquirerId, id, books, reason, resolutionId, seen: stateOf(transaction), by };
+  const step = decideResolution(deps, review, books, deps.clock.nowMs());
+  if (deps.needsTwo) {
+    if (!(await deps.reviews.propose(proposal))) throw new RequestRejected('PROPOSAL_PENDING');
+    return;
+  }
+  if (!(await deps.reviews.resolve(proposal, step, undefined))) throw outdated();
+  deps.wakeups.announce(transaction);
+}
+
+/**
+ * Confirms or rejects what another person proposed. The proposer may reject the own proposal, which withdraws it.
+ *
+ * @throws NotFound for a proposal that does not exist; RequestRejected (OWN_PROPOSAL, RESOLUTION_OUTDATED, and those of
+ * `stateResolution`)
+ */
+export async function decideProposal(
+  deps: ReviewDependencies,
+  { acquirerId, resolutionId }: Pick<Proposal, 'acquirerId' | 'resolutionId'>,
+  verdict: 'confirm' | 'reject',
+  by: Reviewer,
+): Promise<void> {
+  const proposal = await deps.reviews.findProposal(acquirerId, resolutionId);
+  if (!proposal) throw new NotFound();
+  if (verdict === 'reject') {
+    if (!(await deps.reviews.reject(proposal, by))) throw outdated();
+    return;
+  }
+  if (proposal.by.userId === by.userId) throw new RequestRejected('OWN_PROPOSAL');
+  const review = await readCase(deps, proposal);
+  const step = decideResolution(deps, review, proposal.books, deps.clock.nowMs());
+  if (stateOf(review.transaction) !== proposal.seen) throw outdated();
+  if (!(await deps.reviews.resolve(proposal, step, by))) throw outdated();
+  deps.wakeups.announce(review.transaction);
+}
+
+async function readCase(deps: ReviewDependencies, key: Finding): Promise<ReviewCase> {
+  const transaction = await deps.store.find(key);
+  if (!transaction) throw new NotFound();
+  const isSale = transaction.type !== TransactionType.Refund && transaction.type !== TransactionType.Void;
+  const [voidRow, facts] = await Promise.all([
+    isSale ? deps.refunds.findVoid(transaction) : undefined,
+    deps.reviews.findReviewFacts(transaction),
+  ]);
+  return { transaction, voidRow, facts };
+}
+
+/** The state that a resolution follows: a proposal is outdated if any part of it has changed. */
+function stateOf(transaction: Transaction): string {
+  const { attempt, disposition, reversalState, reversalAttempt, voidState, refundedMinor } = transaction;
+  return [attempt, disposition, reversalState, reversalAttempt, voidState ?? '', refundedMinor].join(' ');
+}
+
+function outdated(): RequestRejected {
+  return new RequestRejected('RESOLUTION_OUTDATED');
+}

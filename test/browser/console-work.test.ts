@@ -1,0 +1,63 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { launchChromium } from './chromium.ts';
+import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
+
+const PAN = '4111111111111111';
+
+let installation: Installation;
+let browser: Browser;
+beforeAll(async () => {
+  [browser, installation] = await Promise.all([launchChromium(), startInstallation()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await installation?.stop();
+});
+
+const { visit, addressOf } = consoleVisits(
+  () => installation,
+  () => browser,
+);
+
+describe('the work of operators', () => {
+  test('resolves a transaction that needs review with a reason; a double click makes one, an old page none', async () => {
+    const { body } = await installation.phone().tap({ amount: '13.00', currency: 'ZAR' });
+    const { serviceReference: id } = (body as { onlineAuthorizationResponse: OnlineAuthorization })
+      .onlineAuthorizationResponse;
+    const uncertain =
+      'update transactions set needs_review = true, disposition = 4, approved_minor = null where id = $1';
+    await eventually(async () => {
+      const { rows } = await installation.database.query('select status from transactions where id = $1', [id]);
+      expect(rows).toEqual([{ status: 8 }]);
+    });
+    await installation.database.query(uncertain, [id]);
+    const [visited, other] = [await visit('operator'), await visit('admin')];
+    for (const { page } of [visited, other]) {
+      await page.goto(addressOf(`/ops/transactions/${id}`));
+      await page.getByText('Review required').waitFor();
+    }
+    const { page } = visited;
+    await expectToFit(page, 'review');
+    await page.getByLabel(/^Approved/).check();
+    await page.getByLabel('Reason, without card data').fill(`Card ${PAN}`);
+    await page.getByRole('button', { name: 'Resolve', exact: true }).click();
+    await page.locator('.resolve').getByText('must not contain a card number').waitFor();
+    await page.getByLabel('Reason, without card data').fill('Booked, says the acquirer');
+    await page.getByRole('button', { name: 'Resolve', exact: true }).dblclick();
+    await page.locator('.resolutions').getByText('Booked, says the acquirer').waitFor();
+    await page.getByText('Review required').waitFor({ state: 'hidden' });
+    await expectToFit(page, 'resolved');
+    const { rows } = await installation.database.query(
+      'select r.state, t.disposition from review_resolutions r join transactions t on t.id = r.transaction_id where t.id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ state: 'done', disposition: 0 }]);
+    await other.page.locator('.resolutions').getByText('Booked, says the acquirer').waitFor();
+    await expectHarmless(visited);
+    await expectHarmless(other);
+  });
+});

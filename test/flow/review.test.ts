@@ -1,0 +1,294 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { VoidAnswer } from '../../schemas/refund.ts';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { ReversalState, VoidState } from '../../src/transactions/model/transaction.ts';
+import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { scriptedInstallation } from '../support/scripted-installation.ts';
+import type { ReceivedRequest } from '../support/scripted-switch.ts';
+import { trailOf, untilAnswered } from '../support/transactions.ts';
+import { Backend, untilReported } from '../webhooks/backend.ts';
+import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
+
+const HOURS = 3_600;
+const OWNER = { acquirerId: 1 };
+const REASON = 'Looked up in the books of the switch, case 4711';
+
+let receiver: Receiver;
+let secret: string;
+beforeAll(async () => {
+  receiver = await startReceiver();
+});
+afterAll(() => receiver.close());
+const scene = scriptedInstallation();
+const { logIn, act, look } = consoleClient(() => scene.installation);
+
+async function install(): Promise<void> {
+  await scene.install();
+  secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
+}
+
+interface InReview {
+  readonly id: string;
+  readonly sale: ReceivedRequest;
+  readonly repeat: ReceivedRequest;
+}
+
+/** A tap without a response whose reversal was sent twice, without a response, until its time was over. */
+async function tapInReview(): Promise<InReview> {
+  scene.scripted.hold('0200', '0420', '0421');
+  const { id, sale } = await scene.tapInVain();
+  await untilAnswered(scene.installation.database, id);
+  await scene.scripted.next('0420');
+  await scene.letTimePass(id, 73 * HOURS);
+  const repeat = await scene.scripted.next('0421');
+  await scene.untilReversal(id, 'needsReview', 2);
+  await scene.untilAtRest(id);
+  await scene.letTimePass(id, 60); // its deadline is over
+  return { id, sale, repeat };
+}
+
+const seenAt = async (session: ConsoleSession, id: string) =>
+  ((await (await look(session, id)).json()) as { summary: { updatedAt: string } }).summary.updatedAt;
+
+async function resolve(session: ConsoleSession, id: string, books: string, changes: object = {}) {
+  const seen = await seenAt(session, id);
+  return act(session, { act: 'resolveReview', ...OWNER, id, books, reason: REASON, seenAt: seen, ...changes });
+}
+
+async function adminEvents(id: string) {
+  const text = `select actor, after from admin_events where kind = 'review' and subject_id = $1 order by id`;
+  return (await scene.installation.database.query(text, [id])).rows;
+}
+
+const stored = (id: string) => storedSale(scene.installation.database, id);
+const reversalsSent = () => scene.scripted.of('0420').length + scene.scripted.of('0421').length;
+
+describe('an uncertain tap in review', () => {
+  test('whose reversal is still being sent is not resolved', async () => {
+    await install();
+    scene.scripted.hold('0200', '0420', '0421');
+    const { id } = await scene.tapInVain();
+    const session = await logIn(OWNER, 'operator');
+    await untilAnswered(scene.installation.database, id);
+    await scene.untilReversal(id, 'sent', 1);
+    const flag = 'update transactions set needs_review = $2 where id = $1';
+    await scene.installation.database.query(flag, [id, true]);
+    const early = await resolve(session, id, 'voided');
+    expect([early.status, await early.text()]).toEqual([409, expect.stringContaining('still being sent')]);
+    await scene.scripted.next('0420');
+    await scene.letTimePass(id, 73 * HOURS);
+    await scene.scripted.next('0421');
+    await scene.untilReversal(id, 'needsReview', 2);
+    await scene.untilAtRest(id);
+    const under = `update reversal_attempts set deadline_at = now() + interval '1 hour' where transaction_id = $1 and number = 2`;
+    await scene.installation.database.query(under, [id]);
+    expect((await resolve(session, id, 'voided')).status).toBe(409);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+    expect(await adminEvents(id)).toEqual([]);
+  });
+
+  test('that the books show as reversed is Voided; a late response sends nothing, and only has it reviewed again', async () => {
+    await install();
+    const { id, sale, repeat } = await tapInReview();
+    const session = await logIn(OWNER, 'operator');
+    const before = reversalsSent();
+    expect((await resolve(session, id, 'voided')).status).toBe(204);
+    expect(await scene.stored(id)).toMatchObject({
+      disposition: Disposition.Voided,
+      needsReview: false,
+      reversalState: ReversalState.resolved,
+    });
+    expect((await trailOf(scene.installation.database, id)).at(-1)).toBe('resolution voided');
+    expect(await adminEvents(id)).toMatchObject([
+      { actor: `user ${session.username}`, after: { did: 'resolve', books: 'voided', reason: REASON } },
+    ]);
+    expect(await untilReported(receiver, secret, id, 2)).toMatchObject([
+      { type: 'transaction.completed', disposition: 'Indeterminate', sequence: 1 },
+      { type: 'transaction.voided', disposition: 'Voided', sequence: 2 },
+    ]);
+    expect((await resolve(session, id, 'voided')).status).toBe(409);
+
+    repeat.answer();
+    await eventually(async () =>
+      expect((await trailOf(scene.installation.database, id)).at(-1)).toBe('answer acknowledged 2'),
+    );
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
+    sale.answer();
+    await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+    expect(await scene.stored(id)).toMatchObject({
+      disposition: Disposition.Voided,
+      reversalState: ReversalState.resolved,
+    });
+    await scene.untilAtRest(id);
+    expect(reversalsSent()).toBe(before);
+    expect((await act(session, { act: 'retryReversal', ...OWNER, id })).status).toBe(409);
+    expect((await resolve(session, id, 'approved')).status).toBe(409);
+    expect((await resolve(session, id, 'adjusted')).status).toBe(204);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
+  });
+
+  test('that the books show as approved is Approved, and is reviewed again if its reversal is acknowledged', async () => {
+    await install();
+    const { id, repeat } = await tapInReview();
+    const session = await logIn(OWNER, 'operator');
+    expect((await resolve(session, id, 'approved')).status).toBe(204);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Approved, needsReview: false });
+    expect(await untilReported(receiver, secret, id, 2)).toMatchObject([
+      { sequence: 1 },
+      { type: 'transaction.completed', disposition: 'Approved', sequence: 2, amount: 10 },
+    ]);
+    expect(await voidSale(scene.installation, id)).toMatchObject({ status: 409, body: { errorCode: 212 } });
+    repeat.answer();
+    await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+    expect(await scene.stored(id)).toMatchObject({
+      disposition: Disposition.Approved,
+      reversalState: ReversalState.resolved,
+    });
+    expect((await resolve(session, id, 'voided')).status).toBe(204);
+    expect(await stored(id)).toMatchObject({ disposition: Disposition.Voided, voidState: null });
+    expect((await untilReported(receiver, secret, id, 3)).at(-1)).toMatchObject({ disposition: 'Voided', sequence: 3 });
+  });
+
+  test('is resolved once by two who resolve it at once', async () => {
+    await install();
+    const { id } = await tapInReview();
+    const sessions = [await logIn(OWNER, 'operator'), await logIn(OWNER, 'admin')];
+    const seen = await seenAt(sessions[0]!, id);
+    const answers = await Promise.all(
+      sessions.map((session, n) => resolve(session, id, ['voided', 'approved'][n]!, { seenAt: seen })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 409]);
+    expect(await adminEvents(id)).toHaveLength(1);
+    expect(await untilReported(receiver, secret, id, 2)).toMatchObject([{ sequence: 1 }, { sequence: 2 }]);
+  });
+
+  test('is not resolved by a viewer, by another acquirer, from an old page, or with a card number in the reason', async () => {
+    await install();
+    const { id } = await tapInReview();
+    const session = await logIn(OWNER, 'operator');
+    const seen = await seenAt(session, id);
+    const wanted = { act: 'resolveReview', ...OWNER, id, books: 'voided', reason: REASON, seenAt: seen };
+    expect((await act(await logIn(OWNER, 'viewer'), wanted)).status).toBe(403);
+    expect((await act(await logIn({ acquirerId: 2 }, 'admin'), wanted)).status).toBe(404);
+    expect((await act(await logIn({ acquirerId: 2 }, 'admin'), { ...wanted, acquirerId: 2 })).status).toBe(404);
+    expect((await act(session, { ...wanted, seenAt: '2026-01-01T00:00:00.000Z' })).status).toBe(409);
+    for (const reason of ['', ' ', 'card 4111 1111 1111 1111', 'x'.repeat(501)])
+      expect((await act(session, { ...wanted, reason })).status).toBe(400);
+    expect((await act(session, wanted, {})).status).toBe(403);
+    expect(await scene.stored(id)).toMatchObject({ needsReview: true });
+  });
+});
+
+describe('a refund in review', () => {
+  test('that the books show as reversed returns its amount to the sale', async () => {
+    await install();
+    const sale = await sellApproved(scene.installation, '100.00');
+    scene.scripted.hold('0200', '0420', '0421');
+    const { body } = await refundSale(scene.installation, sale, { amount: '40.00', refundReference: randomUUID() });
+    const id = (body as { serviceReference: string }).serviceReference;
+    await untilAnswered(scene.installation.database, id);
+    await scene.scripted.next('0420');
+    await scene.letTimePass(id, 73 * HOURS);
+    await scene.scripted.next('0421');
+    await scene.untilReversal(id, 'needsReview', 2);
+    await scene.letTimePass(id, 60);
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 4_000 });
+    expect((await resolve(await logIn(OWNER, 'operator'), id, 'voided')).status).toBe(204);
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 0, disposition: Disposition.Approved });
+  });
+});
+
+describe('a void in review', () => {
+  async function voidInReview() {
+    const sale = await sellApproved(scene.installation, '100.00');
+    scene.scripted.hold('0420', '0421');
+    const { body } = await voidSale(scene.installation, sale);
+    const voided = (body as VoidAnswer).serviceReference;
+    await scene.scripted.next('0420');
+    await scene.letTimePass(sale, 73 * HOURS);
+    await scene.scripted.next('0421');
+    await scene.untilReversal(sale, 'needsReview', 2);
+    await scene.untilAtRest(sale);
+    await scene.letTimePass(sale, 60);
+    return { sale, voided };
+  }
+
+  test('that the books do not show has failed, and the sale stands', async () => {
+    await install();
+    const { sale, voided } = await voidInReview();
+    const session = await logIn(OWNER, 'operator');
+    expect((await resolve(session, voided, 'approved')).status).toBe(409);
+    expect((await resolve(session, sale, 'approved')).status).toBe(204);
+    expect(await stored(sale)).toMatchObject({
+      disposition: Disposition.Approved,
+      voidState: null,
+      needsReview: false,
+    });
+    expect(await stored(voided)).toMatchObject({ disposition: Disposition.Declined, needsReview: false });
+    expect(await untilReported(receiver, secret, voided, 2)).toMatchObject([
+      { type: 'void.needsReview', sequence: 1 },
+      { type: 'void.failed', sequence: 2 },
+    ]);
+  });
+
+  test('that the books show is done, and the sale is Voided', async () => {
+    await install();
+    const { sale, voided } = await voidInReview();
+    expect((await resolve(await logIn(OWNER, 'operator'), sale, 'voided')).status).toBe(204);
+    expect(await stored(sale)).toMatchObject({
+      disposition: Disposition.Voided,
+      voidState: VoidState.done,
+      needsReview: false,
+    });
+    expect(await stored(voided)).toMatchObject({ disposition: Disposition.Approved, needsReview: false });
+    expect((await untilReported(receiver, secret, sale, 2)).at(-1)).toMatchObject({ type: 'transaction.voided' });
+  });
+});
+
+describe('where a second person must confirm', () => {
+  async function proposalOf(session: ConsoleSession, id: string) {
+    const { resolutions } = (await (await look(session, id)).json()) as {
+      resolutions: { id: string; state: string; proposedBy: string }[];
+    };
+    return resolutions[0]!;
+  }
+  const decide = (session: ConsoleSession, verdict: 'confirm' | 'reject', id: string) =>
+    act(session, { act: `${verdict}Resolution`, ...OWNER, id });
+
+  test('the proposer cannot, another person can, and both are recorded', async () => {
+    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    const { id } = await tapInReview();
+    const [first, second] = [await logIn(OWNER, 'operator'), await logIn({ acquirerId: 0 }, 'admin')];
+    expect((await resolve(first, id, 'voided')).status).toBe(204);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+    expect((await resolve(second, id, 'approved')).status).toBe(409);
+    const proposal = await proposalOf(second, id);
+    expect(proposal).toMatchObject({ state: 'proposed', proposedBy: `user ${first.username}` });
+    expect((await decide(first, 'confirm', proposal.id)).status).toBe(409);
+    expect((await decide(await logIn({ acquirerId: 2 }, 'admin'), 'confirm', proposal.id)).status).toBe(404);
+    const answers = await Promise.all([decide(second, 'confirm', proposal.id), decide(second, 'confirm', proposal.id)]);
+    expect(answers.map(({ status }) => status).sort()[0]).toBe(204);
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
+    expect(await adminEvents(id)).toMatchObject([
+      { actor: `user ${first.username}`, after: { did: 'proposeResolution' } },
+      {
+        actor: `user ${second.username}`,
+        after: { did: 'confirmResolution', proposedBy: `user ${first.username}`, reason: REASON },
+      },
+    ]);
+    // A proposal can be rejected, and does not outlive a change of the transaction.
+    const other = await tapInReview();
+    expect((await resolve(first, other.id, 'approved')).status).toBe(204);
+    expect((await decide(second, 'reject', (await proposalOf(first, other.id)).id)).status).toBe(204);
+    expect((await resolve(second, other.id, 'voided')).status).toBe(204);
+    const outdated = await proposalOf(first, other.id);
+    other.repeat.answer();
+    await scene.untilReversal(other.id, 'acknowledged', 2);
+    expect((await decide(first, 'confirm', outdated.id)).status).toBe(409);
+    expect((await decide(first, 'reject', outdated.id)).status).toBe(204);
+  });
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { ReversalState, TransactionType } from '../../src/transactions/model/transaction.ts';
+import { PlantedBooks } from './planted-books.ts';
+
+let books: PlantedBooks;
+beforeAll(async () => {
+  books = await PlantedBooks.open();
+});
+beforeEach(() => books.clear());
+afterAll(() => books.close());
+
+describe('a transaction that a person resolved', () => {
+  const { Approved, Voided, Declined } = Disposition;
+  const resolved = (id: string, how: string, sequence: number | null = null) =>
+    books.database.query(
+      `insert into review_resolutions (acquirer_id, id, transaction_id, books, reason, state, seen, proposed_by, event_sequence)
+       values (1, gen_random_uuid(), $1, $2, 'case 4711', 'done', '', 'user test', $3)`,
+      [id, how, sequence],
+    );
+
+  test('as adjusted may differ from the ledger of the switch, and is counted', async () => {
+    const { resolved: reversalState } = ReversalState;
+    const voided = await books.transaction({ disposition: Voided, reversalState });
+    books.entry(voided);
+    const approved = await books.transaction({ disposition: Approved, reversalState });
+    books.entry(approved, { state: 'reversed' });
+    expect(Object.keys(await books.faults())).toEqual(expect.arrayContaining(['I1', 'I2']));
+    await resolved(voided.id, 'adjusted');
+    await resolved(approved.id, 'adjusted');
+    expect(await books.faults()).toEqual({});
+    const [i1, i2] = await books.verify();
+    expect([i1!.misstated, i2!.misstated]).toEqual([1, 1]);
+  });
+
+  test('by a wrong statement about the books is a violation', async () => {
+    const voided = await books.transaction({ disposition: Voided, reversalState: ReversalState.resolved });
+    books.entry(voided);
+    await resolved(voided.id, 'voided');
+    expect((await books.faults()).I1).toMatchObject([{ id: voided.id }]);
+  });
+
+  test('with the void of its sale is no longer flagged', async () => {
+    const sale = await books.transaction({ disposition: Approved });
+    books.entry(sale);
+    const row = await books.transaction({ disposition: Declined });
+    const asVoid = `update transactions set original_id = $2, type = ${TransactionType.Void} where id = $1`;
+    await books.database.query(asVoid, [row.id, sale.id]);
+    expect((await books.faults()).R).toMatchObject([{ id: row.id }]);
+    await resolved(sale.id, 'approved');
+    expect((await books.faults()).R).toBeUndefined();
+  });
+});
