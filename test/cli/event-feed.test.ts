@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test, vi } from 'vitest';
 import { ProblemError } from '../../schemas/client.ts';
 import type { Problem } from '../../schemas/problem.ts';
+import type { WebhookEventView } from '../../schemas/webhook.ts';
 import { EventFeed } from '../../src/cli/event-feed.ts';
 
 afterEach(() => vi.unstubAllGlobals());
@@ -34,17 +36,35 @@ test.each([429, 503])('a temporary refusal %i is retried', async (status) => {
 });
 
 test('events that were created together are reported in the order of their statuses', async () => {
-  const event = (sequence: number, timestamp: string) => ({
-    id: `${sequence}`,
+  const serviceReference = randomUUID();
+  const event = (sequence: number, timestamp: string): WebhookEventView => ({
+    id: randomUUID(),
+    type: 'transaction.completed',
+    serviceReference,
+    state: 'pending',
+    createdAt: '2026-03-02T10:00:01.000Z',
     attempts: 0,
-    payload: { sequence, timestamp },
+    nextAttemptAt: null,
+    payload: {
+      type: 'transaction.completed',
+      timestamp,
+      sequence,
+      id: serviceReference,
+      merchantReference: 'order',
+      disposition: 'Approved',
+      authorisationCode: '',
+      amount: 10,
+      currency: 'ZAR',
+      serviceReference,
+      deviceInstallationId: 'till',
+    },
   });
-  const newestFirst = [
+  const listed = [
     event(1, '2026-03-02T10:00:00.100Z'),
-    event(2, '2026-03-02T10:00:00.200Z'),
     event(3, '2026-03-02T10:00:00.200Z'),
+    event(2, '2026-03-02T10:00:00.200Z'),
   ];
-  vi.stubGlobal('fetch', async () => Response.json(newestFirst));
+  vi.stubGlobal('fetch', async () => Response.json(listed));
   const changes = await new EventFeed('https://tap.example', 'tw_test_key').look();
   expect(changes.map(({ event: { payload } }) => payload.sequence)).toEqual([1, 2, 3]);
 });
