@@ -46,10 +46,13 @@ function introduce({ processors, host }: SimulateOptions, { ports, ledgerPort }:
   processors.forEach(({ processor }, at) => {
     console.log(`${processor.name} listens on ${host}:${ports[at]}`);
   });
-  for (const { keyId, usage, bytes } of demoKeys(
+  for (const { keyId, usage, algorithm, bytes } of demoKeys(
     processors.map(({ processor, config }) => config ?? processor.exampleConfig),
-  ))
-    console.log(`key ${keyId} (${usage}, double-length DES, for simulation only): ${toHex(bytes.reveal())}`);
+  )) {
+    const key = bytes.reveal();
+    const kind = `${algorithm === 'tdes' ? 'DES' : 'AES'}, ${key.length} bytes`;
+    console.log(`key ${keyId} (${usage}, ${kind}, for simulation only): ${toHex(key)}`);
+  }
   console.log(`ledger: http://${host}:${ledgerPort}/ledger`);
 }
 

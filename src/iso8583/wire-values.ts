@@ -1,10 +1,7 @@
 import { Cursor } from '../bytes/cursor.ts';
-import { bounded } from './composites/bounded.ts';
-import { leafVisitor } from './leaves/leaf-codec.ts';
-import type { Mask } from './masks/mask.ts';
-import { MessageWalk } from './masks/message-walk.ts';
-import type { Field } from './rows.ts';
-import type { Encodings, Spec } from './spec.ts';
+import type { MessageWalk } from './masks/message-walk.ts';
+import type { Spec } from './spec.ts';
+import { wireWalk } from './wire-fields.ts';
 
 /** Where a field begins and ends in the message; both -1 if it is absent. */
 interface Place {
@@ -25,7 +22,13 @@ export class WireValues {
   #isWalked = true;
 
   constructor(spec: Spec) {
-    this.#walk = new MessageWalk(spec, (field, path) => this.#visitor(field, path, spec.encodings));
+    for (const name of ['header', 'mti', ...Object.values(spec.fields).map((field) => field.name)])
+      this.#places.set(name, { from: -1, to: -1 });
+    this.#walk = wireWalk(spec, ({ name }, _path, from, to) => {
+      const place = this.#places.get(name)!;
+      place.from = from;
+      place.to = to;
+    });
   }
 
   /** Turns to the message from `start` to `end`, which a codec of the same spec has read or written. */
@@ -72,25 +75,8 @@ export class WireValues {
     this.#walk.walk(new Cursor(this.#bytes, this.#start, this.#end));
     this.#isWalked = true;
   }
-
-  #visitor(field: Field, path: string, encodings: Encodings): Mask {
-    const place: Place = { from: -1, to: -1 };
-    this.#places.set(field.name, place);
-    const visit = (cursor: Cursor, from: number, to: number) => {
-      place.from = from;
-      place.to = to;
-      cursor.position = to;
-    };
-    if (field.kind === 'text' || field.kind === 'binary') return leafVisitor(field, path, encodings, visit);
-    const decode = (cursor: Cursor) => visit(cursor, cursor.position, cursor.end);
-    return bounded({ decode, encode: neverEncodes }, field, path, encodings).decode;
-  }
 }
 
 function lengthOf(place: Place | undefined): number {
   return place === undefined || place.from < 0 ? 0 : place.to - place.from;
-}
-
-function neverEncodes(): never {
-  throw new Error('a walk encodes nothing');
 }

@@ -1,3 +1,5 @@
+import { Iso8583Error, TapwireError } from '../errors.ts';
+import type { Spec } from '../iso8583/spec.ts';
 import { authorizationChecks } from './conformance/authorization-checks.ts';
 import { type Check, CheckFailure } from './conformance/check.ts';
 import { completionChecks } from './conformance/completion-checks.ts';
@@ -8,6 +10,7 @@ import { maskChecks } from './conformance/mask-checks.ts';
 import { reversalChecks } from './conformance/reversal-checks.ts';
 import { ruleChecks } from './conformance/rule-checks.ts';
 import { sampleChecks } from './conformance/sample-checks.ts';
+import { textOfCodecError } from './conformance/sample-differences.ts';
 import { sessionChecks } from './conformance/session-checks.ts';
 import type { Processor, SwitchConfig } from './processor.ts';
 
@@ -24,6 +27,9 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
   ['masking', maskChecks],
 ];
 
+/** The folder of the gateway's own code, as it appears in stacks. */
+const TAPWIRE_SOURCES = new URL('../', import.meta.url).href;
+
 export interface ConformanceResult {
   readonly group: string;
   /** A sentence that states the behaviour. */
@@ -31,6 +37,8 @@ export interface ConformanceResult {
   readonly passed: boolean;
   /** Why the check failed. Contains no card data. */
   readonly why?: string | undefined;
+  /** Bytes and messages of the samples for their author, line by line; with the test cards of the samples. */
+  readonly details?: readonly string[] | undefined;
 }
 
 /**
@@ -56,20 +64,25 @@ export function processorConformance(
         check.run(subject);
         return { group, check: check.name, passed: true };
       } catch (error) {
-        return { group, check: check.name, passed: false, why: reasonOf(error) };
+        const details = error instanceof CheckFailure && error.details.length > 0 ? error.details : undefined;
+        return { group, check: check.name, passed: false, why: reasonOf(error, processor.spec), details };
       }
     }),
   );
 }
 
 /**
- * A `CheckFailure` gives its own reason. Of any other error only name and position are reported, because its message
- * may quote card data.
+ * A `CheckFailure` gives its own reason, and an error of Tapwire has a message without values. Of any other error only name
+ * and position are reported, because its message may quote card data. The position is in the plug-in if it appears there.
  */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, spec: Spec): string {
   if (error instanceof CheckFailure) return error.message;
   if (!(error instanceof Error)) return `threw a value that is not an error: ${typeof error}`;
-  const { name, stack = '' } = error;
+  const { name, message, stack = '' } = error;
   // The message precedes the stack frames and may have several lines.
-  return `${name} ${/^ +(at .*:\d+:\d+\)?)$/m.exec(stack)?.[1] ?? ''}`;
+  const frames = Array.from(stack.matchAll(/^ +(at .*:\d+:\d+\)?)$/gm), ([, frame]) => frame!);
+  const ofPlugIn = frames.find((each) => each.includes('file:') && !each.includes(TAPWIRE_SOURCES));
+  if (!(error instanceof TapwireError)) return `${name} ${ofPlugIn ?? frames[0] ?? ''}`;
+  const text = error instanceof Iso8583Error ? textOfCodecError(spec, error) : message;
+  return ofPlugIn === undefined ? text : `${text} ${ofPlugIn}`;
 }

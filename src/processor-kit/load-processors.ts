@@ -3,6 +3,7 @@ import { createRequire, registerHooks } from 'node:module';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ProcessorError } from '../errors.ts';
+import { positionOf } from './error-position.ts';
 import type { Processor } from './processor.ts';
 
 /** Entry files of a plug-in, in order of preference: TypeScript in this repository, JavaScript in a package. */
@@ -112,7 +113,12 @@ export async function loadProcessor(entry: string): Promise<Processor> {
   } catch (cause) {
     if (cause instanceof ProcessorError) throw new ProcessorError(cause.code, `${entry}: ${cause.reason}`, { cause });
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new ProcessorError('PROCESSOR_BROKEN', `${entry}: ${reason}`, { cause });
+    const position = cause instanceof Error ? positionOf(cause, entry) : undefined;
+    throw new ProcessorError(
+      'PROCESSOR_BROKEN',
+      position === undefined ? `${entry}: ${reason}` : `${entry}: ${reason} (${position})`,
+      { cause },
+    );
   }
   const candidate = loaded.default as Partial<Processor> | undefined;
   if (candidate === undefined) throw new ProcessorError('PROCESSOR_INVALID', `${entry}: no default export`);

@@ -66,6 +66,21 @@ test('a folder without an entry is named', () => {
 });
 
 test.each([
+  ['TypeScript that does not parse', 'index.ts', 'export const a = 1;\n\nconst b: = 2;\n', 'index.ts', 3],
+  ['TypeScript that Node does not strip', 'index.ts', '\nenum A { b }\n', 'index.ts', 2],
+  ['JavaScript that does not parse', 'index.js', '// a\n// b\n\nconst a = ;\n', 'index.js', 4],
+  ['another file that does not parse', 'index.ts', 'import "./spec.ts";\n', 'spec.ts', 2],
+  ['an import that the kit does not have', 'index.ts', '\nimport { nothing } from "#processor-kit";\n', 'index.ts', 2],
+  ['code that throws', 'index.ts', 'const a: any = undefined;\nexport default a.b.c;\n', 'index.ts', 2],
+])('a fault in a plug-in is reported with its line: %s', async (_, entry, source, file, line) => {
+  write(`acme/${entry}`, source);
+  write('acme/spec.ts', '\nexport const spec = ];\n');
+  const { error } = await loadOutside('./acme', folder);
+  expect(error).toContain(`${join(folder, 'acme', entry)}: `);
+  expect(error).toContain(`(${join(folder, 'acme', file)}:${line})`);
+});
+
+test.each([
   ['does not parse', 'export default {', 'PROCESSOR_BROKEN'],
   ['throws', 'throw new Error("no luck");', 'no luck'],
   ['imports what is not there', 'import "./missing.ts";', 'missing.ts'],

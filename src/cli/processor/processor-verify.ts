@@ -41,7 +41,8 @@ function entryOf(name: string): string {
   return builtIn !== undefined && !existsSync(name) ? builtIn : findEntry(name, resolve('.'));
 }
 
-function rowOf({ group, check, passed, why }: ConformanceResult): string {
+function rowOf({ group, check, passed, why, details = [] }: ConformanceResult): string {
   const row = `  ${passed ? good('ok    ') : bad('FAILED')}  ${group.padEnd(13)}  ${check}`;
-  return passed ? row : `${row}\n          ${''.padEnd(13)}  -> ${why}`;
+  const indent = `\n          ${''.padEnd(13)}  `;
+  return passed ? row : [row, `-> ${why}`, ...details.map((line) => `   ${line}`)].join(indent);
 }

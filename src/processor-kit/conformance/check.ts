@@ -14,7 +14,15 @@ export interface Check {
 }
 
 /** Why a check failed, in words that contain no card data. */
-export class CheckFailure extends Error {}
+export class CheckFailure extends Error {
+  /** Bytes and messages of the samples for their author, line by line. They contain the card data of the samples. */
+  readonly details: readonly string[];
+
+  constructor(why: string, details: readonly string[] = []) {
+    super(why);
+    this.details = details;
+  }
+}
 
 /** @throws CheckFailure */
 export function expectThat(condition: boolean, why: string): asserts condition {
