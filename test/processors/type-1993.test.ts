@@ -153,3 +153,38 @@ test('the MAC of the example in the README is that of the codec', () => {
   expect(text!.toString('latin1')).toBe('180402200100000000011120141005000127801');
   expect(readme).toContain(`hex ${mac!.toString('hex').toUpperCase()} |`);
 });
+
+test.each([
+  ['261120161005', true],
+  ['280229235959', true],
+  ['270229101010', false],
+  ['261320101010', false],
+  ['261131101010', false],
+  ['261120246060', false],
+])('DE12 %s exists: %s', (localDateTime, exists) => {
+  expect(type1993.readRequest({ ...sale, localDateTime }).faults).toEqual(exists ? [] : ['localDateTime']);
+});
+
+test.each([
+  ['under DUKPT', { ksn: new Uint8Array(10).fill(7) }, { ksn: new Uint8Array(10).fill(7) }],
+  ['under an exchanged zone key', { keyNumber: 9 }, { keyNumber: 9 }],
+  ['under the first zone key', {}, { keyNumber: undefined }],
+])('a PIN %s arrives with the name of its key in DE53', (_how, key, read) => {
+  const block = new Uint8Array(8).fill(5);
+  const message = type1993.authorization(testPurchase({ pin: { block, ...key } }), config);
+  expect(message.posDataCode).toBe('M10101M1314C');
+  expect(type1993.readRequest(message)).toMatchObject({ pin: { block, ...read }, faults: [] });
+});
+
+test('the README has a row for each action code that is generated from the profile', () => {
+  const readme = readFileSync(new URL('../../processors/type-1993/README.md', import.meta.url), 'utf8');
+  for (const row of [
+    '| 000 | 00 Approved or completed successfully | approved | undecided |',
+    '| 116 | 51 Not sufficient funds | declined | undecided |',
+    '| 112 | 70 | PIN required | undecided |',
+    '| 400 |  | **unknown** | acknowledges |',
+    '| 911 | 68 Response received too late | **unknown** | undecided |',
+    '| 914 | 25 Unable to locate record on file | declined | unable to locate |',
+  ])
+    expect(readme).toContain(row);
+});

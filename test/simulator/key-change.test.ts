@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
+import type1993 from '../../processors/type-1993/index.ts';
 import type { WorkingKeyUse } from '../../src/processor-kit/key-change.ts';
 import { keyExchangeConfig } from '../../src/processor-kit/key-exchange-config.ts';
 import type { Processor, SwitchConfig } from '../../src/processor-kit/processor.ts';
@@ -63,6 +64,7 @@ async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], cha
 test.each([
   type1,
   type2,
+  type1993,
 ] as Processor[])('$type: keys change on two connections under load, and every response has a good MAC', async (processor) => {
   const { simulator, acquirer, exchange } = await linesTo(processor, ['mac']);
   const outcomes: (string | undefined)[] = [];
