@@ -59,6 +59,7 @@ test.each<[Manners, string]>([
   ['poor', 'type-1'],
   ['none', 'type-1'],
   ['none', 'type-2'],
+  ['none', 'type-1993'],
 ])(
   'with %s manners of a %s switch nothing is lost, duplicated or silently stuck',
   { timeout: 300_000 },
