@@ -6,6 +6,9 @@ import { PRIMARY_FIELDS_1993, SECONDARY_FIELDS_1993 } from '../../src/processor-
  * Format and length of each field, transcribed from a table that others made from the standard: ISO93APackager of jPOS
  * (github.com/jpos/jPOS, commit 01e12cfd). `n`: digits, `c`: characters, `b`: bytes, `x`: a sign and digits; dots: the
  * digits of the length of a value of variable length. jPOS has `c` for every value that is not digits alone.
+ *
+ * jPOS 2.1.10 also unpacked the samples of type 1993 and the shortest and longest value of each of its fields, and packed
+ * them to the same bytes, with 52, 64 and 128 as bytes instead of hex (DE55 within its 255 bytes).
  */
 const JPOS = `
   2 n..19  3 n6  4 n12  5 n12  6 n12  7 n10  8 n8  9 n8  10 n8  11 n6  12 n12  13 n4  14 n4  15 n6  16 n4  17 n4
