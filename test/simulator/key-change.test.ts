@@ -84,6 +84,20 @@ test.each([
   expect(exchange.stats).toMatchObject({ exchanged: 5, failed: 0 });
 });
 
+test.each(['x9.9', 'x9.19'] as const)('new keys have the length that %s requires', async (macAlgorithm) => {
+  const exampleConfig = { ...type1.exampleConfig, macAlgorithm };
+  const { simulator, farHsm, acquirer, exchange } = await linesTo({ ...type1, exampleConfig } as Processor, ['mac']);
+  const generated = vi.spyOn(farHsm, 'generateKey');
+  expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
+  expect(await simulator.changeKeys()).toBe(1);
+  expect(generated.mock.calls[0]![0]).toMatchObject({
+    algorithm: 'tdes',
+    lengthBytes: macAlgorithm === 'x9.9' ? 8 : 16,
+  });
+  expect((await acquirer.tap(10_00)).outcome?.kind).toBe('approved');
+  expect(exchange.stats).toMatchObject({ exchanged: 1, failed: 0 });
+});
+
 test('keys change at an interval, if configured', async () => {
   const { acquirer, exchange } = await linesTo(type2 as Processor, ['mac'], 20);
   await eventually(() => expect(exchange.stats.exchanged).toBeGreaterThanOrEqual(3));
