@@ -3,6 +3,7 @@
  * integrators.
  */
 import { z } from 'zod';
+import { undeliveredFilter } from './console-work.ts';
 import { plainText } from './plain-text.ts';
 import { reason } from './reason.ts';
 
@@ -17,6 +18,7 @@ const lineName = z.string().min(1).max(128);
 /** An action of an operator. Each is recorded before it is carried out. */
 export const consoleAct = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('replayWebhook'), acquirerId: z.int().positive(), id: z.uuid() }),
+  z.strictObject({ act: z.literal('replayWebhooks'), filter: undeliveredFilter }),
   z.strictObject({ act: z.literal('redriveDeadLetter'), id: z.uuid() }),
   z.strictObject({ act: z.literal('retryReversal'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({

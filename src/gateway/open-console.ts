@@ -14,6 +14,7 @@ import { createFiguresReader, type FiguresParts } from '../ops/console/read-figu
 import type { MessageTables } from '../ops/console/shown-messages.ts';
 import { TransactionBrowser } from '../ops/console/transaction-browser.ts';
 import { tellTransaction } from '../ops/console/transaction-story.ts';
+import { createWorkReader } from '../ops/console/work-reader.ts';
 import {
   acquirersInSight,
   ownerOfTransaction,
@@ -69,6 +70,7 @@ export function registerConsole(
   closers.push(() => feed.close());
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
+  const lists = new TransactionLists(reports);
   const reviews: ReviewDependencies = {
     ...deps,
     reviews: new PostgresReviewStore(database, jobs),
@@ -79,7 +81,7 @@ export function registerConsole(
     sessions: new PortalSessions({ sessions: postgresConsoleSessions(database), users }),
     cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
     transactions: new TransactionBrowser({
-      ...{ database, reports, directory, lists: new TransactionLists(reports) },
+      ...{ database, reports, directory, lists },
       panHashes: createCardVault(keys).panHashes,
     }),
     tell: async (own, id) => {
@@ -92,6 +94,7 @@ export function registerConsole(
     suggestMerchants: (own, text) => suggestMerchants(reports, own, text),
     feed,
     readCells: () => cells.report(),
-    acts: new ConsoleActs({ database, jobs, webhooks, reviews }),
+    acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists }),
+    work: createWorkReader(reports, lists),
   });
 }

@@ -168,6 +168,8 @@ export interface EventReader {
 export interface EventReplayer {
   /** False if this integrator has no such event. */
   replay(owner: Integrator, eventId: string): Promise<boolean>;
+  /** Skips events that were delivered, or are pending. @returns how many */
+  replayUndelivered(owner: Integrator, eventIds: readonly string[]): Promise<number>;
   /** @returns how many; undefined if there are more than `limit`, and then nothing is replayed */
   replayRange(
     owner: Integrator,

@@ -60,4 +60,46 @@ describe('the work of operators', () => {
     await expectHarmless(visited);
     await expectHarmless(other);
   });
+
+  test('lists webhooks, jobs, settings, users and changes at addresses of their own, and retries a dead job', async () => {
+    const { database } = installation;
+    const job = '11111111-2222-4333-8444-555555555555';
+    await database.query(
+      `insert into pgboss.job (id, name, data, source_name, source_output, source_created_on)
+       values ($1, 'dead-letters', '{"acquirerId": 1, "id": "11111111-2222-4333-8444-555555555556", "attempt": 1}', 'overdue',
+         '{"reason": "the switch is silent"}', now())`,
+      [job],
+    );
+    await database.query(
+      `insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, state)
+       values (1, $1, 10, $1, $1, 'transaction.completed', '{}', 'failed')`,
+      [job],
+    );
+    const visited = await visit('operator');
+    const { page } = visited;
+    await page.getByRole('link', { name: 'Work' }).click();
+    await page.locator('#work-rows tbody tr').waitFor();
+    for (const list of ['Webhooks', 'Processors', 'Routes', 'Users', 'Jobs', 'Audit']) {
+      await page.locator('#work-lists').getByRole('link', { name: list }).click();
+      await page.locator('#work-title').getByText(list).waitFor();
+      await page.locator('#work-total').getByText('shown').waitFor();
+      await expectToFit(page, `work-${list.toLowerCase()}`);
+    }
+    await page.goto(addressOf('/ops/work/jobs?queue=overdue&state=dead'));
+    await page.locator('#work-rows').getByText('the switch is silent').waitFor();
+    expect(await page.locator('#work-filters [name="queue"]').inputValue()).toBe('overdue');
+    await page.reload();
+    await page.getByRole('button', { name: `Retry the job ${job}` }).click();
+    await page.locator('#sure').getByRole('button', { name: 'Retry' }).dblclick();
+    await page.getByText('The list is empty.').waitFor();
+    await page.goBack();
+    await page.locator('#work-title').getByText('Audit').waitFor();
+    await page.goto(addressOf('/ops/work/webhooks?state=failed'));
+    await page.getByRole('button', { name: 'Replay all of this filter' }).click();
+    await page.locator('#sure').getByRole('button', { name: 'Replay all' }).dblclick();
+    await page.getByText('The list is empty.').waitFor();
+    const { rows } = await database.query('select round from webhook_events where id = $1', [job]);
+    expect(rows).toEqual([{ round: 2 }]);
+    await expectHarmless(visited);
+  });
 });

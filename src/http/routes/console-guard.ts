@@ -11,6 +11,7 @@ import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
 import type { TransactionBrowser } from '../../ops/console/transaction-browser.ts';
 import type { TransactionStory } from '../../ops/console/transaction-story.ts';
+import type { ReadWork } from '../../ops/console/work-reader.ts';
 import type { ConsoleNames, SuggestedMerchant } from '../../store/console/console-names.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 
@@ -26,6 +27,7 @@ export interface ConsoleParts {
   readonly suggestMerchants: (acquirerId: number | undefined, text: string) => Promise<SuggestedMerchant[]>;
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;
+  readonly work: ReadWork;
   /** The state of the cells, for operators of the installation. */
   readonly readCells: () => Promise<object>;
 }

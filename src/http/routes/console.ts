@@ -9,6 +9,7 @@ import type { ConsoleParts } from './console-guard.ts';
 import { registerConsoleSession } from './console-session.ts';
 import { registerConsoleStream } from './console-stream.ts';
 import { registerConsoleTransactions } from './console-transactions.ts';
+import { registerConsoleWork } from './console-work.ts';
 
 const OWN = new URL('../../ops/console/page/', import.meta.url);
 const UPLOT = new URL('./dist/', import.meta.resolve('uplot/package.json'));
@@ -42,13 +43,16 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'transaction.js': [OWN, SCRIPT],
   'transactions.js': [OWN, SCRIPT],
   'troubles.js': [OWN, SCRIPT],
+  'work.js': [OWN, SCRIPT],
+  'work-lists.js': [OWN, SCRIPT],
   'icon.svg': [OWN, 'image/svg+xml'],
   'uPlot.esm.js': [UPLOT, SCRIPT],
   'uPlot.min.css': [UPLOT, STYLE],
 };
 
 /** Addresses of the page. The page itself reads what they show, from the path and the query. */
-const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells'];
+const WORK = ['webhooks', 'jobs', 'processors', 'routes', 'users', 'audit'].map((list) => `/ops/work/${list}`);
+const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells', ...WORK];
 
 const HEADERS = pageHeaders();
 
@@ -80,4 +84,5 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   registerConsoleStream(server, parts);
   registerConsoleActs(server, parts);
   registerConsoleCells(server, parts);
+  registerConsoleWork(server, parts);
 }

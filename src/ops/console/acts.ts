@@ -1,10 +1,13 @@
 import type { RecordedKind } from '#schemas/admin-audit';
 import type { ConsoleAct } from '#schemas/console';
 import type { PortalSession } from '../../auth/portal/portal-session.ts';
-import { AuthError, NotFound } from '../../errors.ts';
+import { AuthError, NotFound, RequestRejected } from '../../errors.ts';
 import type { JobTable } from '../../jobs/job-table.ts';
 import { acquirerOfDeadLetter, bringForwardReversal, integratorOfEvent } from '../../store/console/console-acts.ts';
+import { acquirersInSight } from '../../store/console/console-names.ts';
 import { askProcess } from '../../store/console/process-figures.ts';
+import type { TransactionLists } from '../../store/console/transaction-list.ts';
+import { findWebhooks, type UndeliveredEvent } from '../../store/console/work-lists.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';
 import type { Reviewer } from '../../transactions/ports/review-ports.ts';
@@ -17,6 +20,7 @@ export interface ActParts {
   readonly jobs: JobTable;
   readonly webhooks: EventReplayer;
   readonly reviews: ReviewDependencies;
+  readonly lists: TransactionLists;
 }
 
 /** The person who acts. */
@@ -50,6 +54,8 @@ export class ConsoleActs {
     switch (act.act) {
       case 'replayWebhook':
         return this.#replayWebhook(actor, act);
+      case 'replayWebhooks':
+        return this.#replayWebhooks(actor, act);
       case 'redriveDeadLetter':
         return this.#redrive(actor, act);
       case 'retryReversal':
@@ -76,6 +82,21 @@ export class ConsoleActs {
     if (integratorId === undefined) throw new NotFound();
     await this.#record(actor, act, { acquirerId, kind: 'webhook event', id });
     await webhooks.replay({ acquirerId, integratorId }, id);
+  }
+
+  /** @throws RequestRejected (TOO_MANY_EVENTS) if the filter has more than one act may replay */
+  async #replayWebhooks(actor: Actor, { act, filter }: Extract<ConsoleAct, { act: 'replayWebhooks' }>) {
+    const { database, lists, webhooks } = this.#parts;
+    const acquirers = actor.acquirerId === undefined ? await acquirersInSight(database) : [actor.acquirerId];
+    const events = await findWebhooks(lists, filter, acquirers, MOST_REPLAYED + 1);
+    if (events.length > MOST_REPLAYED) throw new RequestRejected('TOO_MANY_EVENTS');
+    for (const ofOwner of Map.groupBy(events, ownerOf).values()) {
+      const { acquirerId, integratorId } = ofOwner[0]!;
+      const what = { filter, integratorId, events: ofOwner.length };
+      await this.#record(actor, act, { acquirerId, kind: 'webhook event', id: 'several' }, what);
+      const ids = ofOwner.map(({ id }) => id);
+      await webhooks.replayUndelivered({ acquirerId, integratorId }, ids);
+    }
   }
 
   async #redrive(actor: Actor, { act, id }: Extract<ConsoleAct, { act: 'redriveDeadLetter' }>) {
@@ -124,13 +145,18 @@ export class ConsoleActs {
     if (!(await askProcess(this.#parts.database, processId, command))) throw new NotFound();
   }
 
-  #record(actor: Actor, did: ConsoleAct['act'], { acquirerId, kind, id }: Subject): Promise<void> {
+  #record(actor: Actor, did: ConsoleAct['act'], { acquirerId, kind, id }: Subject, what: object = {}): Promise<void> {
     const change = { acquirerId, actor: actorOf(actor) };
     return inAdminCommit(this.#parts.database, acquirerId, (client) =>
-      recordChange(client, change, { action: 'act', kind, id, before: null, after: { did } }),
+      recordChange(client, change, { action: 'act', kind, id, before: null, after: { did, ...what } }),
     );
   }
 }
+
+/** Events of one act: their jobs are one insert for each integrator, and a person can repeat the act. */
+const MOST_REPLAYED = 1_000;
+
+const ownerOf = ({ acquirerId, integratorId }: UndeliveredEvent) => `${acquirerId} ${integratorId}`;
 
 /** The limit of the column in the admin events. */
 const MOST_ACTOR_CHARS = 255;

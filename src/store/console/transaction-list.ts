@@ -150,14 +150,21 @@ export class TransactionLists {
     });
   }
 
-  #run<Result>(withinMs: number, work: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+  /** Reads another list of the console, within the same limits. The planner chooses how. */
+  read<Result>(work: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+    return this.#run(WITHIN_MS, work, []);
+  }
+
+  #run<Result>(
+    withinMs: number,
+    work: (client: pg.ClientBase) => Promise<Result>,
+    plans: readonly string[] = ONLY_BY_INDEX,
+  ): Promise<Result> {
     return this.#line.run(() =>
       mapConnectionLoss(
-        inTransaction(this.#database, work, beginWith([`statement_timeout = ${withinMs}`, ...ONLY_BY_INDEX])).catch(
-          (error) => {
-            throw tooLong(error) ?? error;
-          },
-        ),
+        inTransaction(this.#database, work, beginWith([`statement_timeout = ${withinMs}`, ...plans])).catch((error) => {
+          throw tooLong(error) ?? error;
+        }),
       ),
     );
   }

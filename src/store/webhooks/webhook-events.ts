@@ -84,6 +84,12 @@ export class PostgresWebhookEvents implements EventReader, EventReplayer {
     return replayed === 1;
   }
 
+  /** Replays these events, except those that were delivered or begun again meanwhile. @returns how many */
+  replayUndelivered({ acquirerId, integratorId }: Integrator, eventIds: readonly string[]): Promise<number> {
+    const isUndelivered = `and id = any($3::uuid[]) and state in ('failed', 'stopped')`;
+    return this.#begin(`${BEGIN_ROUND} ${isUndelivered} ${BEGUN}`, [acquirerId, integratorId, eventIds]);
+  }
+
   async replayRange(
     { acquirerId, integratorId }: Integrator,
     { from, to, includeDelivered }: { from: string; to: string; includeDelivered: boolean },

@@ -78,4 +78,5 @@ export const followTransaction = (transaction) => ask(`/ops/data/transactions/${
 /** @returns the file; a file that breaks off is an error */
 export const exportTransactions = (filter) =>
   ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (answer) => answer.blob() });
+export const readWork = (list, filter, after) => post('/ops/data/work', { list, filter, ...(after && { after }) });
 export const act = (body) => ask('/ops/acts', { method: 'POST', body });

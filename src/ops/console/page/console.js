@@ -10,6 +10,7 @@ import { addView, openRouter, showAddress } from './router.js';
 import { openZones } from './time.js';
 import { openTransactionView } from './transaction.js';
 import { openTransactions } from './transactions.js';
+import { openWork } from './work.js';
 
 /** Time until the next request to a gateway that cannot answer. */
 const ASKED_AGAIN_MS = 2_000;
@@ -90,6 +91,7 @@ addView({ path: /^\/ops\/?$/, element: byId('figures'), open() {} });
 openTransactions();
 openTransactionView();
 openCells();
+openWork();
 openRouter();
 // Without a session the gateway does not ask its database, so the login would not state that it is unavailable.
 look();

@@ -26,7 +26,7 @@ export function showAddress() {
   if (shown !== found) shown?.close();
   shown = found;
   for (const { element } of views) element.hidden = element !== found.element;
-  for (const link of document.querySelectorAll('nav a')) {
+  for (const link of document.querySelectorAll('header nav a')) {
     if (found.path.test(new URL(link.href).pathname)) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }

@@ -1,0 +1,54 @@
+/** The lists of the console's work view: webhooks, jobs, settings, users and the audit trail of settings. */
+import { z } from 'zod';
+import { jobPayloads, type QueueName } from './jobs.ts';
+import { moment } from './moment.ts';
+import { plainText } from './plain-text.ts';
+
+/** Rows of one page. */
+export const WORK_PAGE_ROWS = 50;
+
+const MAX_ID = 2_147_483_647;
+const MAX_MERCHANT_CHARS = 255;
+const MAX_KIND_CHARS = 32;
+/** The values of the columns that order a list, as text; the longest is a date with a time zone. */
+const MAX_KEY_CHARS = 64;
+const MAX_KEYS = 3;
+
+const acquirer = z.int().positive().max(MAX_ID).optional();
+const time = moment.transform((text) => new Date(text));
+const period = { from: time.optional(), to: time.optional() };
+
+/** Continues after the last row of the page before. */
+const after = z.array(z.string().max(MAX_KEY_CHARS)).min(1).max(MAX_KEYS).optional();
+
+export const QUEUES = Object.keys(jobPayloads) as QueueName[];
+export const JOB_STATES = ['ready', 'active', 'later', 'retry', 'dead'] as const;
+
+const webhookFilter = z.strictObject({
+  acquirer,
+  ...period,
+  state: z.enum(['pending', 'delivered', 'failed', 'stopped']).optional(),
+  merchant: plainText(MAX_MERCHANT_CHARS).optional(),
+});
+export type WebhookWorkFilter = z.output<typeof webhookFilter>;
+
+const bySetting = z.strictObject({ acquirer });
+
+export const workRequest = z.discriminatedUnion('list', [
+  z.strictObject({ list: z.literal('webhooks'), filter: webhookFilter, after }),
+  z.strictObject({
+    list: z.literal('jobs'),
+    filter: z.strictObject({ acquirer, queue: z.enum(QUEUES).optional(), state: z.enum(JOB_STATES).optional() }),
+    after,
+  }),
+  z.strictObject({
+    list: z.literal('audit'),
+    filter: z.strictObject({ acquirer, ...period, kind: plainText(MAX_KIND_CHARS).optional() }),
+    after,
+  }),
+  z.strictObject({ list: z.enum(['processors', 'routes', 'users']), filter: bySetting, after }),
+]);
+export type WorkRequest = z.output<typeof workRequest>;
+
+/** Replays the events of a filter that are not delivered and not pending. */
+export const undeliveredFilter = webhookFilter.extend({ state: z.enum(['failed', 'stopped']) });

@@ -1,0 +1,175 @@
+import { actButton } from './acts.js';
+import { h } from './dom.js';
+import { acquirerName, processorName } from './names.js';
+import { time } from './time.js';
+
+/** What each list of the work view shows: its filters, and its columns as `[title, cell]`. */
+
+const when = (iso) => (iso ? time(iso) : '–');
+const chip = (text, state) => h('span', { class: 'chip', 'data-state': state }, text);
+const owner = ({ acquirerId }) => (acquirerId === 0 ? 'Installation' : acquirerName(acquirerId));
+const transaction = (id) => h('a', { 'data-view': true, href: `/ops/transactions/${id}` }, id);
+const long = (text) => h('span', { class: 'long' }, text);
+
+const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'];
+const JOB_STATES = ['ready', 'active', 'later', 'retry', 'dead'];
+const QUEUES = [
+  ...['authorize', 'refund', 'overdue', 'overdue-taps', 'expire-pin', 'expire-link'],
+  ...['reverse', 'complete', 'purge', 'webhook', 'push'],
+];
+const STATE_MARKS = {
+  delivered: 'good',
+  pending: 'warn',
+  active: 'good',
+  retry: 'warn',
+  dead: 'bad',
+  failed: 'bad',
+  stopped: 'bad',
+};
+const PERIODS = [
+  ['1h', 'Last hour'],
+  ['24h', 'Last 24 hours'],
+  ['7d', 'Last 7 days'],
+];
+const acquirer = { name: 'acquirer', label: 'Acquirer', inputmode: 'numeric', pattern: '[1-9][0-9]{0,8}' };
+const period = { name: 'period', label: 'Period', options: PERIODS };
+
+export const LISTS = {
+  webhooks: {
+    title: 'Webhooks',
+    filters: [
+      { name: 'state', label: 'State', options: EVENT_STATES.map((each) => [each, each]) },
+      { name: 'merchant', label: 'Merchant id', maxlength: 255 },
+      acquirer,
+      period,
+    ],
+    acts: replayAll,
+    columns: [
+      ['Created', ({ createdAt }) => when(createdAt)],
+      ['State', ({ state }) => chip(state, STATE_MARKS[state])],
+      ['Event', ({ type }) => type],
+      ['Transaction', ({ transactionId }) => transaction(transactionId)],
+      ['Acquirer', owner],
+      ['Integrator', ({ integratorId }) => integratorId],
+      ['Merchant', ({ merchantId }) => merchantId ?? '–'],
+      ['Attempts', ({ attempts }) => attempts],
+      ['Last response', ({ status, error }) => long(status ?? error ?? '–')],
+      ['Next attempt', ({ nextAt }) => when(nextAt)],
+      ['', replayOne],
+    ],
+  },
+  jobs: {
+    title: 'Jobs',
+    filters: [
+      { name: 'queue', label: 'Queue', options: QUEUES.map((each) => [each, each]) },
+      { name: 'state', label: 'State', options: JOB_STATES.map((each) => [each, each]) },
+      acquirer,
+    ],
+    columns: [
+      ['Created', ({ createdAt }) => when(createdAt)],
+      ['Queue', ({ queue }) => queue],
+      ['State', ({ state }) => chip(state, STATE_MARKS[state])],
+      ['Subject', ({ names }) => long(subjectOf(names))],
+      ['Next time', ({ nextAt, state }) => (state === 'dead' ? '–' : when(nextAt))],
+      ['Retries', ({ retries }) => retries],
+      ['Last error', ({ error }) => long(error ?? '–')],
+      ['', retryDead],
+    ],
+  },
+  processors: {
+    title: 'Processors',
+    filters: [acquirer],
+    columns: [
+      ['Acquirer', owner],
+      ['Processor', ({ acquirerId, id }) => processorName(acquirerId, id)],
+      ['Type', ({ type }) => type],
+      ['Changed', ({ updatedAt }) => when(updatedAt)],
+      ['Removed', ({ removedAt }) => when(removedAt)],
+    ],
+  },
+  routes: {
+    title: 'Routes',
+    filters: [acquirer],
+    columns: [
+      ['Acquirer', owner],
+      ['Route', ({ id }) => id],
+      ['Processor', ({ acquirerId, processorId }) => processorName(acquirerId, processorId)],
+      ['Priority', ({ priority }) => priority],
+      ['Currency', ({ currency }) => currency ?? 'any'],
+      ['Scheme', ({ scheme }) => scheme ?? 'any'],
+      ['Changed', ({ updatedAt }) => when(updatedAt)],
+      ['Removed', ({ removedAt }) => when(removedAt)],
+    ],
+  },
+  users: {
+    title: 'Users',
+    filters: [acquirer],
+    columns: [
+      ['Username', ({ username }) => username],
+      ['Acquirer', owner],
+      ['Integrator', ({ integratorId }) => integratorId ?? '–'],
+      ['Merchant', ({ merchantId }) => merchantId ?? '–'],
+      ['Role', ({ role }) => role],
+      ['State', ({ isBlocked }) => chip(isBlocked ? 'blocked' : 'active', isBlocked ? 'bad' : 'good')],
+      ['Last login', ({ lastLoginAt }) => when(lastLoginAt)],
+    ],
+  },
+  audit: {
+    title: 'Audit',
+    filters: [{ name: 'kind', label: 'Kind', maxlength: 32 }, acquirer, period],
+    columns: [
+      ['Time', ({ createdAt }) => when(createdAt)],
+      ['Author', ({ actor }) => actor],
+      ['Action', ({ action }) => action],
+      ['Kind', ({ kind }) => kind],
+      ['Subject', ({ subject }) => long(subject)],
+      ['Acquirer', owner],
+      ['After', ({ after }) => long(after ?? '–')],
+    ],
+  },
+};
+
+function subjectOf(names) {
+  return Object.entries(names)
+    .map(([name, value]) => `${name} ${Array.isArray(value) ? value.slice(0, 3).join(', ') : value}`)
+    .join(' · ');
+}
+
+function replayOne({ acquirerId, id }, again) {
+  return actButton({
+    label: 'Replay',
+    name: `Replay the webhook ${id}`,
+    title: 'Send this webhook again?',
+    text: 'The same event is sent with the same id. Receivers that already processed the id ignore it.',
+    yes: 'Replay',
+    body: { act: 'replayWebhook', acquirerId, id },
+    onDone: again,
+  });
+}
+
+/** Only events that wait for a person: pending ones follow their schedule, and delivered ones are replayed one by one. */
+function replayAll(filter, again) {
+  if (filter.state !== 'failed' && filter.state !== 'stopped') return null;
+  return actButton({
+    label: 'Replay all of this filter',
+    title: `Send all ${filter.state} webhooks of this filter again?`,
+    text: 'At most 1,000 at once: choose a shorter period or a merchant if there are more. Each event keeps its id.',
+    yes: 'Replay all',
+    body: { act: 'replayWebhooks', filter },
+    onDone: again,
+  });
+}
+
+/** Every queue's jobs can be retried: each job looks at the present state of its subject first, and does nothing twice. */
+function retryDead({ id, state, queue }, again) {
+  if (state !== 'dead') return null;
+  return actButton({
+    label: 'Retry',
+    name: `Retry the job ${id}`,
+    title: `Retry this job of ${queue}?`,
+    text: 'The job looks at the present state of its subject. If its work is done already, it does nothing.',
+    yes: 'Retry',
+    body: { act: 'redriveDeadLetter', id },
+    onDone: again,
+  });
+}
