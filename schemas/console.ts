@@ -20,6 +20,7 @@ export const consoleAct = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('replayWebhook'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({ act: z.literal('replayWebhooks'), filter: undeliveredFilter }),
   z.strictObject({ act: z.literal('redriveDeadLetter'), id: z.uuid() }),
+  z.strictObject({ act: z.literal('voidSale'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({ act: z.literal('retryReversal'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({
     act: z.literal('resolveReview'),

@@ -61,6 +61,25 @@ describe('the work of operators', () => {
     await expectHarmless(other);
   });
 
+  test('voids a sale after a confirmation; a double click makes one', async () => {
+    const { body } = await installation.phone().tap({ amount: '14.00', currency: 'ZAR' });
+    const { serviceReference: id } = (body as { onlineAuthorizationResponse: OnlineAuthorization })
+      .onlineAuthorizationResponse;
+    const visited = await visit('operator');
+    const { page } = visited;
+    await page.goto(addressOf(`/ops/transactions/${id}`));
+    await page.getByRole('button', { name: 'Void this sale' }).click();
+    await page.locator('#sure').getByRole('button', { name: 'Void the sale' }).dblclick();
+    await page.locator('#one-title').getByText('Voided').waitFor();
+    const { rows } = await installation.database.query(
+      'select count(*)::int from transactions where original_id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ count: 1 }]);
+    expect(await page.getByRole('button', { name: 'Void this sale' }).count()).toBe(0);
+    await expectHarmless(visited);
+  });
+
   test('lists webhooks, jobs, settings, users and changes at addresses of their own, and retries a dead job', async () => {
     const { database } = installation;
     const job = '11111111-2222-4333-8444-555555555555';

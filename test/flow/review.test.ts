@@ -248,6 +248,23 @@ describe('a void in review', () => {
   });
 });
 
+describe('a sale', () => {
+  test('is voided once by two who void it at once, and not by a viewer or another acquirer', async () => {
+    await install();
+    const sale = await sellApproved(scene.installation, '100.00');
+    const wanted = { act: 'voidSale', ...OWNER, id: sale };
+    const session = await logIn(OWNER, 'operator');
+    expect((await act(await logIn(OWNER, 'viewer'), wanted)).status).toBe(403);
+    expect((await act(await logIn({ acquirerId: 2 }, 'operator'), wanted)).status).toBe(404);
+    const answers = await Promise.all([act(session, wanted), act(session, wanted)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 409]);
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
+    expect(scene.scripted.of('0420')).toHaveLength(1);
+    const voids = 'select from transactions where original_id = $1';
+    expect((await scene.installation.database.query(voids, [sale])).rowCount).toBe(1);
+  });
+});
+
 describe('where a second person must confirm', () => {
   async function proposalOf(session: ConsoleSession, id: string) {
     const { resolutions } = (await (await look(session, id)).json()) as {

@@ -10,6 +10,7 @@ import type { TransactionLists } from '../../store/console/transaction-list.ts';
 import { findWebhooks, type UndeliveredEvent } from '../../store/console/work-lists.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';
+import { voidSale } from '../../transactions/afterwards/void.ts';
 import type { Reviewer } from '../../transactions/ports/review-ports.ts';
 import { decideProposal, type ReviewDependencies, stateResolution } from '../../transactions/review/resolve-review.ts';
 import type { EventReplayer } from '../../webhooks/ports.ts';
@@ -60,6 +61,8 @@ export class ConsoleActs {
         return this.#redrive(actor, act);
       case 'retryReversal':
         return this.#retryReversal(actor, act);
+      case 'voidSale':
+        return this.#voidSale(actor, act);
       case 'resolveReview':
         checkSight(actor, act.acquirerId);
         return stateResolution(this.#parts.reviews, act, reviewerOf(actor));
@@ -115,6 +118,16 @@ export class ConsoleActs {
     await bringForwardReversal(database, jobs, { acquirerId, id }, () =>
       this.#record(actor, act, { acquirerId, kind: 'reversal', id }),
     );
+  }
+
+  /** With the rules of the API: of two voids of a sale, one is refused. */
+  async #voidSale(actor: Actor, { act, acquirerId, id }: Extract<ConsoleAct, { act: 'voidSale' }>) {
+    const { reviews: deps } = this.#parts;
+    checkSight(actor, acquirerId);
+    const sale = await deps.store.find({ acquirerId, id });
+    if (!sale) throw new NotFound();
+    await this.#record(actor, act, { acquirerId, kind: 'transactions', id });
+    await voidSale(deps, sale);
   }
 
   #decideProposal(

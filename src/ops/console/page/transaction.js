@@ -152,6 +152,12 @@ const FACTS = [
 const COPIED = new Set(['Reference', 'STAN', 'RRN', 'Device', 'Id']);
 const OWED = ['owed', 'sent', 'confirming', 'needsReview'];
 
+/** Whether a void can be requested; the gateway also checks the settlement. */
+function isVoidable({ type, disposition, refunded, reversal, void: voided }) {
+  const isSale = type !== 'Refund' && type !== 'Void';
+  return isSale && disposition === 'Approved' && refunded === null && voided === null && reversal === 'none';
+}
+
 function summaryOf(summary, related, again) {
   const facts = FACTS.map(([name, of]) => [name, of(summary)]).filter(
     ([, value]) => value !== null && value !== undefined && value !== '',
@@ -184,6 +190,15 @@ function summaryOf(summary, related, again) {
           ),
         ),
       ),
+    isVoidable(summary) &&
+      actButton({
+        label: 'Void this sale',
+        title: `Void ${summary.amount}?`,
+        text: 'The whole sale is cancelled at the switch. Possible only before settlement and without refunds. It cannot be undone.',
+        yes: 'Void the sale',
+        body: { act: 'voidSale', acquirerId, id },
+        onDone: again,
+      }),
     OWED.includes(summary.reversal) &&
       actButton({
         label: 'Retry the reversal now',
