@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await pump?.stop();
   await due.stop();
-  await jobs.boss.deleteAllJobs();
+  await jobs.boss.deleteAllJobs('webhook');
 });
 afterAll(async () => {
   await jobs.close();
