@@ -1,10 +1,13 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
+import { DatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+import { untilAnswered } from '../support/transactions.ts';
 import { launchChromium } from './chromium.ts';
-import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
+import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
 
 const PAN = '4111111111111111';
 
@@ -59,6 +62,64 @@ describe('the work of operators', () => {
     await other.page.locator('.resolutions').getByText('Booked, says the acquirer').waitFor();
     await expectHarmless(visited);
     await expectHarmless(other);
+  });
+
+  test('has a second person confirm; without the database nothing is resolved, and the page says why', async () => {
+    const line = await DatabaseRelay.open(installation.environment().DATABASE_URL!);
+    onTestFinished(() => line.close());
+    const gateway = await installation.startGateway({
+      ...{ DATABASE_URL: line.url, TAPWIRE_ROLE: 'api', RESOLUTION_NEEDS_TWO: 'true' },
+    });
+    onTestFinished(() => gateway.stop());
+    const { body } = await installation.phone().tap({ amount: '15.00', currency: 'ZAR' });
+    const { serviceReference: id } = (body as { onlineAuthorizationResponse: OnlineAuthorization })
+      .onlineAuthorizationResponse;
+    await untilAnswered(installation.database, id);
+    await installation.database.query('update transactions set needs_review = true where id = $1', [id]);
+    const enterThere = async (role: 'operator' | 'admin') => {
+      const { username } = await savePortalUser(installation.database, INSTALLATION, role);
+      const page = await (await browser.newContext({ viewport: { width: 1440, height: 1000 } })).newPage();
+      onTestFinished(() => page.context().close());
+      await page.goto(new URL(`/ops/transactions/${id}`, gateway.url).href);
+      await page.getByLabel('Username').fill(username);
+      await page.getByLabel('Password').fill(PASSWORD);
+      await page.keyboard.press('Enter');
+      await page.getByText('Review required').waitFor();
+      return page;
+    };
+    const [first, second] = [await enterThere('operator'), await enterThere('admin')];
+    await first.getByLabel(/^Approved/).check();
+    await first.getByLabel('Reason, without card data').fill('Booked, says the acquirer');
+    await line.goAway();
+    await first.getByRole('button', { name: 'Resolve', exact: true }).click();
+    await first
+      .locator('.resolve')
+      .getByText(/unavailable/)
+      .waitFor();
+    await line.comeBack();
+    // When the database is back, the page reads the transaction again, and the form is empty.
+    const proposal = first.getByText('A second person must confirm it.');
+    await eventually(async () => {
+      if (!(await proposal.isVisible())) {
+        await first.getByLabel(/^Approved/).check({ timeout: 2_000 });
+        await first.getByLabel('Reason, without card data').fill('Booked, says the acquirer', { timeout: 2_000 });
+        await first.getByRole('button', { name: 'Resolve', exact: true }).click({ timeout: 2_000 });
+      }
+      expect(await proposal.isVisible()).toBe(true);
+    });
+    await first.getByRole('button', { name: 'Confirm the resolution' }).click();
+    await first.locator('#sure-yes').click();
+    await first.locator('#sure-said').getByText('Another person must confirm').waitFor();
+    await second.getByText('A second person must confirm it.').waitFor();
+    await expectToFit(second, 'proposal');
+    await second.getByRole('button', { name: 'Confirm the resolution' }).click();
+    await second.locator('#sure-yes').dblclick();
+    await second.locator('.resolutions').getByText('confirmed by').waitFor();
+    const { rows } = await installation.database.query(
+      'select state from review_resolutions where transaction_id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ state: 'done' }]);
   });
 
   test('voids a sale after a confirmation; a double click makes one', async () => {

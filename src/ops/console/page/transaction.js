@@ -153,9 +153,11 @@ const COPIED = new Set(['Reference', 'STAN', 'RRN', 'Device', 'Id']);
 const OWED = ['owed', 'sent', 'confirming', 'needsReview'];
 
 /** Whether a void can be requested; the gateway also checks the settlement. */
-function isVoidable({ type, disposition, refunded, reversal, void: voided }) {
+function isVoidable({ type, disposition, refunded, reversal, needsReview, void: voided }) {
   const isSale = type !== 'Refund' && type !== 'Void';
-  return isSale && disposition === 'Approved' && refunded === null && voided === null && reversal === 'none';
+  return (
+    isSale && !needsReview && disposition === 'Approved' && refunded === null && voided === null && reversal === 'none'
+  );
 }
 
 function summaryOf(summary, related, again) {
