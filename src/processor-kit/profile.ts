@@ -45,9 +45,12 @@ export interface ResponseCodes {
   readonly meanings?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The code of 7.5 of the interface for a code of the switch. A code without a meaning stays as it is. */
+/**
+ * The code of 7.5 of the interface for a code of the switch; empty if it has none. Left as it is, it would be read as the
+ * code of 7.5 with the same digits.
+ */
 export function meaningOf({ meanings }: ResponseCodes, code: string): string {
-  return meanings?.[code] ?? code;
+  return meanings === undefined ? code : (meanings[code] ?? '');
 }
 
 /** A code that requests the PIN for the cards of one scheme. */
