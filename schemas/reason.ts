@@ -5,8 +5,8 @@ const MAX_REASON_CHARS = 500;
 const MIN_PAN_DIGITS = 13;
 const MAX_PAN_DIGITS = 19;
 
-/** Groups of digits as people write card numbers, with one separator between them. */
-const DIGIT_GROUPS = /\d+(?:[ .\-/]\d+)*/g;
+/** Groups of digits as people write card numbers, with anything but letters between them. */
+const DIGIT_GROUPS = /\d+(?:[^\p{L}\d]+\d+)*/gu;
 
 /**
  * Whether a text may contain a card number: a run of 13 or more digits, or neighbouring groups of digits that together
@@ -15,7 +15,7 @@ const DIGIT_GROUPS = /\d+(?:[ .\-/]\d+)*/g;
 export function mayContainPan(text: string): boolean {
   const plain = text.normalize('NFKC').replace(/\p{Nd}/gu, toAsciiDigit);
   for (const [run] of plain.matchAll(DIGIT_GROUPS)) {
-    const groups = run.split(/[ .\-/]/);
+    const groups = run.split(/\D+/);
     if (groups.some((group) => group.length >= MIN_PAN_DIGITS)) return true;
     for (let from = 0; from < groups.length; from++) {
       for (let to = from + 1; to <= groups.length; to++) {

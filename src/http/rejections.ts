@@ -32,6 +32,12 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 134,
     detail: 'Refunds of the sale are not settled: resolve them first, or have the acquirer correct its books.',
   },
+  RESOLUTION_NOT_COMPLETED: {
+    status: 409,
+    errorCode: 134,
+    detail:
+      'The switch posts a sale only after its completion, which is no longer sent. Have the acquirer correct its books, then resolve the transaction as voided or adjusted.',
+  },
   RESOLUTION_OF_VOID: { status: 409, errorCode: 134, detail: 'A void is resolved with its sale. Resolve the sale.' },
   RESOLUTION_OUTDATED: {
     status: 409,

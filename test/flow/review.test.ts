@@ -309,3 +309,45 @@ describe('where a second person must confirm', () => {
     expect((await decide(first, 'reject', outdated.id)).status).toBe(204);
   });
 });
+
+describe('a resolved transaction that is in review again', () => {
+  const flag = (id: string) =>
+    scene.installation.database.query(
+      'update transactions set needs_review = true, updated_at = clock_timestamp() where id = $1',
+      [id],
+    );
+
+  test('is resolved by one of two persons at once', async () => {
+    await install();
+    const { id } = await tapInReview();
+    const sessions = [await logIn(OWNER, 'operator'), await logIn(OWNER, 'admin')] as const;
+    expect((await resolve(sessions[0], id, 'approved')).status).toBe(204);
+    for (let round = 0; round < 3; round++) {
+      await flag(id);
+      const seen = await seenAt(sessions[0], id);
+      const answers = await Promise.all(
+        sessions.map((session) => resolve(session, id, 'approved', { reason: REASON, seenAt: seen })),
+      );
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 409]);
+    }
+  });
+
+  test('keeps the review if the switch contradicts between proposal and confirmation', async () => {
+    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    const { id, repeat } = await tapInReview();
+    const [one, other] = [await logIn(OWNER, 'operator'), await logIn(OWNER, 'admin')];
+    const confirm = async () => {
+      const { resolutions } = (await (await look(one, id)).json()) as { resolutions: { id: string }[] };
+      return act(other, { act: 'confirmResolution', ...OWNER, id: resolutions[0]!.id });
+    };
+    expect((await resolve(one, id, 'approved')).status).toBe(204);
+    expect((await confirm()).status).toBe(204);
+    await flag(id);
+    expect((await resolve(one, id, 'approved')).status).toBe(204);
+    repeat.answer(); // acknowledges the reversal
+    const { database } = scene.installation;
+    await eventually(async () => expect((await trailOf(database, id)).at(-1)).toContain('acknowledged'));
+    expect((await confirm()).status).toBe(409);
+    expect(await stored(id)).toMatchObject({ disposition: Disposition.Approved, needsReview: true });
+  });
+});

@@ -143,7 +143,7 @@ async function linksHeldTwice(database: Database): Promise<object[]> {
     `select t.consumer_id, count(*) as taps, bool_or(l.transaction_id is distinct from t.id) as is_another
      from transactions t left join links l on l.acquirer_id = t.acquirer_id and l.id = t.consumer_id
      where t.consumer_id is not null and t.type = any($1) and not t.status = any($2)
-       and (t.void_state is not null or t.disposition is null or not t.disposition = any($3))
+       and (t.void_state is not null or t.reversal_state = 6 or t.disposition is null or not t.disposition = any($3))
      group by t.acquirer_id, t.consumer_id
      having count(*) > 1 or bool_or(l.transaction_id is distinct from t.id)`,
     [[TransactionType.Tap, TransactionType.TT3], REFUSED_STATUSES, RELEASING_DISPOSITIONS],

@@ -30,6 +30,8 @@ const FACTS = `
 select ${IS_SENDING} or coalesce(t.completing_until > clock_timestamp(), false) as "isUnderWay",
   ${IS_EARLIER_RUNNING} as "isEarlierReversalRunning",
   exists (select from superseded_attempts where ${OF_TRANSACTION} and reversal_state = ${ReversalState.needsReview}) as "isEarlierReversalInReview",
+  exists (select from routes r join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id
+    where r.acquirer_id = $1 and r.id = t.route_id and p.config -> 'completion' = 'true') as "needsCompletion",
   (select max(event_sequence) from review_resolutions where ${OF_TRANSACTION}) as "lastSequence"
 from transactions t where t.acquirer_id = $1 and t.id = $2`;
 
@@ -59,7 +61,8 @@ update transactions
 set disposition = $3, approved_minor = $4, response_code = $5, authorization_code = $6, error_code = $7, reversal_state = $8,
   void_state = $9, needs_review = false, updated_at = clock_timestamp()
 where acquirer_id = $1 and id = $2 and attempt = $10 and disposition = $11 and reversal_state = $12 and reversal_attempt = $13
-  and void_state is not distinct from $14 and refunded_minor = $15 and status not in (${MUST_NOT_REST.join()})
+  and void_state is not distinct from $14 and refunded_minor = $15
+  and round(date_part('epoch', updated_at) * 1e6) / 1e3 = $16::float8 and status not in (${MUST_NOT_REST.join()})
   and coalesce(completing_until <= clock_timestamp(), true)
   and not ${IS_SENDING} and not ${IS_EARLIER_RUNNING}`;
 
@@ -156,6 +159,7 @@ function valuesOf({ transaction, to }: ResolutionStep): unknown[] {
   return [
     ...[acquirerId, id, to.disposition, to.approvedMinor, to.responseCode, to.authorizationCode, to.errorCode],
     ...[to.reversalState, to.voidState, attempt, disposition, reversalState, reversalAttempt, voidState, refundedMinor],
+    transaction.updatedAtMs,
   ];
 }
 

@@ -28,8 +28,12 @@ import { voidEventJobs, webhookJobs } from './webhook-job.ts';
  *
  * A disposition that was reported as final does not change to Approved: the merchant has not handed over the goods.
  *
- * The reversal is **resolved** afterwards, in every case. A job that still waits finds no open reversal, and a later
- * response of the switch only makes the transaction need review again (late-response.ts, reversal-answers.ts).
+ * A reversal is **resolved** afterwards. A job that still waits finds no open reversal, and a later response of the switch
+ * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). Such a transaction
+ * keeps its link: the customer may have seen another outcome.
+ *
+ * A switch that requires completions does not post an approval that was reversed or uncertain, and no completion follows.
+ * Such a request cannot be resolved as approved.
  */
 
 /** A transaction that a person wants to resolve. */
@@ -68,8 +72,11 @@ export function decideResolution(
   refuseUnlessResolvable(review);
   const { transaction, voidRow, facts } = review;
   const { disposition, voidState, fate } = outcomeOf(review, books);
-  const to = { ...resultOf(transaction, disposition), voidState, reversalState: ReversalState.resolved };
   const isNews = disposition !== transaction.disposition;
+  // If there was no reversal, the question was about an earlier attempt or a completion: everything else goes on.
+  const hasReversal = isNews || transaction.reversalState !== ReversalState.none;
+  const reversalState = hasReversal ? ReversalState.resolved : ReversalState.none;
+  const to = { ...resultOf(transaction, disposition), voidState, reversalState };
   const sequence = facts.lastSequence === null ? transaction.attempt * 2 : facts.lastSequence + 1;
   const enqueue: JobRequest[] = isNews
     ? webhookJobs(deps, transaction, { disposition, approvedMinor: to.approvedMinor }, nowMs, sequence)
@@ -99,6 +106,9 @@ function outcomeOf(review: ReviewCase, books: SwitchBooks): ResolvedOutcome {
   const { transaction } = review;
   const { voidState } = transaction;
   const disposition = transaction.disposition!;
+  const isReversed = disposition === Disposition.Indeterminate || voidState !== null;
+  if (isReversed && books === 'approved' && review.facts.needsCompletion)
+    throw new RequestRejected('RESOLUTION_NOT_COMPLETED');
   if (disposition === Disposition.Indeterminate) {
     return { disposition: books === 'approved' ? Disposition.Approved : Disposition.Voided, voidState };
   }

@@ -87,7 +87,7 @@ function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | und
   const { voidState } = transaction;
   // Any attempt counts: one that was sent before a late approval may have taken effect after it.
   if (meaning === 'acknowledged' && wasRefused(transaction)) return disputedStep(weighed);
-  if (meaning === 'acknowledged' && isResolvedAsApproved(transaction)) return contradictedStep(weighed);
+  if (contradictsResolution(transaction, meaning)) return contradictedStep(weighed, meaning);
   if (!attempt.counts) return undefined;
   if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
   if (REFUSALS.includes(meaning) && voidState === VoidState.asked) return refusalStep(weighed);
@@ -95,15 +95,16 @@ function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | und
   return undefined;
 }
 
-/** Whether a person found in the switch's books that the sale stands. */
-function isResolvedAsApproved({ reversalState, disposition }: Transaction): boolean {
-  return reversalState === ReversalState.resolved && disposition === Disposition.Approved;
+/** Whether the switch made a reversal of a sale that a person found to stand, or refuses that of one found voided. */
+function contradictsResolution({ reversalState, disposition }: Transaction, meaning: ReversalAnswer): boolean {
+  const contrary = disposition === Disposition.Approved ? 'acknowledged' : 'refused';
+  return reversalState === ReversalState.resolved && meaning === contrary;
 }
 
-/** The switch made the reversal after all. The sale stays as it was reported until a person has looked again. */
-function contradictedStep({ transaction, attempt, nowMs }: Weighed): ReversalStep {
+/** The transaction stays as it was reported until a person has looked again. */
+function contradictedStep({ transaction, attempt, nowMs }: Weighed, meaning: ReversalAnswer): ReversalStep {
   return {
-    ...stepOf(transaction, nowMs, [{ reversalAnswer: 'acknowledged', attempt: attempt.number }]),
+    ...stepOf(transaction, nowMs, [{ reversalAnswer: meaning, attempt: attempt.number }]),
     to: { ...resultOf(transaction), needsReview: true },
   };
 }

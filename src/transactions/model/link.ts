@@ -1,7 +1,7 @@
 import { Disposition, type DispositionId } from './disposition.ts';
 import { LinkState, type LinkStateId } from './link-state.ts';
 import { Status, type StatusId } from './status.ts';
-import { type Transaction, TransactionType } from './transaction.ts';
+import { ReversalState, type Transaction, TransactionType } from './transaction.ts';
 
 /** Identifies a link or intent; the tenant is part of the key. */
 export interface LinkKey {
@@ -78,15 +78,18 @@ export const REFUSED_STATUSES: readonly StatusId[] = [Status.BadRequestReceived,
 /**
  * Whether a tap holds its link, and uses up its reference. A void that the merchant requested does not release the
  * link: the order was paid and then cancelled, so that paying it again would surprise the merchant. An automatic
- * reversal does, because the customer never saw an approval.
+ * reversal does, because the customer never saw an approval. What a person has resolved does not: the customer may have
+ * seen one.
  */
 export function holdsLink({
   status,
   disposition,
   voidState,
-}: Pick<Transaction, 'status' | 'disposition' | 'voidState'>): boolean {
+  reversalState,
+}: Pick<Transaction, 'status' | 'disposition' | 'voidState' | 'reversalState'>): boolean {
   if (REFUSED_STATUSES.includes(status)) return false;
-  return voidState !== null || disposition === null || !RELEASING_DISPOSITIONS.includes(disposition);
+  if (voidState !== null || reversalState === ReversalState.resolved) return true;
+  return disposition === null || !RELEASING_DISPOSITIONS.includes(disposition);
 }
 
 /** The link that a tap claims in the commit of its row. Refunds and voids of a tap claim nothing. */

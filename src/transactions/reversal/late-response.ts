@@ -110,12 +110,12 @@ export async function recordLate(
 }
 
 /**
- * Whether a response that may have approved the request follows a person's finding that no amount stands. A reversal
- * could now return money that the acquirer has already returned, so nothing is sent, and a person looks again.
+ * Whether a response does not confirm a person's finding in the switch's books. A reversal could now return money that the
+ * acquirer has already returned, so nothing is sent, and a person looks again. An approval in part is `unknown`.
  */
 function contradictsResolution({ reversalState, disposition }: Transaction, { kind }: LateFacts): boolean {
-  const isResolved = reversalState === ReversalState.resolved;
-  return isResolved && kind !== 'declined' && disposition !== Disposition.Approved;
+  const confirming = disposition === Disposition.Approved ? 'approved' : 'declined';
+  return reversalState === ReversalState.resolved && kind !== confirming;
 }
 
 /** A repeat of the response that decided: it proves nothing new. */

@@ -76,10 +76,10 @@ async function readCase(deps: ReviewDependencies, key: Finding): Promise<ReviewC
   return { transaction, voidRow, facts };
 }
 
-/** The state that a resolution follows: a proposal is outdated if any part of it has changed. */
+/** The state that a resolution follows: a proposal is outdated after any change, such as a response that contradicts. */
 function stateOf(transaction: Transaction): string {
-  const { attempt, disposition, reversalState, reversalAttempt, voidState, refundedMinor } = transaction;
-  return [attempt, disposition, reversalState, reversalAttempt, voidState ?? '', refundedMinor].join(' ');
+  const { attempt, disposition, reversalState, reversalAttempt, voidState, refundedMinor, updatedAtMs } = transaction;
+  return [attempt, disposition, reversalState, reversalAttempt, voidState ?? '', refundedMinor, updatedAtMs].join(' ');
 }
 
 function outdated(): RequestRejected {

@@ -18,7 +18,7 @@ import {
   linkStateName,
 } from '../../../src/transactions/model/link-state.ts';
 import { Status } from '../../../src/transactions/model/status.ts';
-import { TransactionType, VoidState } from '../../../src/transactions/model/transaction.ts';
+import { ReversalState, TransactionType, VoidState } from '../../../src/transactions/model/transaction.ts';
 
 const STATES = Object.values(LinkState);
 const state = fc.constantFrom(...STATES);
@@ -107,11 +107,12 @@ describe('the hold of a link', () => {
 
   test('remains with a tap that the merchant voided, or is voiding; not with one that was only reversed', () => {
     const status = Status.RespondedToPhone;
-    for (const voidState of Object.values(VoidState)) {
-      expect(holdsLink({ status, disposition: Disposition.Voided, voidState })).toBe(true);
-    }
-    expect(holdsLink({ status, disposition: Disposition.Voided, voidState: null })).toBe(false);
-    expect(holdsLink({ status: Status.ErrorFindingConfig, disposition: null, voidState: null })).toBe(false);
+    const reversalState = ReversalState.acknowledged;
+    const reversed = { status, disposition: Disposition.Voided, voidState: null, reversalState };
+    for (const voidState of Object.values(VoidState)) expect(holdsLink({ ...reversed, voidState })).toBe(true);
+    expect(holdsLink(reversed)).toBe(false);
+    expect(holdsLink({ ...reversed, reversalState: ReversalState.resolved })).toBe(true);
+    expect(holdsLink({ ...reversed, status: Status.ErrorFindingConfig, disposition: null })).toBe(false);
   });
 
   test('prevents its expiry, also when its time is over', () => {

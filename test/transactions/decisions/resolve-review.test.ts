@@ -18,6 +18,7 @@ const FACTS = {
   isUnderWay: false,
   isEarlierReversalRunning: false,
   isEarlierReversalInReview: false,
+  needsCompletion: false,
   lastSequence: null,
 };
 const deps = { newId: () => 'new', directory: { webhookEndpoint: () => 'endpoint' } } as never;
@@ -73,7 +74,9 @@ describe('a resolution', () => {
         continue;
       }
       const { transaction, to } = decided();
-      expect(to, books).toMatchObject({ disposition: expected[n], reversalState: ReversalState.resolved });
+      const isUntouched = transaction.reversalState === ReversalState.none && expected[n] === transaction.disposition;
+      const reversalState = isUntouched ? ReversalState.none : ReversalState.resolved;
+      expect(to, books).toMatchObject({ disposition: expected[n], reversalState });
       if (to.disposition !== transaction.disposition)
         expect(DISPOSITION_MOVES.get(transaction.disposition)).toContain(to.disposition);
     }
@@ -98,6 +101,29 @@ describe('a resolution', () => {
       authorizationCode: '123456',
       errorCode: null,
     });
+  });
+
+  test('of a sale without a reversal leaves it as it is: its completion goes on, and it can be voided', () => {
+    const earlier = { disposition: Approved, reversalState: ReversalState.none, approvedMinor: 1_000 };
+    const facts = { ...FACTS, isEarlierReversalInReview: true, needsCompletion: true };
+    for (const books of ['approved', 'adjusted'] as const)
+      expect(decide(books, earlier, { facts }).to.reversalState).toBe(ReversalState.none);
+    expect(decide('voided', { ...refusedVoid, needsReview: true }, { voidRow: voidRow(Declined) }).to).toMatchObject({
+      disposition: Voided,
+      reversalState: ReversalState.resolved,
+    });
+  });
+
+  test('as approved is refused if the switch would not post the sale without a completion', () => {
+    const facts = { ...FACTS, needsCompletion: true };
+    for (const [changes, row] of [
+      [{}, undefined],
+      [asked, voidRow(null)],
+      [disputed, voidRow(Declined)],
+    ] as const) {
+      expect(() => decide('approved', changes, { facts, voidRow: row })).toThrow('RESOLUTION_NOT_COMPLETED');
+      expect(decide('voided', changes, { facts, voidRow: row }).to.disposition).toBe(Voided);
+    }
   });
 
   test.each([...RUNNING_REVERSAL_STATES])('is refused while the reversal is in state %i', (reversalState) => {
@@ -134,6 +160,10 @@ describe('a reason', () => {
     '\u0664\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661\u0661',
     '４１１１１１１１１１１１１１１１',
     'x12345678901234567890123y',
+    '4111, 1111, 1111, 1111',
+    '4111  1111 - 1111_1111',
+    '4111:1111*1111|1111',
+    '4111\u20131111\u00b71111\u200b1111',
   ])('must not contain %s', (text) => expect(mayContainPan(text)).toBe(true));
 
   test.each([
