@@ -33,11 +33,17 @@ const ROWS: Readonly<Record<string, Row>> = {
   'POST /ops/data/transactions/export': listed(),
   'GET /ops/data/transactions/:id': row(({ transactionId: id }) => ({ params: { id } })),
   'GET /ops/data/transactions/:id/present': row(({ transactionId: id }) => ({ params: { id } })),
+  'POST /ops/data/work': row(({ acquirerId: acquirer }) => ({ body: { list: 'webhooks', filter: { acquirer } } })),
   'POST /ops/acts': row(({ acquirerId, eventId: id }) => ({ body: { act: 'replayWebhook', acquirerId, id } })),
 };
 /** The other actions of the console. */
 const ACTS: readonly Row[] = [
   row(({ acquirerId, transactionId: id }) => ({ body: { act: 'retryReversal', acquirerId, id } })),
+  row(({ acquirerId, transactionId: id }) => ({ body: { act: 'voidSale', acquirerId, id } })),
+  row(({ acquirerId, transactionId: id }) => ({
+    body: { act: 'resolveReview', acquirerId, id, books: 'voided', reason: 'why', seenAt: '2026-03-02T10:00:00.000Z' },
+  })),
+  row(({ acquirerId, eventId: id }) => ({ body: { act: 'confirmResolution', acquirerId, id } })),
   row(({ acquirerId, processorId }) => ({ body: { act: 'signOff', acquirerId, processorId, ...LINE } })),
 ];
 /** The routes that begin and end a session, and one that a page without a session needs. */
