@@ -115,9 +115,9 @@ describe('search', () => {
     const link = page.locator(`#results a[href="${target}"]`);
     await link.waitFor();
     await link.click();
-    const { pathname, hash } = new URL(page.url());
-    expect(pathname + hash).toBe(target);
-    if (hash) expect(await page.locator(`[id="${hash.slice(1)}"]`).isVisible()).toBe(true);
+    await page.waitForURL((url) => url.pathname + url.hash === target);
+    const { hash } = new URL(page.url());
+    if (hash) await page.locator(`[id="${hash.slice(1)}"]`).waitFor();
   });
 
   test('works with the keyboard alone, and says when there is nothing', async () => {
