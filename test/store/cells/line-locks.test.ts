@@ -67,12 +67,14 @@ test('line locks have one session and try one connection at a time in each outag
     const startedAtMs = performance.now();
     await relay.goAway();
     await eventually(() => expect(errors.length).toBeGreaterThanOrEqual(2));
-    // Before each try is a pause, except one that the outage interrupts.
-    expect(errors.length).toBeLessThanOrEqual((performance.now() - startedAtMs) / 500 + 1);
+    const passedMs = performance.now() - startedAtMs;
     await relay.comeBack();
+    // Before each try is a pause of 500 ms, which a timer may end a little early; not before one that the outage interrupts.
+    expect(errors.length).toBeLessThanOrEqual(passedMs / 450 + 1);
     await eventually(async () => expect(await locksOf(1)).toBe(1));
   }
-  expect([await sessions(), isLost]).toEqual([[expect.anything()], false]);
+  await eventually(async () => expect(await sessions()).toHaveLength(1));
+  expect(isLost).toBe(false);
   await release!();
   expect(await locksOf(1)).toBe(0);
 });
@@ -87,7 +89,8 @@ test('connections are given up if the locks are not regained in time, and claime
   await expect(locks.claim(1, () => {})).rejects.toThrow('STORE_UNAVAILABLE');
   await relay.comeBack();
   const release = await eventually(async () => (await locks.claim(1, () => {}))!);
-  expect([await locksOf(1), await locksOf(2)]).toEqual([1, 0]);
+  // The server may take a moment to notice that the session of before has ended.
+  await eventually(async () => expect([await locksOf(1), await locksOf(2)]).toEqual([1, 0]));
   await release();
 });
 
