@@ -3,18 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { VoidAnswer } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { ReversalState, VoidState } from '../../src/transactions/model/transaction.ts';
+import { outcomeOf } from '../support/answers.ts';
 import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { scriptedInstallation } from '../support/scripted-installation.ts';
-import type { ReceivedRequest } from '../support/scripted-switch.ts';
+import { LONGER_THAN_REVERSALS_SECONDS, REASON, reviewsIn } from '../support/reviews.ts';
+import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import { trailOf, untilAnswered } from '../support/transactions.ts';
 import { Backend, untilReported } from '../webhooks/backend.ts';
 import { type Receiver, startReceiver } from '../webhooks/receiver.ts';
 
-const HOURS = 3_600;
 const OWNER = { acquirerId: 1 };
-const REASON = 'Looked up in the books of the switch, case 4711';
 
 let receiver: Receiver;
 let secret: string;
@@ -24,38 +23,11 @@ beforeAll(async () => {
 afterAll(() => receiver.close());
 const scene = scriptedInstallation();
 const { logIn, act, look } = consoleClient(() => scene.installation);
+const { tapInReview, seenAt, resolve } = reviewsIn(scene, { act, look });
 
 async function install(): Promise<void> {
   await scene.install();
   secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
-}
-
-interface InReview {
-  readonly id: string;
-  readonly sale: ReceivedRequest;
-  readonly repeat: ReceivedRequest;
-}
-
-/** A tap without a response whose reversal was sent twice, without a response, until its time was over. */
-async function tapInReview(): Promise<InReview> {
-  scene.scripted.hold('0200', '0420', '0421');
-  const { id, sale } = await scene.tapInVain();
-  await untilAnswered(scene.installation.database, id);
-  await scene.scripted.next('0420');
-  await scene.letTimePass(id, 73 * HOURS);
-  const repeat = await scene.scripted.next('0421');
-  await scene.untilReversal(id, 'needsReview', 2);
-  await scene.untilAtRest(id);
-  await scene.letTimePass(id, 60); // its deadline is over
-  return { id, sale, repeat };
-}
-
-const seenAt = async (session: ConsoleSession, id: string) =>
-  ((await (await look(session, id)).json()) as { summary: { updatedAt: string } }).summary.updatedAt;
-
-async function resolve(session: ConsoleSession, id: string, books: string, changes: object = {}) {
-  const seen = await seenAt(session, id);
-  return act(session, { act: 'resolveReview', ...OWNER, id, books, reason: REASON, seenAt: seen, ...changes });
 }
 
 async function adminEvents(id: string) {
@@ -79,7 +51,7 @@ describe('an uncertain tap in review', () => {
     const early = await resolve(session, id, 'voided');
     expect([early.status, await early.text()]).toEqual([409, expect.stringContaining('still being sent')]);
     await scene.scripted.next('0420');
-    await scene.letTimePass(id, 73 * HOURS);
+    await scene.letTimePass(id, LONGER_THAN_REVERSALS_SECONDS);
     await scene.scripted.next('0421');
     await scene.untilReversal(id, 'needsReview', 2);
     await scene.untilAtRest(id);
@@ -152,6 +124,35 @@ describe('an uncertain tap in review', () => {
     expect((await untilReported(receiver, secret, id, 3)).at(-1)).toMatchObject({ disposition: 'Voided', sequence: 3 });
   });
 
+  test('is not resolved from what was seen before a late decline', async () => {
+    await install();
+    const { id, sale } = await tapInReview();
+    const session = await logIn(OWNER, 'operator');
+    const seen = await seenAt(session, id);
+    sale.answer(withCode('05'));
+    const { database } = scene.installation;
+    await eventually(async () => expect((await trailOf(database, id)).at(-1)).toContain('late declined'));
+    expect((await resolve(session, id, 'approved', { seenAt: seen })).status).toBe(409);
+    expect(await stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+    expect((await resolve(session, id, 'voided')).status).toBe(204);
+  });
+
+  test('that was found approved is not refunded while an acknowledged reversal contradicts that', async () => {
+    await install();
+    const { id, repeat } = await tapInReview();
+    const session = await logIn(OWNER, 'operator');
+    expect((await resolve(session, id, 'approved')).status).toBe(204);
+    repeat.answer(); // the switch has returned the money
+    await eventually(async () => expect(await stored(id)).toMatchObject({ needsReview: true }));
+    scene.scripted.hold();
+    const refund = () => refundSale(scene.installation, id, { amount: '4.00', refundReference: randomUUID() });
+    expect(await refund()).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    expect(await stored(id)).toMatchObject({ refundedMinor: 0 });
+    expect((await resolve(session, id, 'adjusted')).status).toBe(204);
+    expect((await refund()).status).toBe(200);
+    expect(await stored(id)).toMatchObject({ refundedMinor: 400 });
+  });
+
   test('is resolved once by two who resolve it at once', async () => {
     await install();
     const { id } = await tapInReview();
@@ -182,6 +183,27 @@ describe('an uncertain tap in review', () => {
   });
 });
 
+describe('a decline in review', () => {
+  test('that a person has resolved is not reversed because of a late approval, and is reviewed again', async () => {
+    await install();
+    scene.scripted.hold('0200', '0420', '0421');
+    const tapping = scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
+    const sale = await scene.scripted.next('0200');
+    sale.answer(withCode('94'));
+    const id = outcomeOf(await tapping).serviceReference;
+    await untilAnswered(scene.installation.database, id);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Declined, needsReview: true });
+    expect((await resolve(await logIn(OWNER, 'operator'), id, 'adjusted')).status).toBe(204);
+    const before = reversalsSent();
+    sale.answer();
+    await eventually(async () =>
+      expect(await scene.stored(id)).toMatchObject({ needsReview: true, reversalState: ReversalState.resolved }),
+    );
+    await scene.untilAtRest(id);
+    expect(reversalsSent()).toBe(before);
+  });
+});
+
 describe('a refund in review', () => {
   test('that the books show as reversed returns its amount to the sale', async () => {
     await install();
@@ -191,7 +213,7 @@ describe('a refund in review', () => {
     const id = (body as { serviceReference: string }).serviceReference;
     await untilAnswered(scene.installation.database, id);
     await scene.scripted.next('0420');
-    await scene.letTimePass(id, 73 * HOURS);
+    await scene.letTimePass(id, LONGER_THAN_REVERSALS_SECONDS);
     await scene.scripted.next('0421');
     await scene.untilReversal(id, 'needsReview', 2);
     await scene.letTimePass(id, 60);
@@ -208,7 +230,7 @@ describe('a void in review', () => {
     const { body } = await voidSale(scene.installation, sale);
     const voided = (body as VoidAnswer).serviceReference;
     await scene.scripted.next('0420');
-    await scene.letTimePass(sale, 73 * HOURS);
+    await scene.letTimePass(sale, LONGER_THAN_REVERSALS_SECONDS);
     await scene.scripted.next('0421');
     await scene.untilReversal(sale, 'needsReview', 2);
     await scene.untilAtRest(sale);

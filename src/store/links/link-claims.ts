@@ -1,11 +1,12 @@
 import type pg from 'pg';
+import { Disposition } from '../../transactions/model/disposition.ts';
 import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../transactions/model/link.ts';
 import { ReversalState } from '../../transactions/model/transaction.ts';
 import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 
 /** Whether a tap `t` is in progress, or its money was or may have been taken: `holdsLink` of the model. */
 export const HOLDS = `t.status not in (${REFUSED_STATUSES.join()})
-    and (t.void_state is not null or t.reversal_state = ${ReversalState.resolved} or t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()}))`;
+    and (t.void_state is not null or (t.reversal_state = ${ReversalState.resolved} and t.disposition <> ${Disposition.Declined}) or t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()}))`;
 
 /**
  * Whether the last tap on a link `l` holds it. The tap's own row decides, so the commit of an outcome releases a link

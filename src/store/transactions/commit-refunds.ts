@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { isOpen } from '../../transactions/decisions/reversal-steps.ts';
 import { Disposition } from '../../transactions/model/disposition.ts';
-import { type Transaction, TransactionType } from '../../transactions/model/transaction.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../transactions/model/transaction.ts';
 import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
@@ -15,6 +15,7 @@ export type ReserveOutcome = 'inserted' | 'exists' | 'refused';
 const RESERVE = `
 update transactions set refunded_minor = refunded_minor + $3, updated_at = clock_timestamp()
 where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null
+  and not (reversal_state = ${ReversalState.resolved} and needs_review)
   and type not in (${TransactionType.Refund}, ${TransactionType.Void})
   and refunded_minor + $3 <= coalesce(approved_minor, amount_minor)`;
 

@@ -123,7 +123,9 @@ const batch = new ColumnBatch({
   authorizationCode: 'text',
 });
 
-// The request is locked first, so that the response is recorded and the reversal re-armed together or not at all.
+// The request is locked first, so that the response is recorded and the reversal re-armed together or not at all. A
+// response that changes nothing else changes the time of the row: what a person saw before no longer holds. A batch has
+// each transaction once, so no row is updated twice.
 const RECORD = `
 with x as (${batch.rows}),
 present as (
@@ -162,15 +164,13 @@ rearmed_superseded as (
   update superseded_attempts s set reversal_state = ${ReversalState.owed}, reversal_armed_at = clock_timestamp()
   from rearmed x where s.acquirer_id = x."acquirerId" and s.transaction_id = x.id and s.attempt = x.attempt
 ),
-reviewed as (
-  update transactions t set needs_review = true, updated_at = clock_timestamp()
-  from rearmed x join superseded s on s.acquirer_id = x."acquirerId" and s.id = x.id
-  where t.acquirer_id = x."acquirerId" and t.id = x.id and x."needsReview" and not t.needs_review
-),
-contradicted as (
-  update transactions t set needs_review = true, updated_at = clock_timestamp()
+noticed as (
+  update transactions t
+  set needs_review = t.needs_review or x."isContradiction" or (x."isRearmed" and coalesce(x."needsReview", false)),
+    updated_at = clock_timestamp()
   from x join recorded r on r.acquirer_id = x."acquirerId" and r.id = x.id
-  where x."isContradiction" and not x."isRearmed" and t.acquirer_id = x."acquirerId" and t.id = x.id
+  where t.acquirer_id = x."acquirerId" and t.id = x.id
+    and not (x."isRearmed" and exists (select from present p where p.acquirer_id = t.acquirer_id and p.id = t.id))
 ),
 outdated as (
   update reversal_attempts a set counts = false from rearmed x

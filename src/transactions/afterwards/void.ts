@@ -92,9 +92,11 @@ function refuseUnlessWhole(sale: Transaction): void {
 }
 
 /** @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED) */
-export function refuseUnlessApproved({ type, disposition, voidState }: Transaction): void {
+export function refuseUnlessApproved({ type, disposition, voidState, reversalState, needsReview }: Transaction): void {
   const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
   if (isSale && (voidState !== null || disposition === Disposition.Voided)) throw alreadyTakenBack();
+  // The switch contradicts a person's finding, and may have returned the money already.
+  if (isSale && needsReview && reversalState === ReversalState.resolved) throw alreadyTakenBack();
   if (isSale && disposition === Disposition.Approved) return;
   throw new RequestRejected('SALE_NOT_APPROVED');
 }

@@ -29,8 +29,9 @@ import { voidEventJobs, webhookJobs } from './webhook-job.ts';
  * A disposition that was reported as final does not change to Approved: the merchant has not handed over the goods.
  *
  * A reversal is **resolved** afterwards. A job that still waits finds no open reversal, and a later response of the switch
- * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). Such a transaction
- * keeps its link: the customer may have seen another outcome.
+ * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). Until that is
+ * resolved, a sale cannot be refunded. Such a transaction keeps its link unless it was declined: the customer may have
+ * seen another outcome.
  *
  * A switch that requires completions does not post an approval that was reversed or uncertain, and no completion follows.
  * Such a request cannot be resolved as approved.
@@ -73,9 +74,10 @@ export function decideResolution(
   const { transaction, voidRow, facts } = review;
   const { disposition, voidState, fate } = outcomeOf(review, books);
   const isNews = disposition !== transaction.disposition;
-  // If there was no reversal, the question was about an earlier attempt or a completion: everything else goes on.
-  const hasReversal = isNews || transaction.reversalState !== ReversalState.none;
-  const reversalState = hasReversal ? ReversalState.resolved : ReversalState.none;
+  // If a sale that stands has no reversal, the question was about an earlier attempt or a completion: everything else goes
+  // on. An approval after a decline would begin a reversal, which could return money that the acquirer has returned.
+  const goesOn = disposition === Disposition.Approved && !isNews && transaction.reversalState === ReversalState.none;
+  const reversalState = goesOn ? ReversalState.none : ReversalState.resolved;
   const to = { ...resultOf(transaction, disposition), voidState, reversalState };
   const sequence = facts.lastSequence === null ? transaction.attempt * 2 : facts.lastSequence + 1;
   const enqueue: JobRequest[] = isNews

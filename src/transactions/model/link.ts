@@ -78,8 +78,8 @@ export const REFUSED_STATUSES: readonly StatusId[] = [Status.BadRequestReceived,
 /**
  * Whether a tap holds its link, and uses up its reference. A void that the merchant requested does not release the
  * link: the order was paid and then cancelled, so that paying it again would surprise the merchant. An automatic
- * reversal does, because the customer never saw an approval. What a person has resolved does not: the customer may have
- * seen one.
+ * reversal does, because the customer never saw an approval. What a person has resolved does not, because the customer may
+ * have seen one, unless it was declined: that never changes.
  */
 export function holdsLink({
   status,
@@ -88,7 +88,8 @@ export function holdsLink({
   reversalState,
 }: Pick<Transaction, 'status' | 'disposition' | 'voidState' | 'reversalState'>): boolean {
   if (REFUSED_STATUSES.includes(status)) return false;
-  if (voidState !== null || reversalState === ReversalState.resolved) return true;
+  if (voidState !== null) return true;
+  if (reversalState === ReversalState.resolved && disposition !== Disposition.Declined) return true;
   return disposition === null || !RELEASING_DISPOSITIONS.includes(disposition);
 }
 

@@ -65,6 +65,14 @@ describe('a resolution', () => {
       Approved,
     ],
     ['a decline', { disposition: Declined, reversalState: 3 }, undefined, Declined, 'refused', Declined],
+    [
+      'a decline without a reversal',
+      { disposition: Declined, reversalState: 0 },
+      undefined,
+      Declined,
+      'refused',
+      Declined,
+    ],
     ['a reversed tap', { disposition: Voided, reversalState: 3 }, undefined, Voided, 'refused', Voided],
   ])('of %s follows declared transitions', (_what, changes, row, ...expected) => {
     for (const [n, books] of SWITCH_BOOKS.entries()) {
@@ -74,7 +82,8 @@ describe('a resolution', () => {
         continue;
       }
       const { transaction, to } = decided();
-      const isUntouched = transaction.reversalState === ReversalState.none && expected[n] === transaction.disposition;
+      const stands = transaction.disposition === Approved && expected[n] === Approved;
+      const isUntouched = stands && transaction.reversalState === ReversalState.none;
       const reversalState = isUntouched ? ReversalState.none : ReversalState.resolved;
       expect(to, books).toMatchObject({ disposition: expected[n], reversalState });
       if (to.disposition !== transaction.disposition)
