@@ -20,7 +20,8 @@ const FURTHEST_BEHIND_MS = DAY_MS;
  * A settlement date further from today is a mistake. If a future date were accepted, it would hide every cut-over
  * until then.
  */
-const FURTHEST_MS = 5 * DAY_MS;
+export const FURTHEST_DAYS = 5;
+const FURTHEST_MS = FURTHEST_DAYS * DAY_MS;
 
 /** A processor of an acquirer. */
 interface ProcessorKey {

@@ -1,7 +1,7 @@
 import type { Database } from '../postgres/open-database.ts';
 import { type Change, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { LEAST } from './database-epoch.ts';
-import { scopeText } from './stan-blocks.ts';
+import { scopeText } from './reserve-stans.ts';
 import { STANS } from './stans.ts';
 
 /** More lines than a person reads. */

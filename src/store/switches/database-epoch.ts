@@ -1,3 +1,4 @@
+import { FURTHEST_DAYS } from './business-dates.ts';
 import { STANS } from './stans.ts';
 
 /**
@@ -56,11 +57,10 @@ const UNKNOWN_PAUSE_SECONDS = 86_400;
 /** A process that has not noted the database for so long has crashed. What it reserved is in the database by now. */
 const CRASHED_AFTER_SECONDS = 600;
 
-/**
- * The latest business date that can have begun, in any time zone (the first is 14 hours ahead of UTC), at a switch that cuts
- * over in the evening before.
- */
-const LAST_DATE = `(clock_timestamp() at time zone 'UTC' + interval '14 hours')::date + 1`;
+/** The latest business date that can have begun: before a long weekend it is ahead of the calendar (business-dates.ts). */
+const LAST_DATE = `((clock_timestamp() at time zone 'UTC')::date + ${FURTHEST_DAYS})`;
+/** A later date comes from a clock that is wrong. */
+export const LATEST_DATE = `((clock_timestamp() at time zone 'UTC')::date + ${FURTHEST_DAYS + 1})`;
 
 /** Whether a COMMIT of this session waits until a standby has flushed it to its disk, and only such a standby is promoted. */
 const IS_SYNCHRONOUS = `current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') in ('on', 'remote_apply')
@@ -81,10 +81,11 @@ const SKIP = `${LEAST} + ceil(case when position(' ' in scope) > 0 then ${TERMIN
 /**
  * Records that a process is connected to this database. If reservations may have been lost, every scope skips numbers or
  * is held. Any number of processes may do this at once: the first one skips. Returns one row: how many notes there are now,
- * why numbers were skipped (null if none were), in how many scopes, and those that are held.
+ * the time of this one, why numbers were skipped (null if none were), in how many scopes, and those that are held.
  *
  * $1: whether a process remembers numbers that the database has not reserved. $2: how many notes there were after its last
- * one, if any. $3: its id.
+ * one, if any. $3: its id. $4: the time of its last note, as it was returned. Other processes may have noted a restored
+ * database as often as it had been noted before; the time of an own note shows that this one is missing.
  */
 export const NOTE_EPOCH = `
 with this as (${THIS_EPOCH}),
@@ -100,7 +101,7 @@ change as (
       and not exists (select from pg_settings where name in (${RECOVERY_TARGETS}) and setting <> '') as is_complete,
     before.epoch is not null as has_before, before.gap_seconds, before.has_skipped,
     before.running <> '{}' and before.server_started_at is distinct from pg_postmaster_start_time() as has_restarted,
-    coalesce(before.notes < $2::bigint, false) as has_lost_note,
+    coalesce(before.notes < $2::bigint, false) or coalesce((before.running ->> $3::text)::numeric < $4::numeric, false) as has_lost_note,
     coalesce(before.notes >= $2::bigint, false) as has_note,
     coalesce(before.notes, 0) + 1 as notes,
     (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(before.running)
@@ -141,12 +142,12 @@ wanted as (
 skipped as (
   update stan_blocks b
   set next_value = b.next_value + case when is_held then 0 when cause = 'unseen' then least(skip, remaining / 2) else skip end,
-    held_until = case when is_held then greatest(b.held_until, b.business_date, ${LAST_DATE}) else b.held_until end
+    held_until = case when is_held then ${LAST_DATE} else b.held_until end
   from (select wanted.*, cause <> 'unseen' and skip > ${STANS} / 2 as is_held from wanted) as wanted
   where wanted.scope = b.scope
   returning b.scope, is_held
 )
-select notes::text, cause, (select count(*)::integer from skipped) as scopes,
+select notes::text, running ->> $3::text as "notedAt", cause, (select count(*)::integer from skipped) as scopes,
   array(select scope from skipped where is_held order by scope limit 20) as held
 from decision`;
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { NOTE_EPOCH, NOTE_STOP, THIS_EPOCH } from './database-epoch.ts';
+import { NOTE_EPOCH, NOTE_STOP } from './database-epoch.ts';
+import { BLOCK_SIZE, RESERVE, type Reserved, type StanScope, scopeText, type Wanted } from './reserve-stans.ts';
 import { STANS } from './stans.ts';
 
 /** An operator is alerted while a tenth is left: at a steady rate, more than two hours before the numbers run out. */
@@ -11,26 +11,10 @@ export const FEW_STANS = 100_000;
 /** Limit of scopes that a process remembers as reported. Above it, they are reported again. */
 const MAX_REPORTED = 1_000;
 /**
- * Numbers that a process reserves at once. A terminal rarely needs more in a minute, and a crash wastes no more than
- * these.
- */
-const BLOCK_SIZE = 100;
-/**
- * Limit of scopes with a block in this process. Above it, the least recently opened blocks are dropped with their
- * unused numbers.
+ * Limit of scopes with a block in this process, and of scopes whose numbers it remembers. Above it, the least recently
+ * opened blocks are dropped with their unused numbers.
  */
 const MAX_SCOPES = 50_000;
-/** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
-export interface StanScope {
-  readonly acquirerId: number;
-  readonly tid: string | null;
-}
-
-/** As in the table. */
-export function scopeText({ acquirerId, tid }: StanScope): string {
-  return tid === null ? `${acquirerId}` : `${acquirerId} ${tid}`;
-}
-
 /**
  * System trace audit numbers, unique in their scope and business date on any number of processes. A process reserves
  * them in the database in blocks and never returns one, so a crash loses numbers and repeats none.
@@ -41,26 +25,28 @@ export function scopeText({ acquirerId, tid }: StanScope): string {
  *
  * A restored backup or a standby that took over may lack the last reservations. Two measures prevent a repetition. A
  * running process requires numbers above those it has had. And a database that is not the same as before (by system
- * identifier, timeline and oid) reserves none until it is known whether some were lost, and all scopes have skipped them
- * (database-epoch.ts).
+ * identifier, timeline and oid), or lacks the last note of the process, reserves none until it is known whether some were
+ * lost, and all scopes have skipped them (database-epoch.ts).
  */
 export class StanBlocks {
   readonly #database: Database;
   readonly #onSkip: OnSkip;
   readonly #onFew: OnFewStans;
   readonly #reported = new Set<string>();
-  readonly #reserve: GroupCommit<Wanted, Block | undefined>;
+  readonly #reserve: GroupCommit<Wanted, Reservation>;
   readonly #blocks = new Map<string, Promise<Block | undefined>>();
+  /** For each scope the end of the numbers that this process has had, in any class, even if a later reservation failed. */
+  readonly #floors = new Map<string, number>();
   /** Names this process in the record of the database. */
   readonly #id = randomUUID();
-  /** How many notes the database had after the last one of this process. */
-  #notes: string | null = null;
+  /** The last note of this process. */
+  #noted: Note | undefined;
 
   private constructor(database: Database, onSkip: OnSkip, onFew: OnFewStans) {
     this.#database = database;
     this.#onSkip = onSkip;
     this.#onFew = onFew;
-    this.#reserve = new GroupCommit<Wanted, Block | undefined>(database, {
+    this.#reserve = new GroupCommit<Wanted, Reservation>(database, {
       keyOf: ({ scope }) => scope,
       write: (client, wanted) => this.#reserveAll(client, wanted),
     });
@@ -82,9 +68,8 @@ export class StanBlocks {
    * `SEEN_EVERY_MS`.
    */
   async noteDatabase(): Promise<void> {
-    const noted = await inTransaction(this.#database, (client) => this.#note(client, false));
-    this.#notes = noted.notes;
-    this.#tellSkip(noted);
+    this.#noted = await inTransaction(this.#database, (client) => this.#note(client, false));
+    this.#tellSkip(this.#noted);
   }
 
   /** Records that this process stops and uses no further numbers. */
@@ -93,28 +78,30 @@ export class StanBlocks {
   }
 
   /** @param isLossShown whether this process has had numbers that the database has not reserved */
-  async #note(client: pg.ClientBase, isLossShown: boolean): Promise<Noted> {
-    const values = [isLossShown, this.#notes, this.#id];
-    return (await client.query<Noted>({ name: 'note-epoch', text: NOTE_EPOCH, values })).rows[0]!;
+  async #note(client: pg.ClientBase, isLossShown: boolean): Promise<Note> {
+    const values = [isLossShown, this.#noted?.notes, this.#id, this.#noted?.notedAt];
+    return (await client.query<Note>({ name: 'note-epoch', text: NOTE_EPOCH, values })).rows[0]!;
   }
 
-  #tellSkip({ cause, scopes, held }: Noted): void {
+  #tellSkip({ cause, scopes, held }: Note): void {
     if (cause !== null && scopes > 0) this.#onSkip({ cause, scopes, held });
   }
 
-  async #reserveAll(client: pg.ClientBase, wanted: readonly Wanted[]): Promise<(Block | undefined)[]> {
+  async #reserveAll(client: pg.ClientBase, wanted: readonly Wanted[]): Promise<Reservation[]> {
     const reserve = async (isNoted: boolean) => {
-      const values = [JSON.stringify(wanted), isNoted];
+      const values = [JSON.stringify(wanted), isNoted, this.#id, this.#noted?.notedAt];
       return (await client.query<Reserved>({ name: 'reserve-stans', text: RESERVE, values })).rows;
     };
     let rows = await reserve(false);
+    let noted: Note | undefined;
     if (rows.some(({ isKnown, isLost }) => !isKnown || isLost)) {
       const isLossShown = rows.some(({ isLost }) => isLost);
-      this.#tellSkip(await this.#note(client, isLossShown));
+      noted = await this.#note(client, isLossShown);
+      this.#tellSkip(noted);
       rows = await reserve(true);
     }
     const reserved = new Map(rows.map((row) => [row.scope, row]));
-    return wanted.map(({ scope }) => blockOf(reserved.get(scope)));
+    return wanted.map(({ scope }) => ({ block: blockOf(reserved.get(scope)), noted }));
   }
 
   /**
@@ -128,9 +115,8 @@ export class StanBlocks {
     const scope = scopeText({ acquirerId, tid });
     // Each class of callers has its own blocks, so that numbers reserved for one class are not used by another.
     const key = `${leaving} ${scope}`;
-    let floor = 0;
     for (;;) {
-      const wanted = { scope, acquirerId, tid, day, floor, most: STANS - leaving };
+      const wanted = { scope, acquirerId, tid, asked: day, floor: this.#floors.get(scope) ?? 0, most: STANS - leaving };
       const opening = this.#blocks.get(key) ?? this.#openBlock(key, wanted);
       const block = await opening;
       const stan = block && block.day >= day ? block.stans.pop() : undefined;
@@ -140,19 +126,29 @@ export class StanBlocks {
         this.#tellOnce({ acquirerId, tid }, day, 0);
         return undefined;
       }
-      floor = block.end;
     }
   }
 
   #openBlock(key: string, wanted: Wanted): Promise<Block | undefined> {
     if (this.#blocks.size >= MAX_SCOPES) this.#blocks.delete(this.#blocks.keys().next().value!);
-    const opening = this.#reserve.submit(wanted);
+    const opening = this.#reserve.submit(wanted).then((reservation) => this.#remember(wanted.scope, reservation));
     this.#blocks.set(key, opening);
     opening.then(
       (block) => block && block.left < FEW_STANS && this.#tellOnce(wanted, block.day, block.left),
       () => this.#blocks.delete(key),
     );
     return opening;
+  }
+
+  /** After the commit: what was rolled back is no evidence. */
+  #remember(scope: string, { block, noted }: Reservation): Block | undefined {
+    if (noted) this.#noted = noted;
+    if (!block) return undefined;
+    const floor = Math.max(this.#floors.get(scope) ?? 0, block.end);
+    this.#floors.delete(scope); // the most recent one is last
+    if (this.#floors.size >= MAX_SCOPES) this.#floors.delete(this.#floors.keys().next().value!);
+    this.#floors.set(scope, floor);
+    return block;
   }
 
   #tellOnce({ acquirerId, tid }: StanScope, day: string, left: number): void {
@@ -176,31 +172,21 @@ export type OnSkip = (skipped: SkippedStans) => void;
 /** Called with the scope and how many numbers of its business date are left. */
 export type OnFewStans = (scope: StanScope, left: number) => void;
 
-interface Noted extends Omit<SkippedStans, 'cause'> {
+/** A note of this process in the record of the database. */
+interface Note extends Omit<SkippedStans, 'cause'> {
+  /** How many notes there are since. */
   readonly notes: string;
+  /** Seconds since 1970, by the clock of the database. */
+  readonly notedAt: string;
   /** Null if no numbers were skipped. */
   readonly cause: SkippedStans['cause'] | null;
 }
 
-interface Wanted extends StanScope {
-  readonly scope: string;
-  readonly day: string;
-  /** The counter's minimum: the end of the numbers that this process has had. */
-  readonly floor: number;
-}
-
-interface Reserved {
-  readonly scope: string;
-  /** Null if nothing was reserved. */
-  readonly first: number | null;
-  /** Whether the database is the one that was noted, with the same kind of commits. */
-  readonly isKnown: boolean;
-  /** Whether the database has not reserved numbers that this process has had. */
-  readonly isLost: boolean;
-  readonly day: string;
-  readonly owed: readonly string[];
-  /** Numbers that the business date has used, including those of this block. */
-  readonly used: number;
+interface Reservation {
+  /** Undefined if the business date has none left. */
+  readonly block: Block | undefined;
+  /** Set if the database was noted in the same commit. */
+  readonly noted: Note | undefined;
 }
 
 /** Numbers that only this process may use, on this business date. */
@@ -225,46 +211,3 @@ function blockOf(reserved: Reserved | undefined): Block | undefined {
   }
   return { day, end, stans, left: Math.max(STANS - used, 0) };
 }
-
-// An array instead of a join: the join of a plan that is kept from a time without reversals compares each number of the
-// block with each reversal (0.4 s for 10,000 of them).
-const OF_BLOCK = `array(
-    select lpad((counter % ${STANS} + 1)::text, 6, '0') from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter)`;
-
-// Reserves nothing in a database that was not noted as it is, and nothing for a scope that is held or whose business date
-// has no block left. $2: whether the database was noted in this transaction.
-const RESERVE = `
-with x as (select * from json_to_recordset($1::text::json) as x(scope text, "acquirerId" integer, tid text, day date, floor bigint, most bigint)),
-known as (
-  select e.first_value from database_epoch e, (${THIS_EPOCH}) this
-  where e.is_only and e.epoch = this.epoch and e.is_synchronous = this.is_synchronous
-),
-lost as (
-  select x.scope from x left join stan_blocks b using (scope)
-  where x.floor > coalesce(b.next_value, 0)
-),
-reserved as (
-  insert into stan_blocks as b (scope, next_value, business_date, day_first)
-  select scope, greatest(floor, first_value) + ${BLOCK_SIZE}, day, greatest(floor, first_value) from x, known
-  where $2::boolean or not exists (select from lost)
-  on conflict (scope) do update
-  set next_value = greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE},
-    day_first = case when excluded.business_date > b.business_date
-      then greatest(b.next_value, (select floor from x where x.scope = b.scope)) else b.day_first end,
-    business_date = greatest(b.business_date, excluded.business_date),
-    held_until = null,
-    reserved_at = clock_timestamp()
-  where (b.held_until is null or excluded.business_date > b.held_until)
-    and (excluded.business_date > b.business_date
-      or greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE} - b.day_first <= (select most from x where x.scope = b.scope))
-  returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
-)
-select x.scope, first, business_date::text as day, used, exists (select from known) as "isKnown",
-  not $2::boolean and exists (select from lost where lost.scope = x.scope) as "isLost", array(
-  select t.stan from transactions t
-  where t.acquirer_id = x."acquirerId" and t.stan = any(${OF_BLOCK}) and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or t.tid = x.tid)
-  union all
-  select s.stan from superseded_attempts s
-  where s.acquirer_id = x."acquirerId" and s.stan = any(${OF_BLOCK}) and s.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or s.tid = x.tid)
-) as owed
-from x left join reserved using (scope)`;

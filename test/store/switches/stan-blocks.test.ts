@@ -14,6 +14,8 @@ beforeAll(async () => {
 beforeEach(() => testDatabase.database.query('truncate stan_blocks, database_epoch, transactions'));
 afterAll(() => testDatabase.drop());
 
+/** By the clock of this machine; the test does not depend on which date it is. */
+const today = () => new Date().toISOString().slice(0, 10);
 const openProcess = (onSkip?: OnSkip) => openIn(testDatabase, onSkip);
 
 /** Sets the counter of the terminal: the next number, and the first one of today. */
@@ -112,6 +114,26 @@ describe('a business day', () => {
   });
 });
 
+test('a date of a clock that was years ahead does not keep the numbers of the days until then', async () => {
+  const { database } = testDatabase;
+  const blocks = await openProcess();
+  const isNear = async () => {
+    const text = `select business_date < clock_timestamp() + interval '10 days' as "isNear" from stan_blocks`;
+    return (await database.query<{ isNear: boolean }>(text)).rows[0]!.isNear;
+  };
+  expect((await take(blocks, BLOCK + 1, TERMINAL, '2036-01-01')).at(-1)).toBe('000101');
+  expect(await isNear()).toBe(true);
+  await database.query(`update stan_blocks set business_date = '2036-01-01'`); // by the clock of the database
+  await take(blocks, BLOCK, TERMINAL, today());
+  expect(await isNear()).toBe(true);
+  // All numbers were used in the eight days after that.
+  await database.query(
+    `update stan_blocks set business_date = business_date - 8, day_first = next_value - ${LAST_STAN}`,
+  );
+  await take(blocks, BLOCK, TERMINAL, today());
+  expect(await take(blocks, 1, TERMINAL, today())).toEqual([expect.stringMatching(/^\d{6}$/)]);
+});
+
 test('numbers that a reversal still needs are skipped', async () => {
   const owed = async (acquirerId: number, tid: string, stan: string, reversalState: number) =>
     testDatabase.database.query(
@@ -134,7 +156,7 @@ test('what a reversal still needs is looked up by number, however few reversals 
   await (await StanBlocks.open(database)).next({ acquirerId: 1, tid: null }, DAY);
   for (const setting of ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off'])
     await database.query(`set ${setting}`);
-  const { rows } = await database.query('explain execute "reserve-stans"(null, false)');
+  const { rows } = await database.query('explain execute "reserve-stans"(null, false, null, null)');
   await database.end();
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
   expect(plan).not.toContain('Seq Scan');
