@@ -141,6 +141,7 @@ export class JobTable implements JobsInCommit {
   /** @returns the ids of those that were inserted */
   async #insert(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<string[]> {
     const inserted: string[] = [];
+    const db = this.#joining(client); // the commit may fail between two queues
     for (const [queue, requests] of Map.groupBy(jobs, ({ queue }) => queue)) {
       const rows = requests.map(({ id, data, startAfterSeconds, group }) => ({
         ...(id === undefined ? {} : { id }),
@@ -148,7 +149,7 @@ export class JobTable implements JobsInCommit {
         ...(startAfterSeconds === undefined ? {} : { startAfter: startAfterSeconds }),
         ...(group === undefined ? {} : { group: { id: group } }),
       }));
-      const ids = await this.boss.insert(queue, rows, { db: this.#joining(client), returnId: true });
+      const ids = await this.boss.insert(queue, rows, { db, returnId: true });
       inserted.push(...(ids ?? []));
     }
     return inserted;
@@ -222,13 +223,14 @@ export class JobTable implements JobsInCommit {
   /**
    * pg-boss uses the connection of the commit. Its statements repeat, so they are named and planned once. It may first
    * read the properties of a queue, on another connection. If the commit has failed meanwhile, the connection can already
-   * belong to the commit of other writes, which a statement must not join.
+   * belong to the commit of other writes, which a statement must not join, or to none, where it would be stored alone.
    */
   #joining(client: pg.ClientBase) {
     const transaction = openTransaction(client);
     return {
       executeSql: async (text: string, values?: unknown[]) => {
-        if (openTransaction(client) !== transaction) throw new Error('the commit of these jobs has ended');
+        if (!transaction || openTransaction(client) !== transaction)
+          throw new Error('the commit of these jobs has ended');
         return client.query({ ...namedStatement(text), values: values ?? [] });
       },
     };

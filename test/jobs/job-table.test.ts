@@ -121,6 +121,39 @@ test('jobs of a commit that has failed join no later commit of the same connecti
   await database.end();
 });
 
+test('jobs of the second queue of a commit that failed during those of the first are not stored on their own', async () => {
+  const database = openAlike(testDatabase.database, { maxConnections: 1 });
+  const offer = (['authorize', 'overdue'] as const).map((queue) => ({ queue, id: randomUUID(), data: data() }));
+  await inTransaction(database, (client) =>
+    jobs.enqueue(
+      client,
+      offer.map((job) => ({ ...job, id: randomUUID() })),
+    ),
+  );
+  const blocker = await testDatabase.database.connect();
+  await blocker.query('begin; lock table pgboss.job in access exclusive mode');
+  const fault = Promise.withResolvers<never>();
+  const pid = Promise.withResolvers<number>();
+  let offered: Promise<unknown> | undefined;
+  const failing = inTransaction(database, async (client) => {
+    pid.resolve((await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid);
+    offered = jobs.offer(client, offer);
+    offered.catch(() => {});
+    return fault.promise;
+  });
+  failing.catch(() => {});
+  const blocked = `select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`;
+  const values = [await pid.promise];
+  await eventually(async () => expect((await testDatabase.database.query(blocked, values)).rowCount).toBe(1));
+  fault.reject(new Error('the status could not be stored'));
+  await blocker.query('commit');
+  blocker.release();
+  await expect(failing).rejects.toThrow('the status could not be stored');
+  await expect(offered).rejects.toThrow('has ended');
+  expect(await Promise.all(offer.map(({ id }) => stored(id)))).toEqual([0, 0]);
+  await database.end();
+});
+
 test('several processes that start at once on a new database agree on its queues', async () => {
   const databases = await Promise.all(Array.from({ length: 3 }, () => openDatabase(newUrl, { maxConnections: 2 })));
   const tables = await Promise.all(databases.map(open));
