@@ -256,6 +256,24 @@ describe('a void in review', () => {
     ]);
   });
 
+  test('that the switch refused is resolved with a sale that a later void has voided', async () => {
+    await install();
+    const sale = await sellApproved(scene.installation, '100.00');
+    const started = async () => ((await voidSale(scene.installation, sale)).body as VoidAnswer).serviceReference;
+    scene.scripted.hold('0420', '0421');
+    const refused = await started();
+    await scene.answer('0420', '40');
+    (await scene.nextRepeat(sale)).answer(withCode('40'));
+    await eventually(async () => expect(await stored(refused)).toMatchObject({ needsReview: true }));
+    await scene.untilAtRest(sale);
+    scene.scripted.hold();
+    await started();
+    await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
+    expect((await resolve(await logIn(OWNER, 'operator'), sale, 'voided')).status).toBe(204);
+    expect(await stored(refused)).toMatchObject({ disposition: Disposition.Declined, needsReview: false });
+    expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
+  });
+
   test('that the books show is done, and the sale is Voided', async () => {
     await install();
     const { sale, voided } = await voidInReview();

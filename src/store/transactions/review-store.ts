@@ -30,6 +30,8 @@ const FACTS = `
 select ${IS_SENDING} or coalesce(t.completing_until > clock_timestamp(), false) as "isUnderWay",
   ${IS_EARLIER_RUNNING} as "isEarlierReversalRunning",
   exists (select from superseded_attempts where ${OF_TRANSACTION} and reversal_state = ${ReversalState.needsReview}) as "isEarlierReversalInReview",
+  exists (select from transactions v where v.acquirer_id = $1 and v.original_id = $2 and v.type = ${TransactionType.Void}
+    and v.needs_review) as "isVoidInReview",
   exists (select from routes r join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id
     where r.acquirer_id = $1 and r.id = t.route_id and p.config -> 'completion' = 'true') as "needsCompletion",
   (select max(event_sequence) from review_resolutions where ${OF_TRANSACTION}) as "lastSequence"

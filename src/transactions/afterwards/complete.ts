@@ -54,9 +54,10 @@ export async function sendCompletion(
   if (transaction?.attempt !== asked.attempt || transaction.disposition !== Disposition.Approved) return 'done';
   if (deps.path.kind !== 'direct') throw new Error('Completions are sent by workers');
   // A requested void may be refused, and then the sale remains approved. A void without a response already needs
-  // review.
-  if (transaction.reversalState === ReversalState.needsReview) return 'done';
-  if (transaction.reversalState !== ReversalState.none) return later(transaction, deps);
+  // review. If a person has resolved it, the books agree with the sale.
+  const { reversalState } = transaction;
+  if (reversalState === ReversalState.needsReview || reversalState === ReversalState.resolved) return 'done';
+  if (reversalState !== ReversalState.none) return later(transaction, deps);
   const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
   const target = route && deps.path.switches.find(asked.acquirerId, route.processorId);
   const processorIds = () => (route ? [route.processorId] : []);

@@ -45,8 +45,8 @@ export interface ReviewCase {
   readonly facts: ReviewFacts;
 }
 
-export function isInReview({ transaction, voidRow }: Pick<ReviewCase, 'transaction' | 'voidRow'>): boolean {
-  return transaction.needsReview || (voidRow?.needsReview ?? false);
+function isInReview({ transaction, facts }: ReviewCase): boolean {
+  return transaction.needsReview || facts.isVoidInReview;
 }
 
 /** @throws RequestRejected if the transaction cannot be resolved now */

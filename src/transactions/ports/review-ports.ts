@@ -10,6 +10,8 @@ export interface ReviewFacts {
   /** Whether the reversal of an attempt that asked for a PIN is running, or needs review. */
   readonly isEarlierReversalRunning: boolean;
   readonly isEarlierReversalInReview: boolean;
+  /** Whether any void of the sale needs review: the last one, or one that was refused before it. */
+  readonly isVoidInReview: boolean;
   /** Whether the switch posts an approval only after its completion. */
   readonly needsCompletion: boolean;
   /** The last sequence number of an event about an earlier resolution; null if there was none. */

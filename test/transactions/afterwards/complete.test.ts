@@ -133,8 +133,8 @@ describe('the completion of an approval', () => {
     }
   });
 
-  test('ends if its void needs review', async () => {
-    const { deps, steps } = worldWith({ ...APPROVED, reversalState: ReversalState.needsReview });
+  test.each(['needsReview', 'resolved'] as const)('ends if its void is in state %s', async (state) => {
+    const { deps, steps } = worldWith({ ...APPROVED, reversalState: ReversalState[state] });
     expect(await sendCompletion(deps, ASKED)).toBe('done');
     expect(steps).toEqual([]);
   });

@@ -18,6 +18,7 @@ const FACTS = {
   isUnderWay: false,
   isEarlierReversalRunning: false,
   isEarlierReversalInReview: false,
+  isVoidInReview: false,
   needsCompletion: false,
   lastSequence: null,
 };
@@ -38,7 +39,8 @@ const voidRow = (disposition: Transaction['disposition']) =>
   sampleTransaction({ id: 'void', type: TransactionType.Void, disposition, needsReview: true });
 
 function decide(books: SwitchBooks, changes: Partial<Transaction> = {}, others: Partial<ReviewCase> = {}) {
-  const review: ReviewCase = { transaction: inReview(changes), voidRow: undefined, facts: FACTS, ...others };
+  const facts = { ...FACTS, isVoidInReview: others.voidRow?.needsReview ?? false };
+  const review: ReviewCase = { transaction: inReview(changes), voidRow: undefined, facts, ...others };
   return decideResolution(deps, review, books, Date.UTC(2026, 10, 22));
 }
 
