@@ -4,10 +4,10 @@ import type { VoidAnswer } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { ReversalState, VoidState } from '../../src/transactions/model/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
-import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
+import { consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { LONGER_THAN_REVERSALS_SECONDS, REASON, reviewsIn } from '../support/reviews.ts';
+import { adminEventsOf, LONGER_THAN_REVERSALS_SECONDS, REASON, reviewsIn } from '../support/reviews.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import { trailOf, untilAnswered } from '../support/transactions.ts';
 import { Backend, untilReported } from '../webhooks/backend.ts';
@@ -30,11 +30,7 @@ async function install(): Promise<void> {
   secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
 }
 
-async function adminEvents(id: string) {
-  const text = `select actor, after from admin_events where kind = 'review' and subject_id = $1 order by id`;
-  return (await scene.installation.database.query(text, [id])).rows;
-}
-
+const adminEvents = (id: string) => adminEventsOf(scene.installation.database, id);
 const stored = (id: string) => storedSale(scene.installation.database, id);
 const reversalsSent = () => scene.scripted.of('0420').length + scene.scripted.of('0421').length;
 
@@ -210,6 +206,7 @@ describe('a refund in review', () => {
     const sale = await sellApproved(scene.installation, '100.00');
     scene.scripted.hold('0200', '0420', '0421');
     const { body } = await refundSale(scene.installation, sale, { amount: '40.00', refundReference: randomUUID() });
+    const request = scene.scripted.of('0200').at(-1)!;
     const id = (body as { serviceReference: string }).serviceReference;
     await untilAnswered(scene.installation.database, id);
     await scene.scripted.next('0420');
@@ -218,8 +215,20 @@ describe('a refund in review', () => {
     await scene.untilReversal(id, 'needsReview', 2);
     await scene.letTimePass(id, 60);
     expect(await stored(sale)).toMatchObject({ refundedMinor: 4_000 });
-    expect((await resolve(await logIn(OWNER, 'operator'), id, 'voided')).status).toBe(204);
+    const session = await logIn(OWNER, 'operator');
+    expect((await resolve(session, id, 'voided')).status).toBe(204);
     expect(await stored(sale)).toMatchObject({ refundedMinor: 0, disposition: Disposition.Approved });
+
+    // The switch has refunded nevertheless: nothing more is returned until a person has looked again.
+    request.answer();
+    await eventually(async () => expect(await stored(id)).toMatchObject({ needsReview: true }));
+    scene.scripted.hold();
+    const again = () => refundSale(scene.installation, sale, { amount: '100.00', refundReference: randomUUID() });
+    expect((await again()).status).toBe(409);
+    expect((await voidSale(scene.installation, sale)).status).toBe(409);
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 0, voidState: null });
+    expect((await resolve(session, id, 'adjusted')).status).toBe(204);
+    expect((await again()).status).toBe(200);
   });
 });
 
@@ -305,51 +314,6 @@ describe('a sale', () => {
   });
 });
 
-describe('where a second person must confirm', () => {
-  async function proposalOf(session: ConsoleSession, id: string) {
-    const { resolutions } = (await (await look(session, id)).json()) as {
-      resolutions: { id: string; state: string; proposedBy: string }[];
-    };
-    return resolutions[0]!;
-  }
-  const decide = (session: ConsoleSession, verdict: 'confirm' | 'reject', id: string) =>
-    act(session, { act: `${verdict}Resolution`, ...OWNER, id });
-
-  test('the proposer cannot, another person can, and both are recorded', async () => {
-    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
-    const { id } = await tapInReview();
-    const [first, second] = [await logIn(OWNER, 'operator'), await logIn({ acquirerId: 0 }, 'admin')];
-    expect((await resolve(first, id, 'voided')).status).toBe(204);
-    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
-    expect((await resolve(second, id, 'approved')).status).toBe(409);
-    const proposal = await proposalOf(second, id);
-    expect(proposal).toMatchObject({ state: 'proposed', proposedBy: `user ${first.username}` });
-    expect((await decide(first, 'confirm', proposal.id)).status).toBe(409);
-    expect((await decide(await logIn({ acquirerId: 2 }, 'admin'), 'confirm', proposal.id)).status).toBe(404);
-    const answers = await Promise.all([decide(second, 'confirm', proposal.id), decide(second, 'confirm', proposal.id)]);
-    expect(answers.map(({ status }) => status).sort()[0]).toBe(204);
-    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
-    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
-    expect(await adminEvents(id)).toMatchObject([
-      { actor: `user ${first.username}`, after: { did: 'proposeResolution' } },
-      {
-        actor: `user ${second.username}`,
-        after: { did: 'confirmResolution', proposedBy: `user ${first.username}`, reason: REASON },
-      },
-    ]);
-    // A proposal can be rejected, and does not outlive a change of the transaction.
-    const other = await tapInReview();
-    expect((await resolve(first, other.id, 'approved')).status).toBe(204);
-    expect((await decide(second, 'reject', (await proposalOf(first, other.id)).id)).status).toBe(204);
-    expect((await resolve(second, other.id, 'voided')).status).toBe(204);
-    const outdated = await proposalOf(first, other.id);
-    other.repeat.answer();
-    await scene.untilReversal(other.id, 'acknowledged', 2);
-    expect((await decide(first, 'confirm', outdated.id)).status).toBe(409);
-    expect((await decide(first, 'reject', outdated.id)).status).toBe(204);
-  });
-});
-
 describe('a resolved transaction that is in review again', () => {
   const flag = (id: string) =>
     scene.installation.database.query(
@@ -370,24 +334,5 @@ describe('a resolved transaction that is in review again', () => {
       );
       expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 409]);
     }
-  });
-
-  test('keeps the review if the switch contradicts between proposal and confirmation', async () => {
-    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
-    const { id, repeat } = await tapInReview();
-    const [one, other] = [await logIn(OWNER, 'operator'), await logIn(OWNER, 'admin')];
-    const confirm = async () => {
-      const { resolutions } = (await (await look(one, id)).json()) as { resolutions: { id: string }[] };
-      return act(other, { act: 'confirmResolution', ...OWNER, id: resolutions[0]!.id });
-    };
-    expect((await resolve(one, id, 'approved')).status).toBe(204);
-    expect((await confirm()).status).toBe(204);
-    await flag(id);
-    expect((await resolve(one, id, 'approved')).status).toBe(204);
-    repeat.answer(); // acknowledges the reversal
-    const { database } = scene.installation;
-    await eventually(async () => expect((await trailOf(database, id)).at(-1)).toContain('acknowledged'));
-    expect((await confirm()).status).toBe(409);
-    expect(await stored(id)).toMatchObject({ disposition: Disposition.Approved, needsReview: true });
   });
 });

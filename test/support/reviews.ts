@@ -1,3 +1,4 @@
+import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { ConsoleSession, consoleClient } from './console-client.ts';
 import type { ScriptedInstallation } from './scripted-installation.ts';
 import type { ReceivedRequest } from './scripted-switch.ts';
@@ -42,4 +43,9 @@ export function reviewsIn(
   }
 
   return { tapInReview, seenAt, resolve };
+}
+
+export async function adminEventsOf(database: Database, id: string) {
+  const text = `select actor, after from admin_events where kind = 'review' and subject_id = $1 order by id`;
+  return (await database.query(text, [id])).rows;
 }

@@ -11,13 +11,21 @@ import type { JobsInCommit } from './jobs-in-commit.ts';
 
 export type ReserveOutcome = 'inserted' | 'exists' | 'refused';
 
+/**
+ * Of a sale, $2: whether a response of the switch contradicts what a person found about a refund. Its amount is not
+ * reserved, but may have been refunded.
+ */
+export const HAS_REFUND_IN_DOUBT = `exists (select from transactions r
+  where r.acquirer_id = $1 and r.original_id = $2 and r.type = ${TransactionType.Refund}
+    and r.reversal_state = ${ReversalState.resolved} and r.needs_review)`;
+
 // Two concurrent refunds wait for each other here, and the second one sees the balance that the first has left.
 const RESERVE = `
 update transactions set refunded_minor = refunded_minor + $3, updated_at = clock_timestamp()
 where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null
   and not (reversal_state = ${ReversalState.resolved} and needs_review)
   and type not in (${TransactionType.Refund}, ${TransactionType.Void})
-  and refunded_minor + $3 <= coalesce(approved_minor, amount_minor)`;
+  and refunded_minor + $3 <= coalesce(approved_minor, amount_minor) and not ${HAS_REFUND_IN_DOUBT}`;
 
 /** Stores a refund with its jobs and reserves its amount on the sale, all in one commit. */
 export async function commitRefund(

@@ -11,6 +11,7 @@ import {
 import type { NewVoid } from '../../transactions/ports/refund-ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { HAS_REFUND_IN_DOUBT } from './commit-refunds.ts';
 import { insertTaps } from './commit-taps.ts';
 import { findTransaction } from './find-transactions.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
@@ -24,6 +25,7 @@ with asked as (
     reversal_armed_at = clock_timestamp(), updated_at = clock_timestamp()
   where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null and refunded_minor = 0
     and reversal_state = ${ReversalState.none} and type not in (${TransactionType.Refund}, ${TransactionType.Void})
+    and not ${HAS_REFUND_IN_DOUBT}
   returning acquirer_id, id, attempt
 )
 ${INSERT_ENTRIES}

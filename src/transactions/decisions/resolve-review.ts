@@ -30,7 +30,7 @@ import { voidEventJobs, webhookJobs } from './webhook-job.ts';
  *
  * A reversal is **resolved** afterwards. A job that still waits finds no open reversal, and a later response of the switch
  * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). Until that is
- * resolved, a sale cannot be refunded. Such a transaction keeps its link unless it was declined: the customer may have
+ * resolved, a sale cannot be refunded or voided. Such a transaction keeps its link unless it was declined: the customer may have
  * seen another outcome.
  *
  * A switch that requires completions does not post an approval that was reversed or uncertain, and no completion follows.

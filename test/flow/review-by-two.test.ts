@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { storedSale } from '../support/refunds.ts';
+import { adminEventsOf, REASON, reviewsIn } from '../support/reviews.ts';
+import { scriptedInstallation } from '../support/scripted-installation.ts';
+import { trailOf } from '../support/transactions.ts';
+
+const OWNER = { acquirerId: 1 };
+const scene = scriptedInstallation();
+const { logIn, act, look } = consoleClient(() => scene.installation);
+const { tapInReview, resolve } = reviewsIn(scene, { act, look });
+const stored = (id: string) => storedSale(scene.installation.database, id);
+const adminEvents = (id: string) => adminEventsOf(scene.installation.database, id);
+
+describe('where a second person must confirm', () => {
+  async function proposalOf(session: ConsoleSession, id: string) {
+    const { resolutions } = (await (await look(session, id)).json()) as {
+      resolutions: { id: string; state: string; proposedBy: string }[];
+    };
+    return resolutions[0]!;
+  }
+  const decide = (session: ConsoleSession, verdict: 'confirm' | 'reject', id: string) =>
+    act(session, { act: `${verdict}Resolution`, ...OWNER, id });
+
+  test('the proposer cannot, another person can, and both are recorded', async () => {
+    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    const { id } = await tapInReview();
+    const [first, second] = [await logIn(OWNER, 'operator'), await logIn({ acquirerId: 0 }, 'admin')];
+    expect((await resolve(first, id, 'voided')).status).toBe(204);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+    expect((await resolve(second, id, 'approved')).status).toBe(409);
+    const proposal = await proposalOf(second, id);
+    expect(proposal).toMatchObject({ state: 'proposed', proposedBy: `user ${first.username}` });
+    expect((await decide(first, 'confirm', proposal.id)).status).toBe(409);
+    expect((await decide(await logIn({ acquirerId: 2 }, 'admin'), 'confirm', proposal.id)).status).toBe(404);
+    const answers = await Promise.all([decide(second, 'confirm', proposal.id), decide(second, 'confirm', proposal.id)]);
+    expect(answers.map(({ status }) => status).sort()[0]).toBe(204);
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
+    expect(await adminEvents(id)).toMatchObject([
+      { actor: `user ${first.username}`, after: { did: 'proposeResolution' } },
+      {
+        actor: `user ${second.username}`,
+        after: { did: 'confirmResolution', proposedBy: `user ${first.username}`, reason: REASON },
+      },
+    ]);
+    // A proposal can be rejected, and does not outlive a change of the transaction.
+    const other = await tapInReview();
+    expect((await resolve(first, other.id, 'approved')).status).toBe(204);
+    expect((await decide(second, 'reject', (await proposalOf(first, other.id)).id)).status).toBe(204);
+    expect((await resolve(second, other.id, 'voided')).status).toBe(204);
+    const outdated = await proposalOf(first, other.id);
+    other.repeat.answer();
+    await scene.untilReversal(other.id, 'acknowledged', 2);
+    expect((await decide(first, 'confirm', outdated.id)).status).toBe(409);
+    expect((await decide(first, 'reject', outdated.id)).status).toBe(204);
+  });
+
+  test('keeps the review if the switch contradicts between proposal and confirmation', async () => {
+    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    const { id, repeat } = await tapInReview();
+    const [one, other] = [await logIn(OWNER, 'operator'), await logIn(OWNER, 'admin')];
+    const confirm = async () => {
+      const { resolutions } = (await (await look(one, id)).json()) as { resolutions: { id: string }[] };
+      return act(other, { act: 'confirmResolution', ...OWNER, id: resolutions[0]!.id });
+    };
+    expect((await resolve(one, id, 'approved')).status).toBe(204);
+    expect((await confirm()).status).toBe(204);
+    const again = 'update transactions set needs_review = true, updated_at = clock_timestamp() where id = $1';
+    await scene.installation.database.query(again, [id]);
+    expect((await resolve(one, id, 'approved')).status).toBe(204);
+    repeat.answer(); // acknowledges the reversal
+    const { database } = scene.installation;
+    await eventually(async () => expect((await trailOf(database, id)).at(-1)).toContain('acknowledged'));
+    expect((await confirm()).status).toBe(409);
+    expect(await stored(id)).toMatchObject({ disposition: Disposition.Approved, needsReview: true });
+  });
+});
