@@ -24,6 +24,8 @@ const RECORDED_KINDS = [
   'line',
   'process',
   'transactions',
+  'session',
+  'totp',
 ] as const;
 
 const RECORDED_ACTIONS = ['add', 'change', 'remove', 'act'] as const;

@@ -1,4 +1,5 @@
 import { type Config, environment } from './config/environment.ts';
+import { checkSignIn } from './config/sign-in-settings.ts';
 import { StartError } from './errors.ts';
 import { withSecretFiles } from './ops/secret-files.ts';
 import { faultOfTrustedProxy } from './ops/trusted-proxies.ts';
@@ -24,6 +25,7 @@ const checked = environment.superRefine((settings, context) => {
     fault('TLS_KEY_FILE', 'must be set if and only if TLS_CERT_FILE is set');
   }
   if (!isDev) checkPublicUrls(settings, fault);
+  checkSignIn(settings, isDev, fault);
   for (const entry of settings.TRUSTED_PROXIES) {
     const wrong = faultOfTrustedProxy(entry);
     if (wrong !== undefined) fault('TRUSTED_PROXIES', wrong);

@@ -15,5 +15,6 @@ export * from './errors/key-errors.ts';
 export * from './errors/load-errors.ts';
 export * from './errors/rejections.ts';
 export * from './errors/request-errors.ts';
+export * from './errors/sign-in-errors.ts';
 export * from './errors/tap-refusals.ts';
 export * from './errors/tapwire-error.ts';

@@ -10,6 +10,7 @@ const WRITTEN_ONCE = ['attempt_messages'];
 /** Tables without an acquirer_id, with the reason why a move leaves their rows behind. */
 export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   cell_identity: 'describes the cell',
+  console_sign_ins: 'sign-ins at this cell, for twenty minutes',
   database_epoch: 'identifies the database',
   handover_keys: 'public keys of the processes of this cell',
   login_tries: 'throttles logins for half an hour',

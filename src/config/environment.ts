@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { FAILPOINTS, Failpoints } from '../ops/failpoints.ts';
 import { readKeyGrant, readListenerGrant, readNetworkGrant } from '../switches/access/grants.ts';
 import { androidName, days, flag, grants, list, publicUrl, secretFile, tapRate } from './setting-forms.ts';
+import { signInSettings } from './sign-in-settings.ts';
 
 /** The console shows as many processes. */
 const MOST_PROCESSES = 64;
@@ -252,6 +253,7 @@ export const environment = z.object({
     .max(1_440)
     .default(30)
     .describe('Minutes for which login attempts are counted, and a user without attempts left is locked out'),
+  ...signInSettings,
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

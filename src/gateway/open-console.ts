@@ -31,8 +31,9 @@ import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ReviewDependencies } from '../transactions/review/resolve-review.ts';
 import type { Databases } from './open-databases.ts';
+import { openSignIn } from './open-sign-in.ts';
 import type { Stores } from './open-stores.ts';
-import type { Closers } from './opening.ts';
+import type { Closers, Report } from './opening.ts';
 
 /** Publishes the counters of this process to the consoles of all processes. */
 export function reportFigures(
@@ -53,12 +54,13 @@ export interface ConsoleRouteParts {
   readonly stores: Stores;
   readonly types: MessageTables['types'];
   readonly closers: Closers;
+  readonly report: Report;
 }
 
 /** The console: its page, its data and the actions of operators. */
 export function registerConsole(
   server: Server,
-  { config, database, databases, stores, deps, types, closers }: ConsoleRouteParts,
+  { config, database, databases, stores, deps, types, closers, report }: ConsoleRouteParts,
 ): void {
   const { keys, jobs, directory, store: transactions } = stores;
   const { reports } = databases;
@@ -76,9 +78,11 @@ export function registerConsole(
     reviews: new PostgresReviewStore(database, jobs),
     needsTwo: config.RESOLUTION_NEEDS_TWO,
   };
+  const sessions = new PortalSessions({ sessions: postgresConsoleSessions(database), users });
   registerConsoleRoutes(server, {
     checkLogin: createLoginCheck({ logins: users, tries: postgresLoginTries(database), limits }),
-    sessions: new PortalSessions({ sessions: postgresConsoleSessions(database), users }),
+    sessions,
+    provider: openSignIn({ config, database, keys, sessions, report, origin: () => server.listeningOrigin }),
     cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
     transactions: new TransactionBrowser({
       ...{ database, reports, directory, lists },

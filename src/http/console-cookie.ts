@@ -4,9 +4,15 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
  * `__Host-`: for this host only, for all paths, over HTTPS (RFC 6265bis 4.1.3.2). A demo uses HTTP on the local
  * machine.
  */
-const SECURE_NAME = '__Host-tapwire-console';
-const PLAIN_NAME = 'tapwire-console';
-const ALWAYS = 'Path=/; HttpOnly; SameSite=Strict';
+const SECURE_PREFIX = '__Host-';
+
+/** The cookies of the console. */
+const COOKIES = {
+  /** The session. No other site can cause it to be sent. */
+  console: 'Path=/; HttpOnly; SameSite=Strict',
+  /** A sign-in that has begun. The navigation from the identity provider back to the callback must send it. */
+  'sign-in': 'Path=/; HttpOnly; SameSite=Lax',
+} as const;
 
 export interface ConsoleCookie {
   /** @returns undefined if the request has no such cookie */
@@ -16,9 +22,9 @@ export interface ConsoleCookie {
 }
 
 /** @param isSecure false only in dev, because browsers do not return a secure cookie over HTTP */
-export function createConsoleCookie(isSecure: boolean): ConsoleCookie {
-  const name = isSecure ? SECURE_NAME : PLAIN_NAME;
-  const attributes = isSecure ? `${ALWAYS}; Secure` : ALWAYS;
+export function createConsoleCookie(isSecure: boolean, kind: keyof typeof COOKIES = 'console'): ConsoleCookie {
+  const name = `${isSecure ? SECURE_PREFIX : ''}tapwire-${kind}`;
+  const attributes = isSecure ? `${COOKIES[kind]}; Secure` : COOKIES[kind];
   const write = (reply: FastifyReply, value: string, seconds: number) =>
     void reply.header('set-cookie', `${name}=${value}; ${attributes}; Max-Age=${seconds}`);
   return {

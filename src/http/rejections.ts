@@ -49,6 +49,12 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 134,
     detail: 'A resolution is proposed already. A second person must confirm or reject it.',
   },
+  OTHER_DIRECTORY: {
+    status: 409,
+    errorCode: 134,
+    detail:
+      'The resolution was proposed by a person of another directory, who may be the same person. Confirm it as a user who signs in the same way.',
+  },
   OWN_PROPOSAL: {
     status: 409,
     errorCode: 134,

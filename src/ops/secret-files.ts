@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 
 /** Settings that are secrets. Each can be given as `<NAME>_FILE`, the path of a file that contains it. */
-export const SECRETS = ['DATABASE_URL', 'METRICS_TOKEN'] as const;
+export const SECRETS = ['DATABASE_URL', 'METRICS_TOKEN', 'OIDC_CLIENT_SECRET'] as const;
 export type SecretName = (typeof SECRETS)[number];
 
 /** A secret is one line; the limit prevents a wrong path from filling the memory. */

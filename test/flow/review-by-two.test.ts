@@ -21,6 +21,14 @@ describe('where a second person must confirm', () => {
     };
     return resolutions[0]!;
   }
+  /** A session of a person whom an identity provider has authenticated. */
+  async function logInAtProvider(subject: string, owner: { acquirerId: number } = OWNER): Promise<ConsoleSession> {
+    const session = await logIn(owner, 'admin');
+    const text = `update console_sessions set issuer = 'https://id.example', subject = $2, username = 'x', role = 'admin'
+      where secret_hash = sha256($1::bytea)`;
+    await scene.installation.database.query(text, [session.cookie.split('=')[1], subject]);
+    return session;
+  }
   const decide = (session: ConsoleSession, verdict: 'confirm' | 'reject', id: string) =>
     act(session, { act: `${verdict}Resolution`, ...OWNER, id });
 
@@ -35,6 +43,9 @@ describe('where a second person must confirm', () => {
     expect(proposal).toMatchObject({ state: 'proposed', proposedBy: `user ${first.username}` });
     expect((await decide(first, 'confirm', proposal.id)).status).toBe(409);
     expect((await decide(await logIn({ acquirerId: 2 }, 'admin'), 'confirm', proposal.id)).status).toBe(404);
+    // The proposer may be this person, with another account.
+    const provided = await decide(await logInAtProvider('thandi'), 'confirm', proposal.id);
+    expect(await provided.json()).toMatchObject({ status: 409, detail: expect.stringContaining('another directory') });
     const answers = await Promise.all([decide(second, 'confirm', proposal.id), decide(second, 'confirm', proposal.id)]);
     expect(answers.map(({ status }) => status).sort()[0]).toBe(204);
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
@@ -56,6 +67,13 @@ describe('where a second person must confirm', () => {
     await scene.untilReversal(other.id, 'acknowledged', 2);
     expect((await decide(first, 'confirm', outdated.id)).status).toBe(409);
     expect((await decide(first, 'reject', outdated.id)).status).toBe(204);
+    // Persons of one provider are two if their subjects are, also when the role of one has changed.
+    const third = await tapInReview();
+    expect((await resolve(await logInAtProvider('thandi'), third.id, 'approved')).status).toBe(204);
+    const { id: open } = await proposalOf(first, third.id);
+    const refused = [first, await logInAtProvider('thandi'), await logInAtProvider('thandi', { acquirerId: 0 })];
+    for (const session of refused) expect((await decide(session, 'confirm', open)).status).toBe(409);
+    expect((await decide(await logInAtProvider('sipho'), 'confirm', open)).status).toBe(204);
   });
 
   test('keeps the review if the switch contradicts between proposal and confirmation', async () => {

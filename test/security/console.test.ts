@@ -47,7 +47,10 @@ const ACTS: readonly Row[] = [
   row(({ acquirerId, processorId }) => ({ body: { act: 'signOff', acquirerId, processorId, ...LINE } })),
 ];
 /** The routes that begin and end a session, and one that a page without a session needs. */
-const OPEN = ['POST /ops/session', 'DELETE /ops/session', 'GET /ops/availability'];
+const OPEN = [
+  ...['POST /ops/session', 'DELETE /ops/session', 'GET /ops/availability', 'GET /ops/sign-in'],
+  ...['GET /ops/oidc', 'GET /ops/oidc/callback'],
+];
 
 bePatient();
 
@@ -57,7 +60,9 @@ let strangers: Things;
 let session: Headers;
 let strangerSession: Headers;
 beforeAll(async () => {
-  installation = await startInstallation({ settings: { RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000' } });
+  const provider = { OIDC_ISSUER: 'http://127.0.0.1:1', OIDC_CLIENT_ID: 'console', OIDC_ROLES: 'ops=operator' };
+  const settings = { RATE_PER_ADDRESS: '0', LOGIN_TRIES_PER_ADDRESS: '1000', ...provider };
+  installation = await startInstallation({ settings });
   [own, strangers] = await Promise.all([thingsOf(installation, 'coffee', 41), thingsOf(installation, 'tailor', 42)]);
   [session, strangerSession] = await Promise.all([logIn(1), logIn(2)]);
 });
@@ -122,6 +127,21 @@ test('what belongs to another acquirer is answered exactly like what does not ex
     return JSON.stringify(gists[0]) === JSON.stringify(gists[1])
       ? undefined
       : `${nameOf(route)}: ${gists[0]} but ${gists[1]}`;
+  });
+  expect(faults).toEqual([]);
+});
+
+test('a callback of the identity provider that no browser awaits is refused with any content', async () => {
+  const names = ['tapwire-sign-in', '__Host-tapwire-sign-in'];
+  const values = ['', 'x', 'A'.repeat(400), 'AQ'.repeat(900), '%00', session.cookie!];
+  const queries = ['', '?code=a&state=b', '?error=access_denied', '?code=%00&state=%ff', `?code=${'a'.repeat(5_000)}`];
+  const tries = names.flatMap((name) => values.flatMap((value) => queries.map((query) => ({ name, value, query }))));
+  const faults = await gather(tries, async ({ name, value, query }) => {
+    const headers = { cookie: `${name}=${value}` };
+    const answer = await call(`/ops/oidc/callback${query}`, { redirect: 'manual', headers });
+    const isSession = answer.headers.getSetCookie().some((cookie) => cookie.startsWith('tapwire-console='));
+    const isRefused = answer.headers.get('location') === '/ops?sign-in=NOT_BEGUN' && !isSession;
+    return isRefused ? undefined : `${name} ${value.slice(0, 20)} ${query.slice(0, 40)}: ${answer.status}`;
   });
   expect(faults).toEqual([]);
 });

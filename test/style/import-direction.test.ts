@@ -45,6 +45,7 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': ['errors'],
   limits: ['errors.ts'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
+  auth: ['card'], // seals sign-ins and secrets of users with the installation's keys
   store: ['auth', 'card', 'links', 'push', 'switches', 'webhooks'], // implements their ports on Postgres
   links: ['card'], // seals mandates with the installation's keys
   push: ['card', 'links', 'webhooks'], // seals push tokens, creates the links that it sends, makes requests as webhooks do

@@ -1,5 +1,6 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { AuthError } from '../../errors.ts';
+import { type ProviderIdentity, userOfIdentity } from '../oidc/provider-identity.ts';
 import { INSTALLATION_OWNER, type PortalUser, type PortalUsers } from './portal-user.ts';
 
 /**
@@ -18,8 +19,27 @@ const SECRET = /^[\w-]{43}$/;
 /** Minimum interval between two writes while a person acts. */
 const ACT_RECORDED_EVERY_SECONDS = 30;
 
+/** Where a session began. */
+export interface SessionOrigin {
+  /** IP address of the client. */
+  readonly address: string;
+  /** The browser, in its own words. */
+  readonly agent: string;
+}
+
+/** A session that begins. */
+export interface NewSession extends SessionOrigin {
+  readonly acquirerId: number;
+  readonly userId: string;
+  /** Who the person is and may do, if an identity provider says so; undefined for a user with a password. */
+  readonly identity: ProviderIdentity | undefined;
+}
+
 /** A session as it is stored. */
 export interface StoredSession {
+  /** Names the session where its secret must not appear. */
+  readonly id: string;
+  readonly identity: ProviderIdentity | undefined;
   readonly acquirerId: number;
   readonly userId: string;
   readonly beganSecondsAgo: number;
@@ -29,14 +49,16 @@ export interface StoredSession {
 }
 
 export interface SessionStore {
-  begin(secretHash: Uint8Array, user: { readonly acquirerId: number; readonly userId: string }): Promise<void>;
+  begin(secretHash: Uint8Array, session: NewSession): Promise<void>;
   find(secretHash: Uint8Array): Promise<StoredSession | undefined>;
   recordAct(secretHash: Uint8Array): Promise<void>;
-  end(secretHash: Uint8Array): Promise<void>;
+  /** @returns whether an identity provider had authenticated the person */
+  end(secretHash: Uint8Array): Promise<{ readonly isOfProvider: boolean }>;
 }
 
 /** A person at the console. */
 export interface PortalSession {
+  readonly id: string;
   readonly user: PortalUser;
   /** Acquirer whose transactions and switches the user sees; undefined for the whole installation. */
   readonly acquirerId: number | undefined;
@@ -66,10 +88,20 @@ export class PortalSessions {
    * @returns the secret for the cookie
    * @throws AuthError FORBIDDEN for users of integrators and merchants: the console shows data beyond theirs
    */
-  async begin({ id, owner }: PortalUser): Promise<string> {
+  async begin({ id, owner }: PortalUser, origin: SessionOrigin): Promise<string> {
     if (owner.integratorId !== undefined || owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+    return this.#begin({ acquirerId: owner.acquirerId, userId: id, identity: undefined, ...origin });
+  }
+
+  /** A session of a person whom the identity provider has authenticated. @returns the secret for the cookie */
+  async beginOfIdentity(identity: ProviderIdentity, origin: SessionOrigin): Promise<string> {
+    const { id, owner } = userOfIdentity(identity);
+    return this.#begin({ acquirerId: owner.acquirerId, userId: id, identity, ...origin });
+  }
+
+  async #begin(session: NewSession): Promise<string> {
     const secret = randomBytes(SECRET_BYTES).toString('base64url');
-    await this.#options.sessions.begin(hashOf(secret), { acquirerId: owner.acquirerId, userId: id });
+    await this.#options.sessions.begin(hashOf(secret), session);
     return secret;
   }
 
@@ -86,26 +118,30 @@ export class PortalSessions {
     if (stored === undefined || stored.beganSecondsAgo >= SESSION_SECONDS)
       throw new AuthError('UNAUTHORISED', 'session');
     if (use !== 'watch' && stored.actedSecondsAgo >= IDLE_SECONDS) throw new AuthError('UNAUTHORISED', 'idle');
-    const user = await users.find(stored.acquirerId, stored.userId);
+    const { identity } = stored;
+    const user = identity ? userOfIdentity(identity) : await users.find(stored.acquirerId, stored.userId);
     const isOver = user === undefined || user.isBlocked || user.passwordChangedAtMs > stored.begunAtMs;
     if (isOver) throw new AuthError('UNAUTHORISED', 'user');
     if (use === 'act' && stored.actedSecondsAgo >= ACT_RECORDED_EVERY_SECONDS) await sessions.recordAct(secretHash);
-    return sessionOf(user, secret, SESSION_SECONDS - stored.beganSecondsAgo);
+    return sessionOf(stored, user, secret);
   }
 
-  async end(secret: string | undefined): Promise<void> {
-    if (secret !== undefined && SECRET.test(secret)) await this.#options.sessions.end(hashOf(secret));
+  /** @returns whether there was a session of a person whom an identity provider had authenticated */
+  async end(secret: string | undefined): Promise<{ readonly isOfProvider: boolean }> {
+    if (secret === undefined || !SECRET.test(secret)) return { isOfProvider: false };
+    return this.#options.sessions.end(hashOf(secret));
   }
 }
 
-function sessionOf(user: PortalUser, secret: string, secondsLeft: number): PortalSession {
+function sessionOf({ id, beganSecondsAgo }: StoredSession, user: PortalUser, secret: string): PortalSession {
   const { acquirerId } = user.owner;
   return {
+    id,
     user,
     acquirerId: acquirerId === INSTALLATION_OWNER ? undefined : acquirerId,
     mayAct: user.role !== 'viewer',
     csrfToken: createHmac('sha256', secret).update('csrf').digest('base64url'),
-    secondsLeft,
+    secondsLeft: SESSION_SECONDS - beganSecondsAgo,
   };
 }
 

@@ -29,6 +29,8 @@ export interface PortalUser {
   readonly isBlocked: boolean;
   /** Milliseconds since 1970. A session ends when the password with which it started changes. */
   readonly passwordChangedAtMs: number;
+  /** The identity provider that authenticated a person who has no password here, for one session. */
+  readonly provider?: { readonly issuer: string; readonly subject: string } | undefined;
 }
 
 export interface PortalUsers {

@@ -1,12 +1,14 @@
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { SignIns } from '../../auth/oidc/sign-in.ts';
 import type { CheckLogin } from '../../auth/portal/log-in.ts';
 import {
   checkAct,
   type PortalSession,
   type PortalSessions,
+  type SessionOrigin,
   type SessionUse,
 } from '../../auth/portal/portal-session.ts';
-import { AuthError } from '../../errors.ts';
+import { AuthError, type SignInError } from '../../errors.ts';
 import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
 import type { TransactionBrowser } from '../../ops/console/transaction-browser.ts';
@@ -15,11 +17,21 @@ import type { ReadWork } from '../../ops/console/work-reader.ts';
 import type { ConsoleNames, SuggestedMerchant } from '../../store/console/console-names.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 
+/** Sign-in with the identity provider. */
+export interface ProviderParts {
+  readonly signIns: SignIns;
+  /** Cookie of a sign-in that has begun. */
+  readonly pending: ConsoleCookie;
+  readonly onFailure: (error: SignInError) => void;
+}
+
 /** Dependencies of the console's routes. */
 export interface ConsoleParts {
   readonly checkLogin: CheckLogin;
   readonly sessions: PortalSessions;
   readonly cookie: ConsoleCookie;
+  /** Undefined if people sign in only with passwords. */
+  readonly provider: ProviderParts | undefined;
   readonly transactions: TransactionBrowser;
   /** @param acquirerId undefined for all acquirers */
   readonly tell: (acquirerId: number | undefined, id: string) => Promise<TransactionStory | undefined>;
@@ -70,6 +82,11 @@ export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions
 /** The token of the session, as the page repeats it. */
 export function csrfTokenOf({ headers }: FastifyRequest): string | string[] | undefined {
   return headers[CSRF_HEADER];
+}
+
+/** Where a session begins. */
+export function originOf({ ip, headers }: FastifyRequest): SessionOrigin {
+  return { address: ip, agent: (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '') };
 }
 
 /** Browsers report where a request started (Fetch Metadata). The cookie's SameSite covers browsers that do not. */

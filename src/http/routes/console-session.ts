@@ -2,11 +2,11 @@ import { login } from '#schemas/login';
 import { type PortalSession, SESSION_SECONDS } from '../../auth/portal/portal-session.ts';
 import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-import { type ConsoleParts, consoleGuards, refuseOtherSites } from './console-guard.ts';
+import { type ConsoleParts, consoleGuards, originOf, refuseOtherSites } from './console-guard.ts';
 
 /** Login, the current user, logout, and whether the database that these need is available. */
 export function registerConsoleSession(server: Server, parts: ConsoleParts): void {
-  const { checkLogin, sessions, cookie } = parts;
+  const { checkLogin, sessions, cookie, provider } = parts;
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;
 
   withZod(server).route({
@@ -17,7 +17,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
     onRequest: async (request) => refuseOtherSites(request),
     handler: async (request, reply) => {
       const user = await checkLogin({ ...request.body, ip: request.ip });
-      const secret = await sessions.begin(user);
+      const secret = await sessions.begin(user, originOf(request));
       await sessions.end(cookie.read(request));
       cookie.set(reply, secret, SESSION_SECONDS);
       reply.header('cache-control', 'no-store');
@@ -47,9 +47,11 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
     '/ops/session',
     { config: facts('End the console session'), onRequest: async (request) => refuseOtherSites(request) },
     async (request, reply) => {
-      await sessions.end(cookie.read(request));
+      const { isOfProvider } = await sessions.end(cookie.read(request));
       cookie.clear(reply);
-      return reply.code(204).send();
+      // Without it, the next person at this screen would be signed in by the provider, unasked.
+      const providerUrl = isOfProvider ? await provider?.signIns.endUrl() : undefined;
+      return providerUrl === undefined ? reply.code(204).send() : { providerUrl };
     },
   );
 }

@@ -7,6 +7,7 @@ import { registerConsoleActs } from './console-acts.ts';
 import { registerConsoleCells } from './console-cells.ts';
 import type { ConsoleParts } from './console-guard.ts';
 import { registerConsoleSession } from './console-session.ts';
+import { registerConsoleSignIn } from './console-sign-in.ts';
 import { registerConsoleStream } from './console-stream.ts';
 import { registerConsoleTransactions } from './console-transactions.ts';
 import { registerConsoleWork } from './console-work.ts';
@@ -37,6 +38,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'processes.js': [OWN, SCRIPT],
   'review.js': [OWN, SCRIPT],
   'router.js': [OWN, SCRIPT],
+  'sign-in.js': [OWN, SCRIPT],
   'switches.js': [OWN, SCRIPT],
   'tiles.js': [OWN, SCRIPT],
   'time.js': [OWN, SCRIPT],
@@ -80,6 +82,7 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
     );
   }
   registerConsoleSession(server, parts);
+  registerConsoleSignIn(server, parts);
   registerConsoleTransactions(server, parts);
   registerConsoleStream(server, parts);
   registerConsoleActs(server, parts);

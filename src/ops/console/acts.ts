@@ -1,5 +1,6 @@
 import type { RecordedKind } from '#schemas/admin-audit';
 import type { ConsoleAct } from '#schemas/console';
+import { actorOfIdentity } from '../../auth/oidc/provider-identity.ts';
 import type { PortalSession } from '../../auth/portal/portal-session.ts';
 import { AuthError, NotFound, RequestRejected } from '../../errors.ts';
 import type { JobTable } from '../../jobs/job-table.ts';
@@ -176,11 +177,13 @@ const MOST_ACTOR_CHARS = 255;
 
 /** The person as admin events name the author of a change. */
 export function actorOf({ user }: Pick<Actor, 'user'>): string {
+  // A name at the provider can change, or be that of a password user.
+  if (user.provider) return actorOfIdentity(user.provider);
   return `user ${user.username}`.slice(0, MOST_ACTOR_CHARS);
 }
 
 function reviewerOf(actor: Actor): Reviewer {
-  return { name: actorOf(actor), userId: actor.user.id };
+  return { name: actorOf(actor), userId: actor.user.id, issuer: actor.user.provider?.issuer ?? null };
 }
 
 function checkSight({ acquirerId: own }: Actor, acquirerId: number): void {

@@ -39,12 +39,13 @@ from transactions t where t.acquirer_id = $1 and t.id = $2`;
 
 const FIND_PROPOSAL = `
 select acquirer_id as "acquirerId", transaction_id as id, id as "resolutionId", books, reason, seen,
-  json_build_object('name', proposed_by, 'userId', proposed_by_user) as by
+  json_build_object('name', proposed_by, 'userId', proposed_by_user, 'issuer', proposed_by_issuer) as by
 from review_resolutions where acquirer_id = $1 and id = $2 and state = 'proposed'`;
 
 const PROPOSE = `
-insert into review_resolutions (acquirer_id, id, transaction_id, books, reason, state, seen, proposed_by, proposed_by_user)
-values ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8)
+insert into review_resolutions (acquirer_id, id, transaction_id, books, reason, state, seen, proposed_by, proposed_by_user,
+  proposed_by_issuer)
+values ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8, $9)
 on conflict (acquirer_id, transaction_id) where state = 'proposed' do nothing`;
 
 const DECIDE = `
@@ -152,7 +153,8 @@ async function mustChange(client: pg.ClientBase, text: string, values: readonly 
 
 function insertProposal(client: pg.ClientBase, proposal: Proposal): Promise<void> {
   const { acquirerId, resolutionId, id, books, reason, seen, by } = proposal;
-  return mustChange(client, PROPOSE, [acquirerId, resolutionId, id, books, reason, seen, by.name, by.userId]);
+  const { name, userId, issuer } = by;
+  return mustChange(client, PROPOSE, [acquirerId, resolutionId, id, books, reason, seen, name, userId, issuer]);
 }
 
 function valuesOf({ transaction, to }: ResolutionStep): unknown[] {

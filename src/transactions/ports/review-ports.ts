@@ -35,6 +35,8 @@ export interface ResolutionStep {
 export interface Reviewer {
   readonly name: string;
   readonly userId: string;
+  /** The identity provider that knows the person; null for a user with a password. */
+  readonly issuer: string | null;
 }
 
 /** What a person states, or has proposed. */

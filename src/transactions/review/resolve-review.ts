@@ -42,7 +42,7 @@ export async function stateResolution(deps: ReviewDependencies, stated: StatedFi
 /**
  * Confirms or rejects what another person proposed. The proposer may reject the own proposal, which withdraws it.
  *
- * @throws NotFound for a proposal that does not exist; RequestRejected (OWN_PROPOSAL, RESOLUTION_OUTDATED, and those of
+ * @throws NotFound for a proposal that does not exist; RequestRejected (OWN_PROPOSAL, OTHER_DIRECTORY, RESOLUTION_OUTDATED, and those of
  * `stateResolution`)
  */
 export async function decideProposal(
@@ -57,12 +57,18 @@ export async function decideProposal(
     if (!(await deps.reviews.reject(proposal, by))) throw outdated();
     return;
   }
-  if (proposal.by.userId === by.userId) throw new RequestRejected('OWN_PROPOSAL');
+  refuseUnlessOther(proposal.by, by);
   const review = await readCase(deps, proposal);
   const step = decideResolution(deps, review, proposal.books, deps.clock.nowMs());
   if (stateOf(review.transaction) !== proposal.seen) throw outdated();
   if (!(await deps.reviews.resolve(proposal, step, by))) throw outdated();
   deps.wakeups.announce(review.transaction);
+}
+
+/** One person may have a user in each of two directories, so only users of the same one are surely two persons. */
+function refuseUnlessOther(proposer: Reviewer, by: Reviewer): void {
+  if (proposer.userId === by.userId) throw new RequestRejected('OWN_PROPOSAL');
+  if (proposer.issuer !== by.issuer) throw new RequestRejected('OTHER_DIRECTORY');
 }
 
 async function readCase(deps: ReviewDependencies, key: Finding): Promise<ReviewCase> {

@@ -63,6 +63,8 @@ export const logOut = () => ask('/ops/session', { method: 'DELETE' });
 const post = (path, body) => ask(path, { method: 'POST', body });
 const id = encodeURIComponent;
 
+/** Without a session, too. */
+export const readWaysToSignIn = () => ask('/ops/sign-in');
 /** Without the database, too. */
 export const readAvailability = () => ask('/ops/availability');
 export const readCells = () => ask('/ops/data/cells');

@@ -7,6 +7,7 @@ import { follow, stop } from './live.js';
 import { openNames } from './names.js';
 import { look, whenAvailable } from './outage.js';
 import { addView, openRouter, showAddress } from './router.js';
+import { openSignIn, rememberPage, takeFailure } from './sign-in.js';
 import { openZones } from './time.js';
 import { openTransactionView } from './transaction.js';
 import { openTransactions } from './transactions.js';
@@ -35,7 +36,7 @@ async function askWho() {
   try {
     begin(await readSession());
   } catch (error) {
-    if (error.status === 401) return askToLogIn('');
+    if (error.status === 401) return askToLogIn(failure ?? '');
     setTimeout(askWho, ASKED_AGAIN_MS);
   }
 }
@@ -43,6 +44,7 @@ async function askWho() {
 function askToLogIn(text) {
   byId('login-said').textContent = text;
   byId('sure').close();
+  rememberPage();
   if (!login.open) login.showModal();
   byId('username').focus();
 }
@@ -65,8 +67,9 @@ byId('login-form').onsubmit = async (event) => {
 
 byId('leave').onclick = async () => {
   stop();
-  await logOut().catch(() => {});
-  location.reload();
+  const { providerUrl } = (await logOut().catch(() => {})) ?? {};
+  if (providerUrl) location.assign(providerUrl);
+  else location.reload();
 };
 
 const dark = matchMedia('(prefers-color-scheme: dark)');
@@ -93,6 +96,8 @@ openTransactionView();
 openCells();
 openWork();
 openRouter();
+const failure = takeFailure();
 // Without a session the gateway does not ask its database, so the login would not state that it is unavailable.
 look();
+void openSignIn();
 await askWho();

@@ -1,0 +1,164 @@
+import * as oidc from 'openid-client';
+import { SignInError } from '../../errors.ts';
+import { limitedFetch, PROVIDER_TIMEOUT_MS } from './limited-fetch.ts';
+import type { PendingSignIn } from './pending-sign-in.ts';
+import { isRecordable, type ProviderIdentity } from './provider-identity.ts';
+import { type MappedRole, roleFor, valuesOfClaim } from './role-mapping.ts';
+import { toSignInError } from './to-sign-in-error.ts';
+
+export interface OidcOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Undefined for a public client, which has only PKCE. */
+  readonly clientSecret: string | undefined;
+  readonly scopes: string;
+  readonly roleClaim: string;
+  readonly roles: readonly MappedRole[];
+  /** The person must have authenticated at the provider within this time; 0 accepts any time. */
+  readonly maxAgeSeconds: number;
+  /** Only in dev: a provider over HTTP. */
+  readonly allowsHttp: boolean;
+  readonly monotonicMs?: (() => number) | undefined;
+}
+
+/** Endpoints and algorithms of a provider change rarely. A restart of the gateway reads them at once. */
+const CONFIGURATION_FRESH_MS = 60 * 60_000;
+const MAX_NAME_CHARS = 100;
+
+/**
+ * The client of an OpenID provider: authorization code flow with PKCE, state and nonce (OpenID Connect Core 1.0, 3.1;
+ * RFC 9700). openid-client checks issuer, audience, nonce, times and `auth_time` of the ID token. Its signature is always
+ * verified, so algorithm `none` is refused.
+ */
+export class OidcProvider {
+  readonly #options: OidcOptions;
+  readonly #monotonicMs: () => number;
+  #known: { readonly configuration: oidc.Configuration; readonly atMs: number } | undefined;
+  #reading: Promise<oidc.Configuration> | undefined;
+
+  constructor(options: OidcOptions) {
+    this.#options = options;
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+  }
+
+  get issuer(): string {
+    return this.#options.issuer;
+  }
+
+  /**
+   * Where the browser continues.
+   *
+   * @throws SignInError PROVIDER_UNAVAILABLE
+   */
+  async startUrl({ state, nonce, verifier }: PendingSignIn, redirectUrl: string): Promise<string> {
+    const configuration = await this.#configuration();
+    const { scopes, maxAgeSeconds } = this.#options;
+    const parameters = {
+      redirect_uri: redirectUrl,
+      scope: scopes,
+      state,
+      nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      ...(maxAgeSeconds > 0 && { max_age: String(maxAgeSeconds) }),
+    };
+    return oidc.buildAuthorizationUrl(configuration, parameters).href;
+  }
+
+  /**
+   * The person of the code in a callback.
+   *
+   * @param callback the redirect URL with the parameters that came
+   * @throws SignInError
+   */
+  async finish({ state, nonce, verifier }: PendingSignIn, callback: URL): Promise<ProviderIdentity> {
+    const configuration = await this.#configuration();
+    const { maxAgeSeconds } = this.#options;
+    try {
+      const tokens = await oidc.authorizationCodeGrant(configuration, callback, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+        ...(maxAgeSeconds > 0 && { maxAge: maxAgeSeconds }),
+      });
+      const claims = tokens.claims()!;
+      return this.#identityOf(claims, await this.#allClaims(configuration, tokens.access_token, claims));
+    } catch (error) {
+      throw toSignInError(error);
+    }
+  }
+
+  /** Where a person ends the session at the provider, too; undefined if it has no such page, or is unavailable. */
+  async endUrl(returnUrl: string): Promise<string | undefined> {
+    const configuration = await this.#configuration().catch(() => undefined);
+    if (configuration?.serverMetadata().end_session_endpoint === undefined) return undefined;
+    return oidc.buildEndSessionUrl(configuration, { post_logout_redirect_uri: returnUrl }).href;
+  }
+
+  /** Many providers give roles and names only at the userinfo endpoint. Its subject must be that of the ID token. */
+  async #allClaims(configuration: oidc.Configuration, accessToken: string, claims: oidc.IDToken): Promise<object> {
+    const isComplete = valuesOfClaim(claims, this.#options.roleClaim).length > 0;
+    if (isComplete || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+    return { ...(await oidc.fetchUserInfo(configuration, accessToken, claims.sub)), ...claims };
+  }
+
+  #identityOf({ iss: issuer, sub: subject }: oidc.IDToken, claims: object): ProviderIdentity {
+    if (!isRecordable({ issuer, subject })) throw new SignInError('BAD_SUBJECT');
+    const { roles, roleClaim } = this.#options;
+    const mapped = roleFor(roles, valuesOfClaim(claims, roleClaim));
+    if (mapped === undefined) throw new SignInError('NO_ROLE');
+    const { role, acquirerId } = mapped;
+    return { issuer, subject, name: nameIn(claims) ?? subject, role, acquirerId };
+  }
+
+  async #configuration(): Promise<oidc.Configuration> {
+    const known = this.#known;
+    if (known !== undefined && this.#monotonicMs() - known.atMs < CONFIGURATION_FRESH_MS) return known.configuration;
+    this.#reading ??= this.#discover().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #discover(): Promise<oidc.Configuration> {
+    const { issuer, clientId, clientSecret, allowsHttp } = this.#options;
+    const execute = allowsHttp ? [oidc.allowInsecureRequests] : [];
+    const options = { timeout: PROVIDER_TIMEOUT_MS / 1_000, [oidc.customFetch]: limitedFetch, execute };
+    try {
+      const found = await oidc.discovery(new URL(issuer), clientId, undefined, oidc.None(), options);
+      const metadata = found.serverMetadata();
+      const configuration = new oidc.Configuration(
+        metadata,
+        clientId,
+        undefined,
+        authentication(metadata, clientSecret),
+      );
+      configuration.timeout = PROVIDER_TIMEOUT_MS / 1_000;
+      configuration[oidc.customFetch] = limitedFetch;
+      if (allowsHttp) oidc.allowInsecureRequests(configuration);
+      oidc.enableNonRepudiationChecks(configuration);
+      this.#known = { configuration, atMs: this.#monotonicMs() };
+      return configuration;
+    } catch (error) {
+      throw new SignInError('PROVIDER_UNAVAILABLE', toSignInError(error).check, { cause: error });
+    }
+  }
+}
+
+/** OpenID Connect Discovery 1.0, 3: a provider that names no method accepts client_secret_basic. */
+function authentication(metadata: oidc.ServerMetadata, secret: string | undefined): oidc.ClientAuth {
+  if (secret === undefined) return oidc.None();
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+  return methods.includes('client_secret_basic') ? oidc.ClientSecretBasic(secret) : oidc.ClientSecretPost(secret);
+}
+
+/** Without characters that are not shown, or change the direction of text. */
+function nameIn(claims: { preferred_username?: unknown; email?: unknown }): string | undefined {
+  const given = [claims.preferred_username, claims.email].find((name) => typeof name === 'string' && name !== '');
+  const shown = String(given ?? '')
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
+    .slice(0, MAX_NAME_CHARS)
+    .trim();
+  return shown === '' ? undefined : shown;
+}
