@@ -1,4 +1,4 @@
-import { DigitError } from '../errors.ts';
+import { DigitError } from '../errors/codec-errors.ts';
 
 const ZERO = 0x30;
 

@@ -1,4 +1,4 @@
-import { DigitError } from '../errors.ts';
+import { DigitError } from '../errors/codec-errors.ts';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).toUpperCase().padStart(2, '0'));
 

@@ -5,7 +5,7 @@
 import { inspect } from 'node:util';
 import { isDigits } from '../bytes/digits.ts';
 import { toHex } from '../bytes/hex.ts';
-import { CardError } from '../errors.ts';
+import { CardError } from '../errors/card-errors.ts';
 import type { TlvValues } from './tlv-values.ts';
 
 /** ISO/IEC 7812-1: at most 19 digits, check digit included. */

@@ -1,4 +1,4 @@
-import { CardError } from '../errors.ts';
+import { CardError } from '../errors/card-errors.ts';
 import type { TlvValues } from './tlv-values.ts';
 
 const CRYPTOGRAM_INFORMATION = 0x9f27;

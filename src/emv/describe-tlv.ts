@@ -1,6 +1,6 @@
 /** Formats TLV for engineers. A value is withheld unless the dictionary allows it to be shown. */
 import { toHex } from '../bytes/hex.ts';
-import { TapwireError } from '../errors.ts';
+import { TapwireError } from '../errors/tapwire-error.ts';
 import { describeBits } from './bits.ts';
 import { maskPan, parsePan, parseTrack2 } from './card.ts';
 import { parseDol } from './dol.ts';

@@ -1,5 +1,5 @@
 /** Data object lists (EMV Book 3 5.4): the values that a card requests, as tags and lengths in its order. */
-import { TlvError } from '../errors.ts';
+import { TlvError } from '../errors/codec-errors.ts';
 import { isTag, readTag, TAG_TRUNCATED, tagBytes } from './tag-number.ts';
 
 /** PDOL, CDOL and DDOL have at most 252 bytes (EMV Book 3 Annex A). */

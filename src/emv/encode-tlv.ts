@@ -1,4 +1,4 @@
-import { TlvError } from '../errors.ts';
+import { TlvError } from '../errors/codec-errors.ts';
 import { isConstructed, isTag, tagBytes } from './tag-number.ts';
 import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
 

@@ -1,4 +1,4 @@
-import { TlvError } from '../errors.ts';
+import { TlvError } from '../errors/codec-errors.ts';
 
 /** Values by tag: one `TlvIndex`, or several joined. Reading a tap requires nothing else. */
 export interface TlvValues {

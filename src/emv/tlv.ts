@@ -3,7 +3,7 @@
  * created on request. Only bit 6 of the tag determines the nesting, never a guess at the content.
  */
 import { toHex } from '../bytes/hex.ts';
-import { TlvError, type TlvErrorCode } from '../errors.ts';
+import { TlvError, type TlvErrorCode } from '../errors/codec-errors.ts';
 import type { TlvNode } from './encode-tlv.ts';
 import { isConstructed, isTagWithFf, readTag, TAG_TOO_LONG, TAG_TRUNCATED, tagBytes, tagText } from './tag-number.ts';
 import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';

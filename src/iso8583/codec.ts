@@ -2,7 +2,7 @@ import { Cursor } from '../bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../bytes/record.ts';
 import { Scratch } from '../bytes/scratch.ts';
 import { Sink } from '../bytes/sink.ts';
-import { Iso8583Error } from '../errors.ts';
+import { Iso8583Error } from '../errors/codec-errors.ts';
 import { countBits, FIELDS_PER_BLOCK, MAX_BLOCKS, type MessageBitmap, messageBitmap } from './bitmap.ts';
 import { compileField } from './compile-field.ts';
 import { type CompileField, NumberedFields } from './composites/numbered-fields.ts';

@@ -3,7 +3,7 @@ import { describeBits } from '../emv/bits.ts';
 import { maskPan, parsePan, parseTrack2 } from '../emv/card.ts';
 import { type DescribeOptions, describeTlv } from '../emv/describe-tlv.ts';
 import { tagName } from '../emv/tags.ts';
-import { TapwireError } from '../errors.ts';
+import { TapwireError } from '../errors/tapwire-error.ts';
 import { parseMti } from './message.ts';
 import type { Field } from './rows.ts';
 import type { Spec } from './spec.ts';

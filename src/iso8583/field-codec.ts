@@ -1,7 +1,7 @@
 import type { Cursor } from '../bytes/cursor.ts';
 import type { Sink } from '../bytes/sink.ts';
 import type { TextRun } from '../bytes/text-run.ts';
-import { Iso8583Error, type Iso8583ErrorCode } from '../errors.ts';
+import { Iso8583Error, type Iso8583ErrorCode } from '../errors/codec-errors.ts';
 
 /** One field of a spec, compiled. */
 export interface FieldCodec {

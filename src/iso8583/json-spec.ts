@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Iso8583Error } from '../errors.ts';
+import { Iso8583Error } from '../errors/codec-errors.ts';
 import { MAX_DEPTH } from './compile-field.ts';
 import type { Content } from './content.ts';
 import type { BinaryEncoding, Field, PrefixEncoding, TextEncoding } from './rows.ts';

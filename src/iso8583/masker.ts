@@ -1,5 +1,5 @@
 import { Cursor } from '../bytes/cursor.ts';
-import { Iso8583Error, TlvError } from '../errors.ts';
+import { Iso8583Error, TlvError } from '../errors/codec-errors.ts';
 import { fieldMask } from './masks/mask-field.ts';
 import { MessageWalk } from './masks/message-walk.ts';
 import type { Spec } from './spec.ts';

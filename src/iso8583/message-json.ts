@@ -1,5 +1,5 @@
 import { fromHex, toHex } from '../bytes/hex.ts';
-import { DigitError, Iso8583Error } from '../errors.ts';
+import { DigitError, Iso8583Error } from '../errors/codec-errors.ts';
 import { nameForError } from './field-codec.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { MessageOf, Spec } from './spec.ts';

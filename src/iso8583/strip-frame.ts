@@ -1,4 +1,4 @@
-import { Iso8583Error } from '../errors.ts';
+import { Iso8583Error } from '../errors/codec-errors.ts';
 import type { Codec } from './codec.ts';
 import { parseMti } from './message.ts';
 import { headerBytesOf, LENGTH_HEADERS, readLengthHeader } from './network/length-headers.ts';

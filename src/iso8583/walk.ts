@@ -1,5 +1,5 @@
 import { indexTlv, type TlvIndex } from '../emv/tlv.ts';
-import { TlvError } from '../errors.ts';
+import { TlvError } from '../errors/codec-errors.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
 import type { Spec } from './spec.ts';
 

@@ -1,5 +1,5 @@
 import { Cursor } from '../bytes/cursor.ts';
-import { Iso8583Error, TlvError } from '../errors.ts';
+import { Iso8583Error, TlvError } from '../errors/codec-errors.ts';
 import { bounded } from './composites/bounded.ts';
 import { leafVisitor } from './leaves/leaf-codec.ts';
 import { MessageWalk } from './masks/message-walk.ts';

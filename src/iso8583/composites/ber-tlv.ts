@@ -1,5 +1,5 @@
 import { indexTlv, type TlvIndex } from '../../emv/tlv.ts';
-import { TlvError } from '../../errors.ts';
+import { TlvError } from '../../errors/codec-errors.ts';
 import { decodeError, encodeError } from '../field-codec.ts';
 import type { TlvField } from '../rows.ts';
 import type { Body } from './bounded.ts';

@@ -1,4 +1,4 @@
-import { ConnectionError } from '../../errors.ts';
+import { ConnectionError } from '../../errors/connection-errors.ts';
 import { type Framing, lengthHeaderOf, transportBytesOf } from './framing.ts';
 import { headerBytesOf, type LengthHeader, readLengthHeader } from './length-headers.ts';
 

@@ -1,4 +1,4 @@
-import { ConnectionError } from '../../errors.ts';
+import { ConnectionError } from '../../errors/connection-errors.ts';
 import {
   headerBytesOf,
   LENGTH_HEADER_NAMES,
