@@ -1,10 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { LoadError } from '../errors.ts';
+import { MODULE_EXTENSION } from '../module-extension.ts';
 import type { Slice } from './slice.ts';
 import type { FromWorker, ToWorker, WorkerPlan } from './worker-messages.ts';
 
-const ENTRY = fileURLToPath(new URL('./load-worker.ts', import.meta.url));
+const ENTRY = fileURLToPath(new URL(`./load-worker.${MODULE_EXTENSION}`, import.meta.url));
 
 /** A worker as its parent process sees it. */
 export class WorkerProcess {

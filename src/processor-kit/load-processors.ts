@@ -3,6 +3,7 @@ import { createRequire, registerHooks } from 'node:module';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ProcessorError } from '../errors.ts';
+import { MODULE_EXTENSION } from '../module-extension.ts';
 import { positionOf } from './error-position.ts';
 import type { Processor } from './processor.ts';
 
@@ -21,7 +22,7 @@ const REQUIRED = [
 ] as const;
 
 /** Location of the modules that a plug-in may import. */
-const KIT_URL = new URL('./index.ts', import.meta.url).href;
+const KIT_URL = new URL(`./index.${MODULE_EXTENSION}`, import.meta.url).href;
 const SCHEMAS_URL = new URL('../../schemas/', import.meta.url).href;
 export const BUILT_IN_FOLDER = fileURLToPath(new URL('../../processors/', import.meta.url));
 
@@ -63,7 +64,7 @@ const BY_NAME_AND_NUMBER = new Intl.Collator('en', { numeric: true }).compare;
 export function builtInEntries(): string[] {
   return readdirSync(BUILT_IN_FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .map((entry) => entryOfFolder(join(BUILT_IN_FOLDER, entry.name)))
+    .map((entry) => join(BUILT_IN_FOLDER, entry.name, `index.${MODULE_EXTENSION}`))
     .sort(BY_NAME_AND_NUMBER);
 }
 
@@ -134,17 +135,19 @@ export async function loadProcessor(entry: string): Promise<Processor> {
 
 let isKitProvided = false;
 
-/** Makes `#processor-kit` and `#schemas/*` available to plug-ins whose own package.json does not define them. */
+/**
+ * A plug-in imports `#processor-kit` and `#schemas/*`, or the package `@tapwire/processor-kit`. Both are the kit of the
+ * gateway that loads it, also if its own package.json leads to another version, for the types in an editor.
+ */
 function provideKit(): void {
   if (isKitProvided) return;
   isKitProvided = true;
   registerHooks({
     resolve(specifier, context, nextResolve) {
-      if (specifier === '#processor-kit') return { url: KIT_URL, shortCircuit: true };
-      if (specifier.startsWith('#schemas/')) {
-        return { url: `${SCHEMAS_URL}${specifier.slice('#schemas/'.length)}.ts`, shortCircuit: true };
-      }
-      return nextResolve(specifier, context);
+      const [, schema] = /^(?:#|@tapwire\/processor-kit\/)schemas\/(.*)$/.exec(specifier) ?? [];
+      if (schema !== undefined) return { url: `${SCHEMAS_URL}${schema}.${MODULE_EXTENSION}`, shortCircuit: true };
+      const isKit = specifier === '#processor-kit' || specifier === '@tapwire/processor-kit';
+      return isKit ? { url: KIT_URL, shortCircuit: true } : nextResolve(specifier, context);
     },
   });
 }

@@ -1,10 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { runTapwire } from '../../src/cli/commands.ts';
 import { writeLoadProfile } from '../../src/load/load-profile.ts';
@@ -86,12 +86,32 @@ test.each([
   expect(ended.stderr).not.toMatch(/\b[A-Z]+_[A-Z_]+:|\bE[A-Z]{4,}\b|NaN|getaddrinfo|s3cret|4111|\n +at /);
 });
 
-test('the program names the Node that it needs when another one runs it', () => {
+describe('on another Node than it needs, the program', () => {
   const launcher = fileURLToPath(new URL('../../src/cli/tapwire.mjs', import.meta.url));
-  const asOther = `Object.defineProperty(process.versions, 'node', { value: '20.1.0' }); import(${JSON.stringify(launcher)});`;
-  const { status, stderr } = spawnSync(process.execPath, ['-e', asOther], { encoding: 'utf8' });
-  expect(status).toBe(1);
-  expect(stderr).toMatch(/^tapwire: Tapwire runs on Node 24 or newer; this is Node 20\.1\.0\./);
-  expect(stderr).not.toContain('    at ');
-  expect(execFileSync(process.execPath, [launcher, '--version'], { encoding: 'utf8' })).toMatch(/^\d+\.\d+\.\d+/);
+  const runOn20 = (path: string) =>
+    spawnSync(
+      process.execPath,
+      [
+        '-e',
+        `Object.defineProperty(process.versions, 'node', { value: '20.1.0' });
+         process.argv.splice(1, 0, '${path}'); import('${path}');`,
+        'tlv',
+        '--help',
+      ],
+      { encoding: 'utf8' },
+    );
+
+  test('runs on the Node that was installed with it', () => {
+    expect(runOn20(launcher)).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('usage: tapwire tlv') });
+  });
+
+  test('names the one that it needs if none was installed', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tapwire-launcher-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const alone = join(folder, 'tapwire.mjs');
+    copyFileSync(launcher, alone);
+    const { status, stderr } = runOn20(alone);
+    expect(status).toBe(1);
+    expect(stderr).toBe('tapwire: Tapwire runs on Node 24 or newer; this is Node 20.1.0.\n');
+  });
 });

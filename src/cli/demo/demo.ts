@@ -7,6 +7,7 @@ import { StartError } from '../../errors.ts';
 import { connectDatabase, type PreparedDatabase } from '../../gateway/prepare-database.ts';
 import { chooseCount, openGroup } from '../../gateway/processes/open-group.ts';
 import { startGateway } from '../../main.ts';
+import { TAPWIRE_COMMAND } from '../../module-extension.ts';
 import { createLog } from '../../ops/log.ts';
 import type { Profile } from '../../phone/profile.ts';
 import { loadProcessors } from '../../processor-kit/load-processors.ts';
@@ -165,9 +166,9 @@ Tapwire stays up (stop it with Ctrl-C). Open this payment link within ${LINK_MIN
 
 ${url}
 
-Also try:    npm run -s tapwire -- link --amount 10.51      a link whose payment is declined
-             npm run -s tapwire -- tap --amount 10.00 --currency ZAR
-             npm run load`);
+Also try:    ${TAPWIRE_COMMAND} link --amount 10.51      a link whose payment is declined
+             ${TAPWIRE_COMMAND} tap --amount 10.00 --currency ZAR
+             ${TAPWIRE_COMMAND} load`);
 }
 
 /** Empty when the database is not the embedded one. */

@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../errors.ts';
+import { TAPWIRE_COMMAND } from '../../module-extension.ts';
 import { BUILT_IN_FOLDER } from '../../processor-kit/load-processors.ts';
 import { newProcessor } from '../../processor-kit/new-processor.ts';
 import { run as writeDocs } from '../docs.ts';
@@ -27,9 +28,9 @@ export async function run(args: string[]): Promise<number> {
   const named = isFoundByItself ? '' : `PROCESSORS=${path} `;
   console.log(`${path} is a processor that passes the conformance suite. The places to edit are marked EDIT. Then:
 
-  npm run -s tapwire -- processor verify ${path}
-  ${named}npm run -s tapwire -- simulate ${name}=9101
-  ${named}npm start
+  ${TAPWIRE_COMMAND} processor verify ${path}
+  ${named}${TAPWIRE_COMMAND} simulate ${name}=9101
+  ${named}${TAPWIRE_COMMAND} demo --stay
 `);
   return 0;
 }

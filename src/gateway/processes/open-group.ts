@@ -1,12 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../../config.ts';
+import { MODULE_EXTENSION } from '../../module-extension.ts';
 import type { Log } from '../../ops/log.ts';
 import { openKeyRing } from '../open-key-ring.ts';
 import type { PreparedDatabase } from '../prepare-database.ts';
 import { countProcesses, fitProcesses, readConnectionLimit } from './count-processes.ts';
 import { ProcessGroup } from './process-group.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../cli/gateway-process.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL(`../../cli/gateway-process.${MODULE_EXTENSION}`, import.meta.url));
 
 /**
  * How many processes to start.

@@ -34,7 +34,7 @@ export function schemaModules(hasVirtualPhone: boolean): ReadonlyMap<string, str
 }
 
 function schemaModule(name: 'client' | 'seal-card-data'): string {
-  return withoutTypes(new URL(import.meta.resolve(`#schemas/${name}`)));
+  return withoutTypes(new URL(`../../../schemas/${name}.ts`, import.meta.url));
 }
 
 /**
