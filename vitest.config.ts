@@ -26,6 +26,9 @@ const CRASHES = ['test/**/crash/**/*.test.ts'];
 /** Need a browser (`npm run test:browser`). */
 const IN_A_BROWSER = ['test/browser/**/*.test.ts'];
 
+/** Pack and install what others install (`npm run test:packages`). */
+const OF_PACKAGES = ['test/packages/**/*.test.ts'];
+
 const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
 
 /**
@@ -33,6 +36,9 @@ const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
  * ends one that hangs.
  */
 const ofProcesses = { ...onPostgres, isolate: true, testTimeout: 600_000 };
+
+/** Installing takes as long as the registry takes. */
+const ofPackages = { globalSetup: 'test/packages/pack-all.ts', testTimeout: 600_000, hookTimeout: 600_000 };
 
 export default defineConfig({
   test: {
@@ -59,6 +65,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
       { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres, isolate: true } },
+      { extends: true, test: { name: 'packages', include: OF_PACKAGES, ...ofPackages } },
       { extends: true, test: { name: 'crash', include: CRASHES, ...ofProcesses } },
     ],
   },

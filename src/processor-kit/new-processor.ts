@@ -1,9 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { ProcessorError } from '../errors.ts';
 import { TYPE_PATTERN } from './define-processor.ts';
+import { BUILT_IN_FOLDER } from './load-processors.ts';
 
 const TEMPLATE = new URL('./template/', import.meta.url);
+
+/**
+ * The ending of files that give types in an editor. The processors of this repository do not need them, and under their
+ * real names they would hold for the template, too.
+ */
+const FOR_EDITORS = '.template';
 
 /** The type of the template, also as a part of names. */
 const TEMPLATE_TYPE = /\bacme\b/g;
@@ -25,9 +32,12 @@ export function newProcessor(type: string, parent: string): string {
   if (existsSync(folder)) throw new ProcessorError('PROCESSOR_DUPLICATE', `${folder} already exists`);
   if (!existsSync(parent)) mkdirSync(parent, { recursive: true });
   mkdirSync(folder); // not recursive: that never returns in a parent such as /proc, which exists and takes no folder
+  const isBuiltIn = relative(BUILT_IN_FOLDER, parent) === '';
   for (const file of readdirSync(TEMPLATE)) {
+    if (isBuiltIn && file.endsWith(FOR_EDITORS)) continue;
     const text = readFileSync(new URL(file, TEMPLATE), 'utf8');
-    writeFileSync(join(folder, file), text.replaceAll(TEMPLATE_TYPE, type).replaceAll(TEMPLATE_NAME, pascalCase(type)));
+    const name = file.replace(FOR_EDITORS, '');
+    writeFileSync(join(folder, name), text.replaceAll(TEMPLATE_TYPE, type).replaceAll(TEMPLATE_NAME, pascalCase(type)));
   }
   return folder;
 }

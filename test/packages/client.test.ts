@@ -1,28 +1,21 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { install, run, tarballOf } from './installed.ts';
 
-const CLIENT = new URL('../../schemas/package/', import.meta.url);
 const MODULES = fileURLToPath(new URL('../../node_modules/', import.meta.url));
-const run = promisify(execFile);
 
 /** The folder of a stranger, with the package and the one that it needs. */
 let folder: string;
-beforeAll(() => {
+beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tapwire-client-'));
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: CLIENT });
-  const home = join(folder, 'node_modules/@tapwire/client');
-  mkdirSync(home, { recursive: true });
-  execFileSync('tar', ['xzf', join(folder, 'tapwire-client-0.1.0.tgz'), '-C', home, '--strip-components', '1']);
-  const { dependencies } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));
-  for (const name of Object.keys(dependencies)) symlinkSync(join(MODULES, name), join(folder, 'node_modules', name));
-}, 120_000);
+  await install(folder, tarballOf('@tapwire/client'));
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 test('the packed client is installed in an empty folder, and calls a gateway', async () => {
@@ -61,9 +54,7 @@ test('its types describe the operations', async () => {
 });
 
 test('it contains nothing but the client', () => {
-  const names = execFileSync('tar', ['tzf', join(folder, 'tapwire-client-0.1.0.tgz')], { encoding: 'utf8' }).split(
-    '\n',
-  );
+  const names = execFileSync('tar', ['tzf', tarballOf('@tapwire/client')], { encoding: 'utf8' }).split('\n');
   const others = names.filter(
     (name) =>
       name && !/^package\/(dist\/(package\/index|[\w-]+)\.(js|d\.ts)$|README\.md|LICENSE|package\.json)/.test(name),
