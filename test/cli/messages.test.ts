@@ -102,7 +102,11 @@ describe('on another Node than it needs, the program', () => {
     );
 
   test('runs on the Node that was installed with it', () => {
-    expect(runOn20(launcher)).toMatchObject({ status: 0, stderr: '', stdout: expect.stringContaining('usage: tapwire tlv') });
+    expect(runOn20(launcher)).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: expect.stringContaining('usage: tapwire tlv'),
+    });
   });
 
   test('names the one that it needs if none was installed', () => {
