@@ -9,11 +9,11 @@ import { flag, idOf, text } from './words.ts';
 
 /** `tapwire acquirer ...`: the acquirers of the installation. An acquirer cannot be removed, only blocked. */
 export const commands: Commands = {
-  add: command('--name TEXT [--json]', add),
-  list: command('[--json]', list),
-  change: command('--name TEXT ACQUIRER', change),
+  add: command('--name TEXT [--json]: add an acquirer', add),
+  list: command('[--json]: list the acquirers', list),
+  change: command('--name TEXT ACQUIRER: change the name', change),
   block: command('ACQUIRER: refuse taps from all its merchants', (args) => setBlocked(args, true)),
-  unblock: command('ACQUIRER', (args) => setBlocked(args, false)),
+  unblock: command('ACQUIRER: accept their taps again', (args) => setBlocked(args, false)),
 };
 
 async function add(args: string[]): Promise<number> {

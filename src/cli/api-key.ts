@@ -15,8 +15,11 @@ import { flag, idOf, onlyOne, parseNamed, readNumber, text, texts } from './word
  * standard output.
  */
 export const commands: Commands = {
-  add: command('--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]', add),
-  list: command('--acquirer ID|--operator [--json]', list),
+  add: command(
+    '--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]: create a key',
+    add,
+  ),
+  list: command('--acquirer ID|--operator [--json]: list the keys', list),
   rotate: command(
     '--acquirer ID [--overlap-hours 24] KEY: issue a new key; the old key works until the overlap ends',
     rotate,

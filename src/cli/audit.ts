@@ -8,7 +8,7 @@ import { type Columns, printList } from './table.ts';
 import { flag, idOf, text } from './words.ts';
 
 /** What `--help` prints. */
-export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json]`;
+export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json]        show who changed which setting, newest first`;
 
 /** Most rows for a person to read; a program uses JSON. */
 const MOST = 10_000;

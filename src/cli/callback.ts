@@ -17,11 +17,14 @@ import { idOf, text } from './words.ts';
  * a change within seconds. A new secret is printed once, alone on standard output.
  */
 export const commands: Commands = {
-  set: command('--acquirer ID --integrator ID --serves links URL', set),
-  show: command('--acquirer ID --integrator ID --serves links', show),
-  off: command('--acquirer ID --integrator ID --serves links: stop webhooks for links and intents', off),
+  set: command(
+    '--acquirer ID --integrator ID [--serves links] URL: set the URL of webhooks for links and intents',
+    set,
+  ),
+  show: command('--acquirer ID --integrator ID [--serves links]: show the URL', show),
+  off: command('--acquirer ID --integrator ID [--serves links]: stop webhooks for links and intents', off),
   secret: command(
-    '--acquirer ID --integrator ID --serves links: issue a new secret; for a day, both secrets sign',
+    '--acquirer ID --integrator ID [--serves links]: issue a new secret; for a day, both secrets sign',
     secret,
   ),
 };

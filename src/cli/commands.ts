@@ -90,7 +90,8 @@ export async function allCommands(sections: Sections, prefix = ''): Promise<Desc
 }
 
 function usageOf(path: string, { description }: CommandEntry, { USAGE }: { readonly USAGE?: string }): string {
-  const usage = USAGE ?? `usage: ${path} ${description}`;
+  // A description without arguments begins with a word.
+  const usage = USAGE ?? `usage: ${path}${/^[a-z]/.test(description) ? ':' : ''} ${description}`;
   const examples = EXAMPLES[path.split(' ').slice(1).join(' ')] ?? [];
   return examples.length === 0 ? usage : `${usage}\n\nExamples:\n${examples.map((each) => `  ${each}`).join('\n')}`;
 }

@@ -8,8 +8,12 @@ import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag, text } from './words.ts';
 
-export const USAGE =
-  'usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]     (each HEX, a file or -)';
+export const USAGE = `usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]
+
+  A, B        each is hex, a file, or - for standard input
+  --unmasked  show card data
+
+Shows where two messages differ. Exit code 0: no difference; 3: some; 1: a message cannot be decoded.`;
 
 /**
  * `tapwire diff`: shows where two messages differ. Exit code 0 for no difference, 3 for some, 1 when one does not

@@ -8,7 +8,8 @@ import { readSpec } from './processor-types.ts';
 import { readJson } from './read-file.ts';
 import { flag, text } from './words.ts';
 
-export const USAGE = 'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]';
+export const USAGE =
+  'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]        print the message as hex';
 
 /**
  * `tapwire encode`: encodes a message, given as JSON by field names, as hex. Exit code 1 when it does not fit its

@@ -16,7 +16,7 @@ import { flag } from './words.ts';
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire init [--another-key]        create the schema, the keys and the operator's API key, which is printed once
 
-  --another-key  the operator has a key: make another one`;
+  --another-key  create another key, if the operator already has one`;
 
 /**
  * All scopes: no key can grant a scope that it does not have, and the operator creates the first keys of acquirers.

@@ -14,8 +14,11 @@ import { flag, idOf, parseNamed, readNumber, text, texts } from './words.ts';
  * the first.
  */
 export const commands: Commands = {
-  add: command('--acquirer ID --integrator ID|--merchant ID --issuer ISS --kid KID --public-key FILE|--jwks URL', add),
-  list: command('--acquirer ID [--json]', list),
+  add: command(
+    '--acquirer ID --integrator ID|--merchant ID --issuer ISS [--kid KID] --public-key FILE|--jwks URL [--algorithm NAME...]: register a key',
+    add,
+  ),
+  list: command('--acquirer ID [--json]: list the issuer keys', list),
   revoke: command('--acquirer ID ISSUER-KEY: refuse all tokens that it signed', revoke),
 };
 

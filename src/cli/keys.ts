@@ -12,7 +12,10 @@ const DAY_MS = 86_400_000;
 
 /** `tapwire keys`: the keys of this installation. */
 export const commands: Commands = {
-  rotate: command(`put a new key in use and keep the old ones (--purpose ${KEY_PURPOSES.join('|')})`, rotate),
+  rotate: command(
+    `--purpose ${KEY_PURPOSES.join('|')} [--retire-after-days ${RETIRE_AFTER_DAYS}]: add a key, and keep the old ones for older values`,
+    rotate,
+  ),
 };
 
 /** `tapwire keys rotate`: running gateways load the new key automatically, within seconds. */

@@ -6,7 +6,12 @@ import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
 import { checkAmount } from './amount.ts';
 import { text } from './words.ts';
 
-export const USAGE = 'usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]';
+export const USAGE = `usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]
+
+  --reference  the paymentReference; default: a generated one
+  --profile    the merchant (tapwire profile); default: that of npm start
+
+Creates a payment link and prints the URL of its pay page.`;
 
 /** The amount that a customer has to pay. */
 export interface Bill {

@@ -7,7 +7,9 @@ import { text } from './words.ts';
 
 export const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
                        --issuer ISS --kid KID --private-key FILE [--audience tapwire]
-                       [--name TEXT] [--mcc 5814] [--url http://127.0.0.1:8080] [--api-key-file FILE]`;
+                       [--name TEXT] [--mcc 5814] [--url http://127.0.0.1:8080] [--api-key-file FILE]
+
+Writes a file with the identity and the keys that tapwire tap and tapwire webhooks listen use. It contains secrets.`;
 
 /**
  * `tapwire profile`: writes the identity that `tapwire tap` and `tapwire webhooks listen` use: a merchant, and the

@@ -44,20 +44,24 @@ export function settingsCommands<Settings extends object, Stored extends object>
   noun: SettingsNoun<Settings, Stored>,
 ): Commands {
   const one = noun.noun.toUpperCase();
+  const named = withArticle(noun.noun);
   const { change: canChange, canBeBlocked } = noun;
   const changing = noun.flags.filter(({ isFixed }) => !isFixed);
+  const required = requiredIn(noun.body);
   return {
-    add: command(`--acquirer ID ${usageOf(noun.flags)} [--json]`, (args) => add(noun, args)),
-    list: command('--acquirer ID [--json]', (args) => list(noun, args)),
-    show: command(`--acquirer ID ${one}`, (args) => show(noun, args)),
+    add: command(`--acquirer ID ${usageOf(noun.flags, required)} [--json]: add ${named}`, (args) => add(noun, args)),
+    list: command(`--acquirer ID [--json]: list the ${noun.noun}s of the acquirer`, (args) => list(noun, args)),
+    show: command(`--acquirer ID ${one}: show ${named}`, (args) => show(noun, args)),
     ...(canChange && {
-      change: command(`--acquirer ID ${usageOf(changing)} ${one}`, (args) => change(noun, args)),
+      change: command(`--acquirer ID ${usageOf(changing)} ${one}: change the given settings`, (args) =>
+        change(noun, args),
+      ),
     }),
     ...(canBeBlocked && {
       block: command(`--acquirer ID ${one}: refuse taps from it`, (args) => setBlocked(noun, args, true)),
-      unblock: command(`--acquirer ID ${one}`, (args) => setBlocked(noun, args, false)),
+      unblock: command(`--acquirer ID ${one}: accept taps from it again`, (args) => setBlocked(noun, args, false)),
     }),
-    remove: command(`--acquirer ID ${one}`, (args) => remove(noun, args)),
+    remove: command(`--acquirer ID ${one}: remove ${named}`, (args) => remove(noun, args)),
   };
 }
 
@@ -160,6 +164,21 @@ function settingsIn(flags: readonly Flag[], values: Readonly<Record<string, unkn
   return Object.fromEntries(given);
 }
 
-function usageOf(flags: readonly Flag[]): string {
-  return flags.map(({ flag, value }) => `--${flag} ${value}`).join(' ');
+/** Options that may be omitted are in brackets. */
+function usageOf(flags: readonly Flag[], required: ReadonlySet<PropertyKey> = new Set()): string {
+  const usages = flags.map(({ flag, property, value, defaultValue }) => {
+    const usage = `--${flag} ${value}`;
+    return required.has(property) && defaultValue === undefined ? usage : `[${usage}]`;
+  });
+  return usages.join(' ');
+}
+
+/** The properties that a schema reports as missing in an empty object. */
+function requiredIn(schema: z.ZodType): ReadonlySet<PropertyKey> {
+  const { error } = schema.safeParse({});
+  return new Set(error?.issues.map(({ path }) => path[0]!));
+}
+
+function withArticle(noun: string): string {
+  return /^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`;
 }

@@ -9,7 +9,14 @@ import { bad, good, poor } from './style.ts';
 import { flag, text } from './words.ts';
 
 export const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
-                   [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]`;
+                   [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]
+
+  --pin        the PIN, if the switch requests one
+  --reference  the merchantReference; that of a link pays the link; default: a generated one
+  --device     the device installation id of the phone
+  --profile    the merchant (tapwire profile); default: that of npm start
+
+Submits a tap with a published test card, as a phone would. Exit code 0: approved; 3: any other outcome; 1: refused.`;
 
 /**
  * `tapwire tap`: submits one tap as a phone would, and its PIN on request. Exit code 0 when approved, 3 for any

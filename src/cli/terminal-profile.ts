@@ -13,11 +13,11 @@ import { flag, idOf, parseNamed, text } from './words.ts';
  * advanced or simple form for a new profile, the advanced form without its name for a change.
  */
 export const commands = {
-  add: command('--acquirer ID --file JSON|-', add),
-  list: command('--acquirer ID [--json]', list),
-  show: command('--acquirer ID PROFILE', show),
-  change: command('--acquirer ID --file JSON|- PROFILE', change),
-  remove: command('--acquirer ID PROFILE', remove),
+  add: command('--acquirer ID --file JSON|-: add a profile', add),
+  list: command('--acquirer ID [--json]: list the profiles of the acquirer', list),
+  show: command('--acquirer ID PROFILE: show a profile', show),
+  change: command('--acquirer ID --file JSON|- PROFILE: replace a profile', change),
+  remove: command('--acquirer ID PROFILE: remove a profile', remove),
 };
 
 async function add(args: string[]): Promise<number> {

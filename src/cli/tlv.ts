@@ -5,7 +5,8 @@ import { TlvError } from '../errors.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag } from './words.ts';
 
-export const USAGE = 'usage: tapwire tlv HEX|FILE|- [--json] [--opaque] [--unmasked]';
+export const USAGE =
+  'usage: tapwire tlv HEX|FILE|- [--json] [--opaque] [--unmasked]        name each tag and show its value';
 
 /** `tapwire tlv`: BER-TLV data as a tree with tag names, without card data. Exit code 1 when it does not parse. */
 export async function run(args: string[]): Promise<number> {

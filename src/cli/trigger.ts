@@ -21,7 +21,7 @@ ${Object.entries(TRIGGER_CASES)
   .join('\n')}
 
   --code      another response code for declined, such as 54
-  --terminal  the terminal of the tap; default: that of the profile, and a hasty one of the demo if the switch is silent
+  --terminal  the terminal of the tap; default: that of the profile; if the switch is silent, one of the demo with a deadline of 2 s
   --profile   the merchant (tapwire profile); default: that of npm start
 
 Submits a payment to simulated switches and names the webhooks that follow. To see them arrive, run tapwire webhooks

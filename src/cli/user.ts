@@ -15,15 +15,18 @@ import { flag, idOf, onlyOne, readNumber, text, texts } from './words.ts';
  */
 export const commands: Commands = {
   add: command(
-    '--acquirer ID [--integrator ID|--merchant ID] --username NAME --role ROLE [--permission NAME...] [--password-stdin]',
+    '--acquirer ID [--integrator ID|--merchant ID] --username NAME --role viewer|operator|admin [--permission NAME...] [--password-stdin]: add a user',
     add,
   ),
-  list: command('--acquirer ID [--json]', list),
-  change: command('--acquirer ID [--role ROLE] [--permission NAME...] USER', change),
+  list: command('--acquirer ID [--json]: list the users', list),
+  change: command(
+    '--acquirer ID [--role viewer|operator|admin] [--permission NAME...] USER: change the rights of a user',
+    change,
+  ),
   password: command('--acquirer ID [--password-stdin] USER: set a new password and end all sessions', resetPassword),
-  block: command('--acquirer ID USER', (args) => setBlocked(args, true)),
-  unblock: command('--acquirer ID USER', (args) => setBlocked(args, false)),
-  remove: command('--acquirer ID USER', remove),
+  block: command('--acquirer ID USER: refuse logins and tokens of the user', (args) => setBlocked(args, true)),
+  unblock: command('--acquirer ID USER: accept them again', (args) => setBlocked(args, false)),
+  remove: command('--acquirer ID USER: remove a user', remove),
 };
 
 async function add(args: string[]): Promise<number> {

@@ -12,7 +12,14 @@ import { bad } from './style.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
 import { flag, text } from './words.ts';
 
-export const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]`;
+export const USAGE = `usage: tapwire webhooks listen --forward-to URL [--secret whsec_…] [--all] [--profile FILE]
+
+  --forward-to  the address of your receiver
+  --secret      the secret that signs the webhooks; default: a new one, which is printed
+  --all         forward the existing events first
+  --profile     the credentials (tapwire profile); default: those of npm start
+
+Forwards each event of the integrator to your receiver, signed like the webhooks of the gateway, until Ctrl-C.`;
 const LOOK_EVERY_MS = 500;
 /** The gateway gives a receiver the same time. */
 const FORWARD_TIMEOUT_MS = 15_000;

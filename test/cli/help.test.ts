@@ -42,6 +42,20 @@ test.each(EVERY.map(({ path }) => path))('tapwire %s --help says how to use it, 
   expect(err).toEqual([]);
 });
 
+test.each(EVERY)('the help of tapwire $path says what the command does', ({ usage }) => {
+  expect(usage.slice('usage: '.length).split('\n\nExamples:')[0]).toMatch(/: [a-z]| {8,}[a-z]|\n\n/);
+});
+
+test('the help of a command has optional options in brackets', () => {
+  const usageOf = (wanted: string) => EVERY.find(({ path }) => path === wanted)?.usage.split('\n')[0];
+  expect(usageOf('route add')).toBe(
+    'usage: tapwire route add --acquirer ID --processor ID [--priority 1] [--currency ZAR] [--scheme Visa] [--terminal X-TID] [--json]: add a route',
+  );
+  expect(usageOf('integrator change')).toBe(
+    'usage: tapwire integrator change --acquirer ID [--name TEXT] INTEGRATOR: change the given settings',
+  );
+});
+
 test('a test and a comparison of the load have one help', async () => {
   await runTapwire(COMMANDS, ['load', 'compare', '--help']);
   expect(out[0]).toContain('--fail-if');

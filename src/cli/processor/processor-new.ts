@@ -7,7 +7,9 @@ import { newProcessor } from '../../processor-kit/new-processor.ts';
 import { run as writeDocs } from '../docs.ts';
 import { text } from '../words.ts';
 
-export const USAGE = 'usage: tapwire processor new NAME [--dir DIR]';
+export const USAGE = `usage: tapwire processor new NAME [--dir processors]
+
+Creates the folder DIR/NAME with a processor type that passes the conformance suite.`;
 
 /**
  * `tapwire processor new`: creates a folder with a processor that passes the conformance suite unchanged. The

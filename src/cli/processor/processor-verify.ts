@@ -7,7 +7,9 @@ import { builtInEntries, findEntry, loadProcessor } from '../../processor-kit/lo
 import { bad, good } from '../style.ts';
 import { flag } from '../words.ts';
 
-export const USAGE = 'usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]';
+export const USAGE = `usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]
+
+Runs the conformance suite over a processor type, and reports each check that fails.`;
 
 /**
  * `tapwire processor verify`: runs the conformance suite over one processor and prints a table. Exit code 1 when a

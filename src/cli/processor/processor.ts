@@ -21,12 +21,15 @@ export const commands: Commands = {
     load: async () => ({ run: (await settings()).example }),
   },
   add: {
-    description: '--acquirer ID --type TYPE --config FILE: add a processor to an acquirer',
+    description: '--acquirer ID --type TYPE --config FILE [--name NAME]: add a processor to an acquirer',
     load: async () => ({ run: (await settings()).add }),
   },
   change: {
-    description: '--acquirer ID --config FILE PROCESSOR',
+    description: '--acquirer ID [--config FILE] [--name NAME] PROCESSOR: change the configuration, the name or both',
     load: async () => ({ run: (await settings()).change }),
   },
-  remove: { description: '--acquirer ID PROCESSOR', load: async () => ({ run: (await settings()).remove }) },
+  remove: {
+    description: '--acquirer ID PROCESSOR: remove a processor',
+    load: async () => ({ run: (await settings()).remove }),
+  },
 };
