@@ -40,6 +40,19 @@ describe('a transaction that a person resolved', () => {
     expect((await books.faults()).I1).toMatchObject([{ id: voided.id }]);
   });
 
+  test('and that the switch contradicts is in review, not a violation', async () => {
+    const { resolved: reversalState } = ReversalState;
+    const returned = await books.transaction({ disposition: Approved, reversalState });
+    books.entry(returned, { state: 'reversed' });
+    await books.transaction({ disposition: Approved, reversalState }); // and in no ledger
+    await books.database.query('update transactions set needs_review = true');
+    expect(await books.faults()).toEqual({});
+    const [, i2, i3] = await books.verify();
+    expect([i2!.inReview, i3!.inReview]).toEqual([1, 1]);
+    await books.database.query('update transactions set needs_review = false');
+    expect(Object.keys(await books.faults())).toEqual(expect.arrayContaining(['I2', 'I3']));
+  });
+
   test('with the void of its sale is no longer flagged', async () => {
     const sale = await books.transaction({ disposition: Approved });
     books.entry(sale);

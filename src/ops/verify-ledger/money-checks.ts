@@ -36,6 +36,9 @@ const IS_BEING_VOIDED = 't.void_state is not null';
 const HAS_VOID_IN_REVIEW = `exists (select from transactions v where v.acquirer_id = t.acquirer_id and v.original_id = t.id
   and v.type = ${TransactionType.Void} and v.needs_review)`;
 
+/** The switch contradicts what a person found, and a person must look again. */
+const IS_CONTRADICTED = `(t.reversal_state = ${ReversalState.resolved} and t.needs_review)`;
+
 const ENTRY = `concat('entry ', e.processor, ' ', e.key)`;
 const ENTRIES_WITH_ROWS = `ledger_entries e join matched m using (n) join transactions t using (acquirer_id, id)`;
 /** Void rows request no approval of their own from a switch. */
@@ -82,14 +85,15 @@ function checkNoneReversedThatIsApproved(books: Books): Promise<Finding> {
   const differs = `${ENTRIES_WITH_ROWS}
       where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not m.is_superseded and not ${IS_BEING_VOIDED}`;
   const isExcused = `(${WAS_KEPT} or ${IS_ADJUSTED})`;
+  const isInReview = `(${HAS_VOID_IN_REVIEW} or ${IS_CONTRADICTED})`;
   return checkBySql(books, {
     check: 'I2',
     description: 'nothing that is Approved for the merchant is reversed, except by a void',
     lookedAt: `select count(*) from ledger_entries where state = 'reversed'`,
-    inReview: `select count(*) from ${differs} and ${HAS_VOID_IN_REVIEW}`,
-    misstated: `select count(*) from ${differs} and not ${HAS_VOID_IN_REVIEW} and ${isExcused}`,
+    inReview: `select count(*) from ${differs} and ${isInReview}`,
+    misstated: `select count(*) from ${differs} and not ${isInReview} and ${isExcused}`,
     violations: `select t.id::text, 'reversed at the switch, and Approved to the merchant' as what
-      from ${differs} and not ${HAS_VOID_IN_REVIEW} and not ${isExcused}`,
+      from ${differs} and not ${isInReview} and not ${isExcused}`,
   });
 }
 
@@ -97,14 +101,16 @@ function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
   const approved = `from transactions t where t.disposition = ${Disposition.Approved} and ${OF_THE_LEDGER}`;
   const known = (condition: string) => `exists (select from matched m join ledger_entries e using (n)
         where m.acquirer_id = t.acquirer_id and m.id = t.id and not m.is_superseded and ${condition})`;
+  const isMissing = `not ${known(`(e.state <> 'unbooked' or ${WAS_PROMISED})`)}`;
   return checkBySql(books, {
     check: 'I3',
     description: 'nothing is Approved without an approval of a switch',
     lookedAt: `select count(*) ${approved}`,
+    inReview: `select count(*) ${approved} and ${isMissing} and ${IS_CONTRADICTED}`,
     misstated: `select count(*) ${approved} and ${known(`e.state = 'unbooked' and ${WAS_PROMISED}`)}`,
     violations: `
       select t.id::text, 'Approved to the merchant, and in no ledger' as what ${approved}
-      and not ${known(`(e.state <> 'unbooked' or ${WAS_PROMISED})`)} and not ${IS_ADJUSTED}`,
+      and ${isMissing} and not ${IS_CONTRADICTED} and not ${IS_ADJUSTED}`,
     values: [books.since],
   });
 }
