@@ -30,6 +30,7 @@ import { PostgresReviewStore } from '../store/transactions/review-store.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ReviewDependencies } from '../transactions/review/resolve-review.ts';
+import { createCompletionCheck } from './completing-switches.ts';
 import type { Databases } from './open-databases.ts';
 import { openSignIn } from './open-sign-in.ts';
 import type { Stores } from './open-stores.ts';
@@ -77,6 +78,7 @@ export function registerConsole(
     ...deps,
     reviews: new PostgresReviewStore(database, jobs),
     needsTwo: config.RESOLUTION_NEEDS_TWO,
+    wantsCompletion: createCompletionCheck(types, directory),
   };
   const sessions = new PortalSessions({ sessions: postgresConsoleSessions(database), users });
   registerConsoleRoutes(server, {

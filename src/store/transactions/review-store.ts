@@ -11,8 +11,8 @@ import type {
   Proposal,
   ResolutionStep,
   Reviewer,
-  ReviewFacts,
   ReviewStore,
+  StoredReviewFacts,
 } from '../../transactions/ports/review-ports.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -32,8 +32,6 @@ select ${IS_SENDING} or coalesce(t.completing_until > clock_timestamp(), false) 
   exists (select from superseded_attempts where ${OF_TRANSACTION} and reversal_state = ${ReversalState.needsReview}) as "isEarlierReversalInReview",
   exists (select from transactions v where v.acquirer_id = $1 and v.original_id = $2 and v.type = ${TransactionType.Void}
     and v.needs_review) as "isVoidInReview",
-  exists (select from routes r join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id
-    where r.acquirer_id = $1 and r.id = t.route_id and p.config -> 'completion' = 'true') as "needsCompletion",
   (select max(event_sequence) from review_resolutions where ${OF_TRANSACTION}) as "lastSequence"
 from transactions t where t.acquirer_id = $1 and t.id = $2`;
 
@@ -85,8 +83,8 @@ export class PostgresReviewStore implements ReviewStore {
     this.#jobs = jobs;
   }
 
-  async findReviewFacts({ acquirerId, id }: Transaction): Promise<ReviewFacts> {
-    const { rows } = await mapConnectionLoss(this.#database.query<ReviewFacts>(FACTS, [acquirerId, id]));
+  async findReviewFacts({ acquirerId, id }: Transaction): Promise<StoredReviewFacts> {
+    const { rows } = await mapConnectionLoss(this.#database.query<StoredReviewFacts>(FACTS, [acquirerId, id]));
     return rows[0]!;
   }
 

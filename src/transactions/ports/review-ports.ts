@@ -4,7 +4,7 @@ import type { JobRequest } from '../model/jobs.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 
 /** What a resolution must know in addition to the row, by the clock of the database. */
-export interface ReviewFacts {
+export interface StoredReviewFacts {
   /** Whether an attempt of a reversal, or a completion, may be in transit. */
   readonly isUnderWay: boolean;
   /** Whether the reversal of an attempt that asked for a PIN is running, or needs review. */
@@ -12,10 +12,13 @@ export interface ReviewFacts {
   readonly isEarlierReversalInReview: boolean;
   /** Whether any void of the sale needs review: the last one, or one that was refused before it. */
   readonly isVoidInReview: boolean;
-  /** Whether the switch posts an approval only after its completion. */
-  readonly needsCompletion: boolean;
   /** The last sequence number of an event about an earlier resolution; null if there was none. */
   readonly lastSequence: number | null;
+}
+
+export interface ReviewFacts extends StoredReviewFacts {
+  /** Whether the switch posts the transaction only after its completion. */
+  readonly needsCompletion: boolean;
 }
 
 /** The commit of a resolution, guarded by the state that it follows. */
@@ -54,7 +57,7 @@ export interface Proposal extends Finding {
 }
 
 export interface ReviewStore {
-  findReviewFacts(transaction: Transaction): Promise<ReviewFacts>;
+  findReviewFacts(transaction: Transaction): Promise<StoredReviewFacts>;
   findProposal(acquirerId: number, resolutionId: string): Promise<Proposal | undefined>;
   /** False if another proposal for the transaction waits. */
   propose(proposal: Proposal): Promise<boolean>;

@@ -9,6 +9,8 @@ export interface ReviewDependencies
   readonly reviews: ReviewStore;
   /** Whether a second person must confirm. */
   readonly needsTwo: boolean;
+  /** Whether the switch posts authorizations only after their completions. */
+  readonly wantsCompletion: (transaction: Transaction) => boolean;
 }
 
 /** What a person states about a transaction, and the time of its last change that the person saw. */
@@ -74,12 +76,16 @@ function refuseUnlessOther(proposer: Reviewer, by: Reviewer): void {
 async function readCase(deps: ReviewDependencies, key: Finding): Promise<ReviewCase> {
   const transaction = await deps.store.find(key);
   if (!transaction) throw new NotFound();
-  const isSale = transaction.type !== TransactionType.Refund && transaction.type !== TransactionType.Void;
+  const { type } = transaction;
+  const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
   const [voidRow, facts] = await Promise.all([
     isSale ? deps.refunds.findVoid(transaction) : undefined,
     deps.reviews.findReviewFacts(transaction),
   ]);
-  return { transaction, voidRow, facts };
+  // Refunds and mandates have no completion.
+  const isAuthorization = type === TransactionType.Tap || type === TransactionType.SecureCardReader;
+  const needsCompletion = isAuthorization && deps.wantsCompletion(transaction);
+  return { transaction, voidRow, facts: { ...facts, needsCompletion } };
 }
 
 /** The state that a resolution follows: a proposal is outdated after any change, such as a response that contradicts. */
