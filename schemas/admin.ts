@@ -22,15 +22,19 @@ export const numberInPath = z
 export const acquirerPath = z.object({
   acquirerId: numberInPath.describe('Id of the acquirer, a number from 1').meta({ examples: ['1'] }),
 });
-export const numberedPath = acquirerPath.extend({
-  id: numberInPath.describe('Id of the integrator, processor or route, a number from 1'),
+export const integratorPath = acquirerPath.extend({ id: numberInPath.describe('Id of the integrator, from 1') });
+export const processorPath = acquirerPath.extend({ id: numberInPath.describe('Id of the processor, from 1') });
+export const routePath = acquirerPath.extend({ id: numberInPath.describe('Id of the route, from 1') });
+
+const nameInPath = plainText(MAX_NAME_CHARS);
+export const merchantPath = acquirerPath.extend({ id: nameInPath.describe('Id of the merchant') });
+export const terminalPath = acquirerPath.extend({ id: nameInPath.describe('Value of `xTid` of the terminal') });
+export const blockedDevicePath = acquirerPath.extend({
+  id: nameInPath.describe('Value of `deviceInstallationId` of the device'),
 });
-export const namedPath = acquirerPath.extend({
-  id: plainText(MAX_NAME_CHARS).describe(
-    'Id of the merchant or API key, `xTid` of the terminal, or deviceInstallationId of the blocked device',
-  ),
-});
-export const uuidPath = acquirerPath.extend({ id: z.uuid().describe('Id of the portal user or issuer key (UUID)') });
+export const apiKeyPath = acquirerPath.extend({ id: nameInPath.describe('Id of the API key, not its key text') });
+export const portalUserPath = acquirerPath.extend({ id: z.uuid().describe('Id of the portal user') });
+export const issuerKeyPath = acquirerPath.extend({ id: z.uuid().describe('Id of the issuer key') });
 
 /** Only decimal digits, as in the other lists: `1e2`, ` 5` and `0x10` are refused. */
 const limit = z

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LINK_STATES, shownMandate } from './link.ts';
 
 export const qrCodePath = z.object({
-  id: z.uuid().describe('Consumer transaction id of the intent, or reference of the link'),
+  id: z.uuid().describe('Id of the intent, or reference of the link'),
 });
 
 export const qrCodeDetails = z
@@ -37,7 +37,7 @@ export type QrCodeDetails = z.infer<typeof qrCodeDetails>;
 
 export const linkAcknowledgement = z
   .object({
-    qrCodeId: z.uuid().describe('Consumer transaction id of the intent, or reference of the link'),
+    qrCodeId: z.uuid().describe('Id of the intent, or reference of the link'),
     status: z
       .union([
         z.enum(LINK_STATES),

@@ -135,7 +135,11 @@ export const linkAnswer = z
 /** 2.9. */
 export const intentAnswer = z
   .object({
-    id: z.uuid().describe('Consumer transaction id; the extra `transaction_id` of the intent'),
+    id: z
+      .uuid()
+      .describe(
+        'Id of the intent (consumer transaction id); the payment app receives it as the extra `transaction_id`',
+      ),
     token: z.string().describe('Signed JWT for the payment app; the extra `jwt` of the intent'),
     expiresAt,
   })

@@ -36,7 +36,7 @@ const onlineAuthorization = z
       .string()
       .describe('ISO 4217 alphabetic currency code')
       .meta({ examples: ['ZAR'] }),
-    merchantReference: z.string().describe('Reference of the merchant, from the request'),
+    merchantReference: z.string().describe('Reference of the transaction, from the request'),
     cardScheme: z
       .string()
       .describe(

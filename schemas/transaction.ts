@@ -99,7 +99,9 @@ export const transaction = z
       .string()
       .nullable()
       .describe('Value of the claim `usr` if it names no registered user of the gateway; null otherwise'),
-    merchantTransactionReference: z.string().describe('Reference of the merchant'),
+    merchantTransactionReference: z
+      .string()
+      .describe('Reference of the transaction (merchantReference), chosen by the merchant'),
     details: z.array(detail).describe('Card and routing details, one entry per attempt'),
     latitude: z
       .string()
@@ -274,15 +276,22 @@ export const transactionEvents = z.array(
       reversal: z
         .string()
         .optional()
-        .describe('New state of the reversal: owed, sent, unsent, confirming, acknowledged, refused or needsReview'),
+        .describe(
+          'New state of the reversal: owed (required, not sent yet), sent, unsent (the attempt was not sent), confirming (one more repeat must be acknowledged), acknowledged, refused, or needsReview (a person must act)',
+        ),
       reversalAnswer: z
         .string()
         .optional()
         .describe(
-          'Response to a reversal attempt that does not complete the reversal: refused, unableToLocate, duplicate or undecided',
+          'Response to a reversal attempt that does not complete the reversal: refused, unableToLocate (the switch does not find the original), duplicate, or undecided (the meaning is not clear)',
         ),
       void: z.uuid().optional().describe('Transaction id of a requested void'),
-      pin: z.string().optional().describe('New state of the PIN step: awaiting, submitted, done, exhausted or expired'),
+      pin: z
+        .string()
+        .optional()
+        .describe(
+          'New state of the PIN step: awaiting, submitted, done, exhausted (no further PIN is accepted) or expired',
+        ),
       late: z
         .string()
         .optional()
@@ -297,7 +306,9 @@ export const transactionEvents = z.array(
       completion: z
         .string()
         .optional()
-        .describe('Result of the completion of an approval; `givenUp` if no switch accepted the completion'),
+        .describe(
+          'Result of the completion, the message that makes an approval post; `givenUp` if the switch did not accept the completion',
+        ),
     })
     .meta({ id: 'TransactionEvent' }),
 );

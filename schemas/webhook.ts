@@ -26,8 +26,14 @@ export const webhook = z
       ),
     timestamp: z.iso.datetime().describe('Time of the event, not of the delivery, ISO 8601 in UTC'),
     sequence: z.int().positive().describe('Sequence number; a later event of the same transaction has a higher number'),
-    id: z.uuid().describe('Consumer transaction id; the serviceReference if there is no consumer transaction'),
-    merchantReference: z.string().describe('Unique reference from the SDK integrating app'),
+    id: z
+      .uuid()
+      .describe('Id of the intent, or reference of the link, that was paid; otherwise equal to serviceReference'),
+    merchantReference: z
+      .string()
+      .describe(
+        'Reference of the payment: the paymentReference of a link or intent, otherwise the merchantReference of the transaction',
+      ),
     disposition: z
       .enum(WEBHOOK_DISPOSITIONS)
       .describe('Final outcome of the transaction; an order is paid only if the value is Approved')

@@ -13,12 +13,17 @@ export function introduction(operations: readonly Listed[]): string {
 Tapwire sends the payment to the *switch* of a card processor and returns the *outcome*: approved or declined. Create
 payments from your server, never from an app: an app must not contain an API key.
 
-**Terms.** An *acquirer* holds the contract with a switch. An *integrator* writes software for *merchants* of the acquirer. A
-*link* or *intent* is a payment request that opens a payment app. The *issuer* is the bank of the cardholder. *Major units*
+**Terms.** An *acquirer* holds the contract with a switch. An *integrator* writes software for *merchants* of the acquirer.
+These three are *tenants*, and the *operator* runs the gateway. A *terminal* is the identity under which a merchant takes
+taps. A *processor* is the configuration of one switch of an acquirer, and *routes* assign taps to processors. A *portal user*
+is a person who logs in with a password.
+
+A *link* or *intent* is a payment request that opens a payment app. The *issuer* is the bank of the cardholder. *Major units*
 are whole currency units with decimals (\`100.00\`); *minor units* are the smallest units, such as cents (\`10000\`). A *TT3*
 tap authenticates the card for a debit order *mandate* and takes no money. A *reversal* cancels a payment whose outcome is
-uncertain; a *void* cancels an approved sale. Data elements of the message to the switch are named DE and a number (ISO 8583),
-and card data objects have hexadecimal EMV tags.
+uncertain; a *void* cancels an approved sale. The *disposition* is the final result of a transaction. Data elements of the
+message to the switch are named DE and a number (ISO 8583), and card data objects have hexadecimal EMV tags. Numbers such as
+4.4 are sections of the published interface that this API implements.
 
 **Fields.** The gateway ignores unknown fields in a body and refuses unknown query parameters. Clients must ignore unknown
 fields in responses. Operations beyond the published interface have the tag \`extension\`.

@@ -32,7 +32,7 @@ export const SECURITY_SCHEMES = {
   merchantToken: bearer(
     'JWT that the backend of the integrator signs for one of its merchants. Claims: `iss`, `sub` (merchant), `usr` (user), ' +
       '`aud`, `iat` and `exp` (at most 24 h after `iat`); some operations also require `mbn`, `mcc` and `x-tid`, and `spCfg` ' +
-      'is optional. `x-tid` names a terminal of the merchant, or one that no merchant has for itself. Algorithms: RS256, PS256, ES256 or EdDSA. Register the public key first (issuer keys).',
+      'is optional. `x-tid` names a terminal of the merchant, or one without a `merchantId`. Algorithms: RS256, PS256, ES256 or EdDSA. Register the public key first (issuer keys).',
   ),
   loginToken: bearer('JWT from `POST /login`, for a portal user.'),
   intentToken: bearer(

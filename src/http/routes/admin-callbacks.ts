@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { numberedPath } from '#schemas/admin';
+import { integratorPath } from '#schemas/admin';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
 import { NotFound } from '../../errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
@@ -42,7 +42,7 @@ export function registerAdminCallbackRoutes(
       'Get the callback URL of links',
       'Returns the URL that receives the outcomes of link and intent payments of the integrator.',
     ),
-    schema: { params: numberedPath, response: { 200: answerSchema(callback) } },
+    schema: { params: integratorPath, response: { 200: answerSchema(callback) } },
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -57,7 +57,7 @@ export function registerAdminCallbackRoutes(
       'Set the callback URL of links',
       'Sets the URL that receives the outcomes of link and intent payments of the integrator. Enables deliveries again if the receiver stopped them with 410.',
     ),
-    schema: { params: numberedPath, body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
+    schema: { params: integratorPath, body: callbackRegistration, response: { 200: answerSchema(z.object({})) } },
     onRequest,
     handler: async (request) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -73,7 +73,7 @@ export function registerAdminCallbackRoutes(
       'Remove the callback URL of links',
       'Removes the URL. The gateway then sends no webhooks for link and intent payments of the integrator.',
     ),
-    schema: { params: numberedPath, response: { 204: answerSchema(z.null()) } },
+    schema: { params: integratorPath, response: { 204: answerSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
@@ -90,7 +90,7 @@ export function registerAdminCallbackRoutes(
       'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`.',
       'makeSecretForWebhooksOfLinks',
     ),
-    schema: { params: numberedPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
+    schema: { params: integratorPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

@@ -1,4 +1,4 @@
-import { uuidPath } from '#schemas/admin';
+import { issuerKeyPath } from '#schemas/admin';
 import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
 import type { ApiKeyMode } from '../../auth/api-key.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
@@ -15,7 +15,7 @@ const issuerKeys = {
   one: 'an issuer key',
   many: 'issuer keys',
   scope: 'credentials:manage',
-  path: uuidPath,
+  path: issuerKeyPath,
   answer: storedIssuerKey,
   notes: {
     list: 'The list includes revoked keys.',

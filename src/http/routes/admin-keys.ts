@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { acquirerPath, namedPath } from '#schemas/admin';
+import { acquirerPath, apiKeyPath } from '#schemas/admin';
 import { apiKeyRotation, createdApiKey, newApiKey, storedApiKey } from '#schemas/admin-credentials';
 import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
@@ -27,7 +27,7 @@ const keys = {
   many: 'API keys',
   scope: 'credentials:manage',
   takes: ['operatorKey', 'acquirerKey', 'integratorKey'],
-  path: namedPath,
+  path: apiKeyPath,
   answer: storedApiKey,
   notes: {
     list: 'The list includes revoked keys.',
@@ -74,7 +74,7 @@ export function registerKeyRoutes(
         'Creates a new key with the owner, scopes and lifetime of the old key, and returns the key text once. The old key ' +
         'remains valid for `overlapHours`. Refused with 409 if the old key has expired or is revoked.',
     }),
-    schema: { params: namedPath, body: apiKeyRotation, response: { 201: answerSchema(createdApiKey) } },
+    schema: { params: apiKeyPath, body: apiKeyRotation, response: { 201: answerSchema(createdApiKey) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

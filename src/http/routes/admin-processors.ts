@@ -1,4 +1,4 @@
-import { numberedPath } from '#schemas/admin';
+import { processorPath, routePath } from '#schemas/admin';
 import { processorSettings, routeSettings, storedProcessor, storedRoute } from '#schemas/admin-routing';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
@@ -19,7 +19,7 @@ const processors = {
   one: 'a processor',
   many: 'processors',
   scope: 'processors:manage',
-  path: numberedPath,
+  path: processorPath,
   answer: storedProcessor,
   notes: {
     add: 'The processor receives taps once a route leads to it.',
@@ -33,7 +33,7 @@ const routes = {
   one: 'a route',
   many: 'routes',
   scope: 'processors:manage',
-  path: numberedPath,
+  path: routePath,
   answer: storedRoute,
   notes: {
     add: 'A route assigns taps to a processor. The gateway tries matching routes in ascending order of priority.',

@@ -1,4 +1,4 @@
-import { namedPath, numberedPath } from '#schemas/admin';
+import { blockedDevicePath, integratorPath, merchantPath, terminalPath } from '#schemas/admin';
 import {
   integratorChange,
   merchantChange,
@@ -37,7 +37,7 @@ const integrators = {
   one: 'an integrator',
   many: 'integrators',
   scope,
-  path: numberedPath,
+  path: integratorPath,
   answer: storedIntegrator,
 } as const satisfies SettingsRoutes<object>;
 
@@ -46,7 +46,7 @@ const merchants = {
   one: 'a merchant',
   many: 'merchants',
   scope,
-  path: namedPath,
+  path: merchantPath,
   answer: storedMerchant,
   notes: {
     change: 'The integrator of a merchant cannot be changed.',
@@ -60,7 +60,7 @@ const terminals = {
   one: 'a terminal',
   many: 'terminals',
   scope,
-  path: namedPath,
+  path: terminalPath,
   key: 'xTid',
   answer: storedTerminal,
   notes: { remove: 'Removes a terminal. Refused with 409 while a route names the terminal.' },
@@ -71,7 +71,7 @@ const blockedDevices = {
   one: 'a blocked device',
   many: 'blocked devices',
   scope,
-  path: namedPath,
+  path: blockedDevicePath,
   key: 'deviceInstallationId',
   answer: storedBlockedDevice,
   notes: {

@@ -1,4 +1,4 @@
-import { acquirerPath, uuidPath } from '#schemas/admin';
+import { acquirerPath, portalUserPath } from '#schemas/admin';
 import { createdUser, madePassword, newPassword, newUser, storedUser, userChange } from '#schemas/admin-credentials';
 import { checkGrant } from '../../auth/api-key.ts';
 import { scopesOfUser } from '../../auth/portal/portal-user.ts';
@@ -22,7 +22,7 @@ const users = {
   one: 'a portal user',
   many: 'portal users',
   scope: 'credentials:manage',
-  path: uuidPath,
+  path: portalUserPath,
   answer: storedUser,
 } as const satisfies SettingsRoutes<object>;
 
@@ -65,7 +65,7 @@ export function registerUserRoutes(
         'Changes the fields in the body; all other fields keep their values. The user cannot have rights that the calling key ' +
         'lacks.',
     }),
-    schema: { params: uuidPath, body: userChange, response: { 200: answerSchema(storedUser) } },
+    schema: { params: portalUserPath, body: userChange, response: { 200: answerSchema(storedUser) } },
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
@@ -85,7 +85,7 @@ export function registerUserRoutes(
         'Sets a new password and ends the sessions of the user. Without a password in the body, the gateway generates one and ' +
         'returns it once.',
     }),
-    schema: { params: uuidPath, body: newPassword, response: { 200: answerSchema(madePassword) } },
+    schema: { params: portalUserPath, body: newPassword, response: { 200: answerSchema(madePassword) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

@@ -30,8 +30,8 @@ export function registerTokensCheckRoute(server: Server, { authenticator, check 
         section: 'extension',
         takes: ['operatorKey', 'acquirerKey', 'integratorKey', 'merchantKey'],
         description:
-          'Reports the first check that a merchant JWT fails. Requires an API key with any scopes. Tokens of issuers that ' +
-          'belong to another tenant are not explained. The check does not cover blocked users and devices.',
+          'Reports the first check that a merchant JWT fails. Requires an API key with any scopes. For a token of another ' +
+          'tenant, the response gives no reason. The check does not cover blocked users and devices.',
       },
     },
     onRequest: async (request) => {

@@ -33,7 +33,8 @@ import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
  *
  * When a person has compared the transaction with the switch's books, it is **resolved** (resolve-review.ts). No further
  * attempt is sent. A late approval or acknowledgement that contradicts the resolution does not change it, and makes the
- * transaction need review again.
+ * transaction need review again. The audit trail records a resolution as an entry of its own, not as a step of the
+ * reversal, so the chart does not contain it.
  *
  * Owed, sent and confirming always have a live job.
  */
