@@ -5,7 +5,7 @@ const SALE = { by: 'exploration', cases: ['sale'], depth: 4 } as const;
 /** Decisions after responses, silence and requests. */
 export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
-    name: 'silence is no submission',
+    name: 'no response counts as unsent',
     file: 'src/transactions/tap/authorize.ts',
     before: "return { kind: answer.written ? 'unanswered' : 'unsent' };",
     after: "return { kind: 'unsent' };",
@@ -13,7 +13,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     hunt: SALE,
   },
   {
-    name: 'a crash is no submission',
+    name: 'a crash counts as unsent',
     file: 'src/transactions/reversal/overdue.ts',
     before: "kind: wasSubmitted ? 'unanswered' : 'unsent'",
     after: "kind: wasSubmitted ? 'unsent' : 'unsent'",
@@ -38,7 +38,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     hunt: SALE,
   },
   {
-    name: 'every echo will do',
+    name: 'echoed fields are not compared',
     file: 'src/processor-kit/define-processor.ts',
     before: '    if (response[field] !== request[field]) return',
     after: "    if (response[field] === 'never') return",
@@ -46,7 +46,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
     hunt: { by: 'test', file: 'test/processors/conformance.test.ts' },
   },
   {
-    name: 'the amount asked is approved',
+    name: 'the requested amount is approved',
     file: 'src/transactions/decisions/decide-outcome.ts',
     before: '    approvedMinor: isApproved ? outcome.approvedMinor : null,',
     after: '    approvedMinor: isApproved ? transaction.amountMinor : null,',

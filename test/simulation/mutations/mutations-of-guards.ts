@@ -13,7 +13,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     hunt: COMPARISON,
   },
   {
-    name: 'outcomes know no deadline',
+    name: 'outcomes have no deadline',
     file: 'src/store/transactions/commit-decisions.ts',
     before: ', x."isOverdue") = x."isOverdue"',
     after: ', x."isOverdue") is not null',
@@ -21,7 +21,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     hunt: COMPARISON,
   },
   {
-    name: 'submissions know no time to answer',
+    name: 'submissions have no deadline',
     file: 'src/store/transactions/commit-submissions.ts',
     before: `and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
     after: 'and t.answer_by is not null',
@@ -45,7 +45,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     hunt: COMPARISON,
   },
   {
-    name: 'a step from what is past',
+    name: 'a step from an outdated state',
     file: 'src/store/transactions/commit-reversals.ts',
     before: `where \${IS_CURRENT('t', 'id')} and t.void_state is not distinct from x."fromVoidState"`,
     after: `where \${IS_CURRENT('t', 'id')}`,
@@ -77,7 +77,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     hunt: COMPARISON,
   },
   {
-    name: 'voids of what was refunded',
+    name: 'a refunded sale is voided',
     file: 'src/store/transactions/commit-voids.ts',
     before: ' and refunded_minor = 0\n',
     after: '\n',

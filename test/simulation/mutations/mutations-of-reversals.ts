@@ -25,7 +25,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     hunt: { by: 'test', file: 'test/transactions/decisions/reversal-answers.test.ts' },
   },
   {
-    name: 'trouble refuses',
+    name: 'a fault code refuses',
     file: 'src/processor-kit/response-codes.ts',
     before: '  refused: FINAL_REFUSALS,\n  undecided: TROUBLE_CODES,',
     after: '  refused: [...FINAL_REFUSALS, ...TROUBLE_CODES],\n  undecided: [],',
@@ -106,7 +106,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     hunt: { by: 'test', file: 'test/flow/reversal-codes.test.ts' },
   },
   {
-    name: 'not found is not asked again',
+    name: 'not found is not repeated',
     file: 'src/transactions/decisions/reversal-answers.ts',
     before: "  const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;",
     after: '  const isDoubtful = attempt.couldOvertake;',
@@ -130,7 +130,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     hunt: { by: 'test', file: 'test/transactions/decisions/reversal-steps.test.ts' },
   },
   {
-    name: 'a lost key is nobody’s business',
+    name: 'a lost key needs no review',
     file: 'src/transactions/reversal/review-unsendable.ts',
     before: '  const step = sealFault\n',
     after: '  const step = !sealFault\n',
@@ -138,7 +138,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     hunt: SALE,
   },
   {
-    name: 'patience has no end',
+    name: 'a reversal never needs review',
     file: 'src/transactions/decisions/reversal-steps.ts',
     before: '> giveUpAfterSeconds * 1_000;',
     after: '> giveUpAfterSeconds * 1_000_000;',
@@ -162,7 +162,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     hunt: SALE,
   },
   {
-    name: 'a void forgets its row',
+    name: 'the row of a void is not updated',
     file: 'src/transactions/reversal/void-row.ts',
     before: '  if (!row) return step;',
     after: '  if (row) return step;',
@@ -170,7 +170,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     hunt: VOID,
   },
   {
-    name: 'nobody hears of Voided',
+    name: 'no webhook for Voided',
     file: 'src/transactions/reversal/record-reversal-answer.ts',
     before: '  if (to.disposition === transaction.disposition) return step;',
     after: '  if (to.disposition !== null) return step;',

@@ -35,7 +35,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     hunt: { by: 'test', file: 'test/transactions/tap/find-unsupported.test.ts' },
   },
   {
-    name: 'a silent line keeps its taps',
+    name: 'a silent connection keeps its taps',
     file: 'src/connection/suspicion.ts',
     before: '  return monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);',
     after:
@@ -44,7 +44,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
     hunt: { by: 'test', file: 'test/connection/suspicion.test.ts' },
   },
   {
-    name: 'an HSM has all the time',
+    name: 'an HSM has no time limit',
     file: 'src/switches/pin-translator.ts',
     before: 'const LIMIT_MS = 3_000;',
     after: 'const LIMIT_MS = 3_000_000;',
