@@ -4,16 +4,17 @@ import type { DispositionId } from './disposition.ts';
  * The PIN step covers the PIN that an issuer requires after a tap (interface 3.4, 4.5).
  *
  * Most transactions have **none**. When the switch response asks for a PIN and the terminal can take one, the step
- * becomes **awaiting**: the outcome stays open, the phone receives Declined with a pinToken, and an `expire-pin`
- * job, committed with that response, ends the wait if nothing else does. A PIN that arrives in time makes the step
+ * becomes **awaiting**. The outcome stays open, and the phone receives Declined with a pinToken. An `expire-pin` job,
+ * committed with that response, ends the wait if nothing else does. A PIN that arrives in time makes the step
  * **submitted**, as the next attempt of the same transaction. A PIN that the reader took with the first tap also
  * makes it **submitted**. The switch response to the PIN makes the step **done** (any outcome), **awaiting** again
- * (a wrong PIN with tries left) or **exhausted** (the third wrong PIN, or the issuer accepts no further one: 38,
- * 75). If no PIN arrives, the step is **expired** and the issuer's decline is final.
+ * (a wrong PIN with tries left) or **exhausted**. It is exhausted after the third wrong PIN, or when the issuer accepts
+ * no further one (codes 38, 75). If no PIN arrives, the step is **expired** and the issuer's decline is final.
  *
- * Submission and expiry are compare-and-sets of this state, on opposite sides of `pin_expires_at` by the clock of
- * the database. Of two simultaneous PINs one is accepted, and a PIN and the expiry cannot both win. A transaction
- * that awaits a PIN always has its `expire-pin` job, also in statuses 8 and 9, which may otherwise rest.
+ * A submission changes the state only before `pin_expires_at` by the clock of the database, the expiry only after it,
+ * and each only from the state awaiting. Of two simultaneous PINs one is accepted, and a PIN and the expiry cannot both
+ * take effect. A transaction that awaits a PIN always has its `expire-pin` job, also in statuses 8 and 9, which may
+ * otherwise rest.
  */
 export const PinState = { none: 0, awaiting: 1, submitted: 2, done: 3, exhausted: 4, expired: 5 } as const;
 
