@@ -74,10 +74,11 @@ export function decideResolution(
   const { transaction, voidRow, facts } = review;
   const { disposition, voidState, fate } = outcomeOf(review, books);
   const isNews = disposition !== transaction.disposition;
-  // If a sale that stands has no reversal, the question was about an earlier attempt or a completion: everything else goes
-  // on. An approval after a decline would begin a reversal, which could return money that the acquirer has returned.
-  const goesOn = disposition === Disposition.Approved && !isNews && transaction.reversalState === ReversalState.none;
-  const reversalState = goesOn ? ReversalState.none : ReversalState.resolved;
+  // If there was no reversal, the question was about an earlier attempt or a completion: everything else goes on. But an
+  // approval after a decline would begin a reversal, which could return money that the acquirer has returned.
+  const hasReversal = isNews || transaction.reversalState !== ReversalState.none;
+  const isOver = hasReversal || disposition === Disposition.Declined;
+  const reversalState = isOver ? ReversalState.resolved : ReversalState.none;
   const to = { ...resultOf(transaction, disposition), voidState, reversalState };
   const sequence = facts.lastSequence === null ? transaction.attempt * 2 : facts.lastSequence + 1;
   const enqueue: JobRequest[] = isNews

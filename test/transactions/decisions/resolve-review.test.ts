@@ -13,7 +13,7 @@ import {
 } from '../../../src/transactions/model/transaction.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
-const { Approved, Declined, Indeterminate, Voided } = Disposition;
+const { Approved, Declined, Indeterminate, UnableToGoOnline, Voided } = Disposition;
 const FACTS = {
   isUnderWay: false,
   isEarlierReversalRunning: false,
@@ -75,6 +75,14 @@ describe('a resolution', () => {
       'refused',
       Declined,
     ],
+    [
+      'a tap that reached no switch after a PIN',
+      { disposition: UnableToGoOnline, reversalState: 0 },
+      undefined,
+      UnableToGoOnline,
+      'refused',
+      UnableToGoOnline,
+    ],
     ['a reversed tap', { disposition: Voided, reversalState: 3 }, undefined, Voided, 'refused', Voided],
   ])('of %s follows declared transitions', (_what, changes, row, ...expected) => {
     for (const [n, books] of SWITCH_BOOKS.entries()) {
@@ -84,8 +92,8 @@ describe('a resolution', () => {
         continue;
       }
       const { transaction, to } = decided();
-      const stands = transaction.disposition === Approved && expected[n] === Approved;
-      const isUntouched = stands && transaction.reversalState === ReversalState.none;
+      const isSame = transaction.disposition !== Declined && expected[n] === transaction.disposition;
+      const isUntouched = isSame && transaction.reversalState === ReversalState.none;
       const reversalState = isUntouched ? ReversalState.none : ReversalState.resolved;
       expect(to, books).toMatchObject({ disposition: expected[n], reversalState });
       if (to.disposition !== transaction.disposition)
