@@ -6,6 +6,15 @@ export const MAX_PASSWORD_CHARS = 256;
 /** The same as for the references and names of the interface (section 8). */
 const MAX_USERNAME_CHARS = 255;
 
+/** A recovery code in groups, with spaces. */
+const MAX_CODE_CHARS = 40;
+
+/** A one-time code or a recovery code, as a person types it. */
+export const oneTimeCode = z
+  .string()
+  .max(MAX_CODE_CHARS)
+  .regex(/^[\dA-Za-z -]+$/, 'must be a one-time code or a recovery code');
+
 /** The body of 4.15. */
 export const login = z
   .object({
@@ -18,6 +27,10 @@ export const login = z
       .max(MAX_PASSWORD_CHARS)
       .describe('Password of the portal user')
       .meta({ examples: ['correct horse battery staple'] }),
+    code: oneTimeCode
+      .optional()
+      .describe('One-time code or recovery code; required if the portal user has set up a second factor')
+      .meta({ examples: ['492039'] }),
   })
   .meta({ id: 'Login' });
 

@@ -24,6 +24,10 @@ export const commands: Commands = {
     change,
   ),
   password: command('--acquirer ID [--password-stdin] USER: set a new password and end all sessions', resetPassword),
+  'reset-totp': command(
+    '--acquirer ID USER: remove the one-time codes of a user who has lost them, and end all sessions',
+    resetTotp,
+  ),
   block: command('--acquirer ID USER: refuse logins and tokens of the user', (args) => setBlocked(args, true)),
   unblock: command('--acquirer ID USER: accept them again', (args) => setBlocked(args, false)),
   remove: command('--acquirer ID USER: remove a user', remove),
@@ -83,6 +87,13 @@ async function resetPassword(args: string[]): Promise<number> {
   const id = onlyOne(positionals, 'USER');
   const { password } = checkedBy(newPassword, { password: values['password-stdin'] ? readPassword() : undefined });
   return printPassword(await onUsers((users) => users.resetPassword(changeOf(acquirerId), id, password)));
+}
+
+async function resetTotp(args: string[]): Promise<number> {
+  const { acquirerId, id } = namedUser(args);
+  const wasReset = await onUsers((users) => users.resetTotp(changeOf(acquirerId), id));
+  console.log(wasReset ? `The one-time codes of user ${id} are removed.` : `User ${id} has no one-time codes.`);
+  return 0;
 }
 
 async function remove(args: string[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type MappedRole, readMappedRole } from '../auth/oidc/role-mapping.ts';
-import { list, publicUrl, secretFile } from './setting-forms.ts';
+import { flag, list, publicUrl, secretFile } from './setting-forms.ts';
 
 /** The audit trail names the issuer beside the subject, in 255 characters. */
 const MAX_ISSUER_CHARS = 120;
@@ -10,8 +10,13 @@ const MAX_AGE_SECONDS = 900;
 
 const text = z.string().min(1).max(MAX_TEXT_CHARS);
 
-/** Settings of the console's sign-in by OpenID Connect. */
+/** Settings of the console's sign-in. */
 export const signInSettings = {
+  CONSOLE_NEEDS_TOTP: flag
+    .default(false)
+    .describe(
+      'Operators and admins of acquirers and of the installation, with a password, must set up one-time codes (TOTP) in the console before they can do anything else',
+    ),
   CONSOLE_URL: publicUrl.describe(
     'URL at which browsers reach the console, for the callback of OIDC_ISSUER; if not set, BASE_URL',
   ),

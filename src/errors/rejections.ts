@@ -5,6 +5,7 @@ import { TapwireError } from './tapwire-error.ts';
  * `src/http/rejections.ts` has the HTTP response for each code.
  */
 export type RejectionCode =
+  | 'ACCOUNT_OF_PROVIDER'
   | 'ALREADY_VOIDED_OR_REFUNDED'
   | 'API_KEY_EXPIRED'
   | 'CARD_DATA_DELETED'
@@ -22,6 +23,7 @@ export type RejectionCode =
   | 'MERCHANT_INTEGRATOR_FIXED'
   | 'NAME_TAKEN'
   | 'NOT_IN_REVIEW'
+  | 'NO_PENDING_ENROLMENT'
   | 'NO_OPEN_REVERSAL'
   | 'NO_OUTCOME_YET'
   | 'OTHER_DIRECTORY'

@@ -1,11 +1,14 @@
 import { createLoginCheck } from '../auth/portal/log-in.ts';
+import { createMustEnrol } from '../auth/portal/must-enrol.ts';
 import { PortalSessions } from '../auth/portal/portal-session.ts';
+import { createSecondFactors } from '../auth/totp/second-factor.ts';
 import { createCardVault } from '../card/card-vault.ts';
 import { CellWatch } from '../cells/cell-watch.ts';
 import type { Config } from '../config.ts';
 import { createConsoleCookie } from '../http/console-cookie.ts';
 import { registerConsoleRoutes } from '../http/routes/console.ts';
 import type { Server } from '../http/server.ts';
+import { Accounts } from '../ops/console/account.ts';
 import { ConsoleActs } from '../ops/console/acts.ts';
 import { ConsoleFeed } from '../ops/console/feed.ts';
 import { ProcessReporter } from '../ops/console/process-reporter.ts';
@@ -24,6 +27,7 @@ import {
 import { postgresConsoleSessions } from '../store/console/console-sessions.ts';
 import { TransactionLists } from '../store/console/transaction-list.ts';
 import { postgresLoginTries } from '../store/credentials/login-tries.ts';
+import { UserTotp } from '../store/credentials/user-totp.ts';
 import { postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { PostgresReviewStore } from '../store/transactions/review-store.ts';
@@ -31,6 +35,7 @@ import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ReviewDependencies } from '../transactions/review/resolve-review.ts';
 import { createCompletionCheck } from './completing-switches.ts';
+import { loginFactors } from './login-factors.ts';
 import type { Databases } from './open-databases.ts';
 import { openSignIn } from './open-sign-in.ts';
 import type { Stores } from './open-stores.ts';
@@ -73,6 +78,10 @@ export function registerConsole(
   closers.push(() => feed.close());
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
+  const tries = postgresLoginTries(database);
+  const factors = createSecondFactors(keys, Date.now);
+  const totp = new UserTotp(database);
+  const checkLogin = createLoginCheck({ logins: users, factors: loginFactors(factors, totp), tries, limits });
   const lists = new TransactionLists(reports);
   const reviews: ReviewDependencies = {
     ...deps,
@@ -80,10 +89,14 @@ export function registerConsole(
     needsTwo: config.RESOLUTION_NEEDS_TWO,
     wantsCompletion: createCompletionCheck(types, directory),
   };
-  const sessions = new PortalSessions({ sessions: postgresConsoleSessions(database), users });
+  const sessions = new PortalSessions({
+    ...{ sessions: postgresConsoleSessions(database), users },
+    mustEnrol: createMustEnrol(config.CONSOLE_NEEDS_TOTP),
+  });
   registerConsoleRoutes(server, {
-    checkLogin: createLoginCheck({ logins: users, tries: postgresLoginTries(database), limits }),
+    checkLogin,
     sessions,
+    accounts: new Accounts({ database, checkLogin, factors, totp, tries, limits }),
     provider: openSignIn({ config, database, keys, sessions, report, origin: () => server.listeningOrigin }),
     cookie: createConsoleCookie(config.TAPWIRE_ENV !== 'dev'),
     transactions: new TransactionBrowser({

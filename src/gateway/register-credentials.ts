@@ -1,6 +1,8 @@
 import { createLogIn, type LogIn } from '../auth/portal/log-in.ts';
+import { createMustEnrol } from '../auth/portal/must-enrol.ts';
 import { createTokenCheck } from '../auth/tokens/check-token.ts';
 import { createProximityTokens } from '../auth/tokens/proximity-token.ts';
+import { createSecondFactors } from '../auth/totp/second-factor.ts';
 import { limitRates } from '../http/rate-limit.ts';
 import { registerAcquirerIdRoute } from '../http/routes/acquirer-id.ts';
 import { registerLoginRoute } from '../http/routes/login.ts';
@@ -9,8 +11,10 @@ import { registerReferencesCheckRoute } from '../http/routes/references-check.ts
 import { registerTokensCheckRoute } from '../http/routes/tokens-check.ts';
 import type { Server } from '../http/server.ts';
 import { postgresLoginTries } from '../store/credentials/login-tries.ts';
+import { UserTotp } from '../store/credentials/user-totp.ts';
 import { isReferenceFree } from '../store/transactions/references.ts';
 import type { Guards } from './create-guards.ts';
+import { loginFactors } from './login-factors.ts';
 import type { RouteParts } from './route-parts.ts';
 
 /** Request limits, tokens in exchange for credentials, and the diagnosis of refused tokens. */
@@ -38,8 +42,12 @@ export function registerCredentials(server: Server, parts: RouteParts, guards: G
   });
 }
 
-function logInOf({ config, database }: RouteParts, { users, loginTokens }: Guards): LogIn {
+function logInOf({ config, database, stores, deps }: RouteParts, { users, loginTokens }: Guards): LogIn {
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
-  return createLogIn({ logins: users, tries: postgresLoginTries(database), tokens: loginTokens, limits });
+  const factors = loginFactors(createSecondFactors(stores.keys, deps.clock.nowMs), new UserTotp(database));
+  return createLogIn({
+    ...{ logins: users, factors, tries: postgresLoginTries(database), tokens: loginTokens, limits },
+    mustEnrol: createMustEnrol(config.CONSOLE_NEEDS_TOTP),
+  });
 }

@@ -49,6 +49,16 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 134,
     detail: 'A resolution is proposed already. A second person must confirm or reject it.',
   },
+  ACCOUNT_OF_PROVIDER: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The identity provider manages the second factor of this account.',
+  },
+  NO_PENDING_ENROLMENT: {
+    status: 409,
+    errorCode: 134,
+    detail: 'No new one-time codes wait for a confirmation. Set them up again.',
+  },
   OTHER_DIRECTORY: {
     status: 409,
     errorCode: 134,

@@ -44,6 +44,7 @@ async function session(wanted: Partial<PortalUser> = {}): Promise<{ readonly aut
     permissions: [],
     isBlocked: false,
     passwordChangedAtMs: NOW_MS - 60_000,
+    hasSecondFactor: false,
     ...wanted,
   };
   users.set(user.id, user);

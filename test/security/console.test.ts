@@ -34,6 +34,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/data/transactions/:id': row(({ transactionId: id }) => ({ params: { id } })),
   'GET /ops/data/transactions/:id/present': row(({ transactionId: id }) => ({ params: { id } })),
   'POST /ops/data/work': row(({ acquirerId: acquirer }) => ({ body: { list: 'webhooks', filter: { acquirer } } })),
+  'GET /ops/data/account': row(() => ({})),
+  'GET /ops/data/sessions': row(() => ({})),
+  'POST /ops/account/acts': row(() => ({ body: { act: 'endSession', id: 'f'.repeat(64) } })),
   'POST /ops/acts': row(({ acquirerId, eventId: id }) => ({ body: { act: 'replayWebhook', acquirerId, id } })),
 };
 /** The other actions of the console. */

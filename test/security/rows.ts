@@ -156,7 +156,14 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
 
 /** Addresses of the console's page, which has no data. */
 const WORK_PAGES = ['webhooks', 'jobs', 'processors', 'routes', 'users', 'audit'].map((list) => `/ops/work/${list}`);
-const CONSOLE_PAGES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells', ...WORK_PAGES];
+const CONSOLE_PAGES = [
+  '/ops',
+  '/ops/transactions',
+  '/ops/transactions/:id',
+  '/ops/cells',
+  '/ops/account',
+  ...WORK_PAGES,
+];
 
 /** Requires a session of the console, which has its own matrix. */
 export function isOfConsole({ url }: Pick<KnownRoute, 'url'>): boolean {

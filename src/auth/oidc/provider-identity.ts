@@ -49,6 +49,7 @@ export function userOfIdentity({ issuer, subject, name, role, acquirerId }: Prov
     permissions: [],
     isBlocked: false,
     passwordChangedAtMs: 0,
+    hasSecondFactor: false,
     provider: { issuer, subject },
   };
 }

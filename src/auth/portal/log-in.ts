@@ -2,6 +2,7 @@ import { LruMap } from '../../bytes/lru-map.ts';
 import { AuthError, Throttled } from '../../errors.ts';
 import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
 import type { LoginTokens } from '../tokens/login-tokens.ts';
+import type { FactorProof, SecondFactors, StoredFactor } from '../totp/second-factor.ts';
 import { addressSubject, type LoginLimits, type LoginTries, userSubject } from './login-tries.ts';
 import { isPassword } from './password.ts';
 import type { PortalUser } from './portal-user.ts';
@@ -9,6 +10,8 @@ import type { PortalUser } from './portal-user.ts';
 /** A user as the login reads it. */
 export interface UserWithPassword extends PortalUser {
   readonly passwordHash: string;
+  /** Undefined if the password is enough. */
+  readonly secondFactor: StoredFactor | undefined;
 }
 
 export interface Logins {
@@ -17,8 +20,15 @@ export interface Logins {
   recordLogin(user: PortalUser): Promise<void>;
 }
 
+/** Second factors of logins. */
+export interface LoginFactors extends Pick<SecondFactors, 'check'> {
+  /** Uses up what a code proves. @returns false if it was used before */
+  use(user: PortalUser, proof: FactorProof): Promise<boolean>;
+}
+
 export interface LoginCheckOptions {
   readonly logins: Logins;
+  readonly factors: LoginFactors;
   readonly tries: LoginTries;
   readonly limits: LoginLimits;
   readonly monotonicMs?: (() => number) | undefined;
@@ -26,11 +36,15 @@ export interface LoginCheckOptions {
 
 export interface LogInOptions extends LoginCheckOptions {
   readonly tokens: LoginTokens;
+  /** Whether the user must set up a second factor first, which only the console offers. */
+  readonly mustEnrol: (user: PortalUser) => boolean;
 }
 
 export interface LoginRequest {
   readonly username: string;
   readonly password: string;
+  /** A one-time code or a recovery code, of a user with a second factor. */
+  readonly code?: string | undefined;
   /** IP address of the client. */
   readonly ip: string;
 }
@@ -61,22 +75,28 @@ export interface Session {
 /**
  * Makes the function that starts sessions by token. @returns a function that throws what `createLoginCheck`'s does
  */
-export function createLogIn({ tokens, ...options }: LogInOptions): LogIn {
+export function createLogIn({ tokens, mustEnrol, ...options }: LogInOptions): LogIn {
   const check = createLoginCheck(options);
-  return async (request) => ({ token: await tokens.issue(await check(request)), expiresIn: tokens.lifetimeSeconds });
+  return async (request) => {
+    const user = await check(request);
+    if (mustEnrol(user)) throw new AuthError('UNAUTHORISED', 'second factor');
+    return { token: await tokens.issue(user), expiresIn: tokens.lifetimeSeconds };
+  };
 }
 
 /**
  * Makes the function that checks logins.
  *
- * A login never reveals whether the user exists: an unknown user, a wrong password and a blocked user are refused in
- * the same way, after the same work, and are counted in the same way.
+ * A login never reveals whether the user exists, or which part was wrong: an unknown user, a wrong password, a wrong or
+ * missing one-time code and a blocked user are refused in the same way, after the same work, and are counted in the same
+ * way. A code is used up only by a login that succeeds.
  *
  * @returns a function that returns the user, and throws AuthError UNAUTHORISED for a failed login, Throttled for one
  * too many, Overloaded if too many wait, StoreUnavailable
  */
 export function createLoginCheck({
   logins,
+  factors,
   tries,
   limits,
   monotonicMs = () => performance.now(),
@@ -90,7 +110,7 @@ export function createLoginCheck({
     return made > most ? new Throttled({ name, most, windowSeconds }, secondsLeft, 'TOO_MANY_LOGINS') : undefined;
   }
 
-  async function attempt({ username, password }: LoginRequest, address: string): Promise<PortalUser> {
+  async function attempt({ username, password, code }: LoginRequest, address: string): Promise<PortalUser> {
     const name = username.normalize('NFKC').toLowerCase();
     const subject = userSubject(name);
     const ofAddress = await count(address, 'logins-by-address', limits.perAddress);
@@ -99,7 +119,10 @@ export function createLoginCheck({
     if (oneTooMany) throw oneTooMany;
     const user = await logins.findByUsername(name);
     const isRight = await isPassword(password, user?.passwordHash);
-    if (!user || !isRight || user.isBlocked) throw new AuthError('UNAUTHORISED', 'login');
+    const proof = factors.check(user?.id, user?.secondFactor, code);
+    const isComplete = user?.secondFactor === undefined || proof !== undefined;
+    if (!user || !isRight || !isComplete || user.isBlocked) throw new AuthError('UNAUTHORISED', 'login');
+    if (proof && !(await factors.use(user, proof))) throw new AuthError('UNAUTHORISED', 'code was used');
     await tries.forgive(subject, address);
     await logins.recordLogin(user);
     return user;

@@ -67,6 +67,8 @@ export interface PortalSession {
   /** The value that actions must repeat. */
   readonly csrfToken: string;
   readonly secondsLeft: number;
+  /** Whether the user must set up a second factor before anything else. */
+  readonly mustEnrol: boolean;
 }
 
 /** Why a session is needed: see `find`. */
@@ -75,6 +77,7 @@ export type SessionUse = 'watch' | 'follow' | 'act';
 export interface PortalSessionsOptions {
   readonly sessions: SessionStore;
   readonly users: PortalUsers;
+  readonly mustEnrol: (user: PortalUser) => boolean;
 }
 
 export class PortalSessions {
@@ -123,7 +126,8 @@ export class PortalSessions {
     const isOver = user === undefined || user.isBlocked || user.passwordChangedAtMs > stored.begunAtMs;
     if (isOver) throw new AuthError('UNAUTHORISED', 'user');
     if (use === 'act' && stored.actedSecondsAgo >= ACT_RECORDED_EVERY_SECONDS) await sessions.recordAct(secretHash);
-    return sessionOf(stored, user, secret);
+    const mustEnrol = this.#options.mustEnrol(user);
+    return { ...sessionOf(stored, user, secret), mustEnrol };
   }
 
   /** @returns whether there was a session of a person whom an identity provider had authenticated */
@@ -133,7 +137,11 @@ export class PortalSessions {
   }
 }
 
-function sessionOf({ id, beganSecondsAgo }: StoredSession, user: PortalUser, secret: string): PortalSession {
+function sessionOf(
+  { id, beganSecondsAgo }: StoredSession,
+  user: PortalUser,
+  secret: string,
+): Omit<PortalSession, 'mustEnrol'> {
   const { acquirerId } = user.owner;
   return {
     id,

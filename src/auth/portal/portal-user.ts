@@ -27,8 +27,10 @@ export interface PortalUser {
   /** Rights beyond the role: scopes, and `createMobileProximityToken`. */
   readonly permissions: readonly string[];
   readonly isBlocked: boolean;
-  /** Milliseconds since 1970. A session ends when the password with which it started changes. */
+  /** Milliseconds since 1970. A session ends when the password or the second factor with which it started changes. */
   readonly passwordChangedAtMs: number;
+  /** Whether a login also needs a one-time code. */
+  readonly hasSecondFactor: boolean;
   /** The identity provider that authenticated a person who has no password here, for one session. */
   readonly provider?: { readonly issuer: string; readonly subject: string } | undefined;
 }

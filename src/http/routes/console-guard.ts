@@ -3,12 +3,14 @@ import type { SignIns } from '../../auth/oidc/sign-in.ts';
 import type { CheckLogin } from '../../auth/portal/log-in.ts';
 import {
   checkAct,
+  checkToken,
   type PortalSession,
   type PortalSessions,
   type SessionOrigin,
   type SessionUse,
 } from '../../auth/portal/portal-session.ts';
 import { AuthError, type SignInError } from '../../errors.ts';
+import type { Accounts } from '../../ops/console/account.ts';
 import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
 import type { TransactionBrowser } from '../../ops/console/transaction-browser.ts';
@@ -30,6 +32,7 @@ export interface ConsoleParts {
   readonly checkLogin: CheckLogin;
   readonly sessions: PortalSessions;
   readonly cookie: ConsoleCookie;
+  readonly accounts: Accounts;
   /** Undefined if people sign in only with passwords. */
   readonly provider: ProviderParts | undefined;
   readonly transactions: TransactionBrowser;
@@ -56,27 +59,44 @@ const CSRF_HEADER = 'x-csrf-token';
 
 /**
  * Guards for figures that the page requests automatically, for reads by a person, for automatic updates of what the person
- * reads, and for actions by a person.
+ * reads, and for actions by a person. All but those of the own account refuse a person who must set up a second factor first.
  */
 export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions' | 'cookie'>) {
   const find = (request: FastifyRequest, use: SessionUse) => sessions.find(cookie.read(request), use);
+  const findComplete = async (request: FastifyRequest, use: SessionUse) => {
+    const session = await find(request, use);
+    if (session.mustEnrol) throw new AuthError('FORBIDDEN', 'second factor');
+    return session;
+  };
   const watches: Guard = async (request) => {
-    request.operator = await find(request, 'watch');
+    request.operator = await findComplete(request, 'watch');
   };
   const looks: Guard = async (request) => {
     refuseOtherSites(request);
-    request.operator = await find(request, 'act');
+    request.operator = await findComplete(request, 'act');
   };
   const follows: Guard = async (request) => {
     refuseOtherSites(request);
-    request.operator = await find(request, 'follow');
+    request.operator = await findComplete(request, 'follow');
   };
   const acts: Guard = async (request) => {
     refuseOtherSites(request);
-    request.operator = await find(request, 'act');
+    request.operator = await findComplete(request, 'act');
     checkAct(request.operator, csrfTokenOf(request));
   };
-  return { watches, looks, follows, acts };
+  const isIn: Guard = async (request) => {
+    request.operator = await find(request, 'watch');
+  };
+  const owns: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await find(request, 'act');
+  };
+  const ownActs: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await find(request, 'act');
+    checkToken(request.operator, csrfTokenOf(request));
+  };
+  return { watches, looks, follows, acts, isIn, owns, ownActs };
 }
 
 /** The token of the session, as the page repeats it. */

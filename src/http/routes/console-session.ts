@@ -27,7 +27,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
 
   server.get(
     '/ops/session',
-    { config: facts('Get the console session'), onRequest: consoleGuards(parts).watches },
+    { config: facts('Get the console session'), onRequest: consoleGuards(parts).isIn },
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       return shown(request.operator!);
@@ -56,7 +56,8 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
   );
 }
 
-function shown({ user, acquirerId, mayAct, csrfToken, secondsLeft }: PortalSession) {
+function shown({ user, acquirerId, mayAct, csrfToken, secondsLeft, mustEnrol }: PortalSession) {
   const { username, role } = user;
-  return { username, role, acquirerId: acquirerId ?? null, mayAct, csrfToken, secondsLeft: Math.floor(secondsLeft) };
+  const own = { username, role, acquirerId: acquirerId ?? null, mayAct, mustEnrol };
+  return { ...own, csrfToken, secondsLeft: Math.floor(secondsLeft) };
 }

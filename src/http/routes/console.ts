@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { pageHeaders } from '../page-headers.ts';
 import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
+import { registerConsoleAccount } from './console-account.ts';
 import { registerConsoleActs } from './console-acts.ts';
 import { registerConsoleCells } from './console-cells.ts';
 import type { ConsoleParts } from './console-guard.ts';
@@ -21,6 +22,7 @@ const STYLE = 'text/css; charset=utf-8';
 const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'console.css': [OWN, STYLE],
   'console.js': [OWN, SCRIPT],
+  'account.js': [OWN, SCRIPT],
   'acts.js': [OWN, SCRIPT],
   'ask.js': [OWN, SCRIPT],
   'backlog.js': [OWN, SCRIPT],
@@ -54,7 +56,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
 
 /** Addresses of the page. The page itself reads what they show, from the path and the query. */
 const WORK = ['webhooks', 'jobs', 'processors', 'routes', 'users', 'audit'].map((list) => `/ops/work/${list}`);
-const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells', ...WORK];
+const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells', '/ops/account', ...WORK];
 
 const HEADERS = pageHeaders();
 
@@ -84,6 +86,7 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   registerConsoleSession(server, parts);
   registerConsoleSignIn(server, parts);
   registerConsoleTransactions(server, parts);
+  registerConsoleAccount(server, parts);
   registerConsoleStream(server, parts);
   registerConsoleActs(server, parts);
   registerConsoleCells(server, parts);

@@ -21,10 +21,10 @@ insert into console_sessions (secret_hash, acquirer_id, user_id, address, agent,
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
 /** Names a session where its secret must not appear: a hash of the hash, so that neither opens it. */
-const ID = `encode(sha256(secret_hash), 'hex')`;
+export const SESSION_ID = `encode(sha256(secret_hash), 'hex')`;
 
 const FIND = `
-select ${ID} as id, acquirer_id as "acquirerId", user_id as "userId", (extract(epoch from begun_at) * 1000)::float8 as "begunAtMs",
+select ${SESSION_ID} as id, acquirer_id as "acquirerId", user_id as "userId", (extract(epoch from begun_at) * 1000)::float8 as "begunAtMs",
   extract(epoch from clock_timestamp() - begun_at)::float8 as "beganSecondsAgo",
   extract(epoch from clock_timestamp() - acted_at)::float8 as "actedSecondsAgo",
   issuer, subject, username, role

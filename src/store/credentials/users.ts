@@ -13,16 +13,25 @@ interface Row {
   readonly permissions: string[];
   readonly isBlocked: boolean;
   readonly passwordChangedAtMs: number;
+  readonly hasSecondFactor: boolean;
+}
+
+interface LoginRow extends Row {
+  readonly passwordHash: string;
+  readonly totpSecret: Uint8Array | null;
+  readonly recoveryHashes: Uint8Array[] | null;
 }
 
 /** A merchant's row determines its integrator. A user is also blocked if the merchant, integrator or acquirer is. */
 const USER = `select u.id, u.username, u.acquirer_id as "acquirerId", u.merchant_id as "merchantId",
   coalesce(u.integrator_id, m.integrator_id) as "integratorId", u.role, u.permissions, 
   u.is_blocked or coalesce(m.is_blocked, false) or coalesce(i.is_blocked, false) or coalesce(a.is_blocked, false) as "isBlocked",
-  (extract(epoch from u.password_changed_at) * 1000)::float8 as "passwordChangedAtMs"`;
+  (extract(epoch from greatest(u.password_changed_at, f.enrolled_at)) * 1000)::float8 as "passwordChangedAtMs",
+  f.secret is not null as "hasSecondFactor"`;
 const FROM = `from users u left join merchants m on m.acquirer_id = u.acquirer_id and m.id = u.merchant_id
   left join integrators i on i.acquirer_id = u.acquirer_id and i.id = coalesce(u.integrator_id, m.integrator_id)
-  left join acquirers a on a.id = u.acquirer_id`;
+  left join acquirers a on a.id = u.acquirer_id
+  left join user_totp f on f.acquirer_id = u.acquirer_id and f.user_id = u.id`;
 
 export function postgresUsers(database: Database): PortalUsers & Logins {
   return {
@@ -34,10 +43,15 @@ export function postgresUsers(database: Database): PortalUsers & Logins {
       return rows[0] && userOf(rows[0]);
     },
     async findByUsername(username) {
-      const text = `${USER}, u.password_hash as "passwordHash" ${FROM} where lower(u.username) = lower($1)`;
+      const login =
+        'u.password_hash as "passwordHash", f.secret as "totpSecret", f.recovery_hashes as "recoveryHashes"';
+      const text = `${USER}, ${login} ${FROM} where lower(u.username) = lower($1)`;
       const query = { name: 'find-login', text, values: [username] };
-      const { rows } = await mapConnectionLoss(database.query<Row & { readonly passwordHash: string }>(query));
-      return rows[0] && { ...userOf(rows[0]), passwordHash: rows[0].passwordHash };
+      const { rows } = await mapConnectionLoss(database.query<LoginRow>(query));
+      if (!rows[0]) return undefined;
+      const { passwordHash, totpSecret: secret, recoveryHashes } = rows[0];
+      const secondFactor = secret === null ? undefined : { secret, recoveryHashes: recoveryHashes ?? [] };
+      return { ...userOf(rows[0]), passwordHash, secondFactor };
     },
     async recordLogin({ id, owner: { acquirerId } }) {
       const text = 'update users set last_login_at = now() where acquirer_id = $1 and id = $2';
@@ -47,11 +61,22 @@ export function postgresUsers(database: Database): PortalUsers & Logins {
 }
 
 function userOf(row: Row): PortalUser {
-  const { id, username, acquirerId, integratorId, merchantId, role, permissions, isBlocked, passwordChangedAtMs } = row;
+  const {
+    id,
+    username,
+    acquirerId,
+    integratorId,
+    merchantId,
+    role,
+    permissions,
+    isBlocked,
+    passwordChangedAtMs,
+    hasSecondFactor,
+  } = row;
   const owner = {
     acquirerId,
     ...(integratorId !== null && { integratorId }),
     ...(merchantId !== null && { merchantId }),
   };
-  return { id, username, owner, role, permissions, isBlocked, passwordChangedAtMs };
+  return { id, username, owner, role, permissions, isBlocked, passwordChangedAtMs, hasSecondFactor };
 }

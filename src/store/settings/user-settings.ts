@@ -3,6 +3,7 @@ import type { NewUser, StoredUser } from '#schemas/admin-credentials';
 import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
 import { invalidValue } from '../../errors.ts';
 import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { removeTotp } from '../credentials/user-totp.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
@@ -97,6 +98,21 @@ export class UserSettings {
     const { made, passwordHash } = await this.#hash(given, username);
     await this.#rows.change(change, id, { passwordHash });
     return made;
+  }
+
+  /**
+   * Removes the one-time codes of a user who has lost them, and ends the user's sessions. The user must set up new ones if
+   * the installation requires them.
+   *
+   * @returns false if the user has none
+   * @throws NotFound
+   */
+  async resetTotp(change: Change, id: string): Promise<boolean> {
+    const { acquirerId, actor } = change;
+    return inAdminCommit(this.#database, acquirerId, async (client) => {
+      await this.#rows.findIn(client, change, id);
+      return removeTotp(client, { acquirerId, userId: id }, actor, 'resetTotp');
+    });
   }
 
   /** @throws NotFound */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createLogIn, type LogIn, type UserWithPassword } from '../../../src/auth/portal/log-in.ts';
+import { createLogIn, type LogIn, type LoginFactors, type UserWithPassword } from '../../../src/auth/portal/log-in.ts';
 import { addressSubject, type LoginTries, userSubject } from '../../../src/auth/portal/login-tries.ts';
 import { LoginTokens } from '../../../src/auth/tokens/login-tokens.ts';
 import { Overloaded, Throttled } from '../../../src/errors.ts';
@@ -16,12 +16,16 @@ const USER: UserWithPassword = {
   permissions: [],
   isBlocked: false,
   passwordChangedAtMs: 0,
+  hasSecondFactor: false,
   passwordHash: cheapHash(PASSWORD),
+  secondFactor: undefined,
 };
 
 let user: UserWithPassword | undefined;
 let counted: Map<string, number>;
 let recorded: string[];
+let factors: LoginFactors;
+let mustEnrol = false;
 let nowMs = 0;
 let logIn: LogIn;
 const ownTokens = ownTokensOf([createTokenKey('own')], 'tapwire', () => NOW_MS);
@@ -50,11 +54,61 @@ beforeEach(() => {
     findByUsername: async (name: string) => (name === USER.username ? user : undefined),
     recordLogin: async ({ id }: { id: string }) => void recorded.push(id),
   };
-  logIn = createLogIn({ logins, tries, tokens, limits: LIMITS, monotonicMs: () => nowMs });
+  factors = { check: () => undefined, use: async () => true };
+  mustEnrol = false;
+  const ownFactors: LoginFactors = { check: (...of) => factors.check(...of), use: (...of) => factors.use(...of) };
+  logIn = createLogIn({
+    logins,
+    factors: ownFactors,
+    mustEnrol: () => mustEnrol,
+    tries,
+    tokens,
+    limits: LIMITS,
+    monotonicMs: () => nowMs,
+  });
 });
 
-const attempt = (password = PASSWORD, username: string = USER.username, ip = '192.0.2.1') =>
-  logIn({ username, password, ip });
+const attempt = (password = PASSWORD, username: string = USER.username, ip = '192.0.2.1', code?: string) =>
+  logIn({ username, password, code, ip });
+
+describe('a login with a second factor', () => {
+  const withFactor = (uses: string[] = []) => {
+    user = { ...USER, hasSecondFactor: true, secondFactor: { secret: Buffer.of(1), recoveryHashes: [] } };
+    factors = {
+      check: (_id, _factor, code) => (code === '123456' ? { kind: 'step', step: 7 } : undefined),
+      use: async ({ id }) => uses.push(id) === 1,
+    };
+    return uses;
+  };
+  const refused = { code: 'UNAUTHORISED' };
+
+  test('needs the right code, which is used up only with the right password', async () => {
+    const uses = withFactor();
+    await expect(attempt()).rejects.toMatchObject(refused);
+    await expect(attempt(PASSWORD, USER.username, '192.0.2.1', '654321')).rejects.toMatchObject(refused);
+    await expect(attempt('wrong password', USER.username, '192.0.2.2', '123456')).rejects.toMatchObject(refused);
+    expect(uses).toEqual([]);
+  });
+
+  test('succeeds once with a code', async () => {
+    const uses = withFactor();
+    expect(await attempt(PASSWORD, USER.username, '192.0.2.1', '123456')).toMatchObject({ expiresIn: 3_600 });
+    await expect(attempt(PASSWORD, USER.username, '192.0.2.1', '123456')).rejects.toMatchObject(refused);
+    expect(uses).toHaveLength(2);
+  });
+
+  test('counts wrong codes like wrong passwords, also with the right password', async () => {
+    withFactor();
+    for (let guess = 0; guess < LIMITS.perUser; guess++)
+      await expect(attempt(PASSWORD, USER.username, '192.0.2.1', `00000${guess}`)).rejects.toMatchObject(refused);
+    await expect(attempt(PASSWORD, USER.username, '192.0.2.1', '123456')).rejects.toBeInstanceOf(Throttled);
+  });
+
+  test('gives no token to a user who must set one up first', async () => {
+    mustEnrol = true;
+    await expect(attempt()).rejects.toMatchObject(refused);
+  });
+});
 
 describe('a login', () => {
   test('begins a session of its user, which is recorded', async () => {

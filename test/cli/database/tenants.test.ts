@@ -107,6 +107,8 @@ describe('from an empty database', () => {
     expect((await tapwire(`user change --acquirer 1 --role operator ${userId}`)).stdout).toContain('operator');
     expect((await tapwire(`user block --acquirer 1 ${userId}`)).stdout).toMatch(/yes$/m);
     expect((await tapwire(`user password --acquirer 1 ${userId}`)).stdout).not.toBe(person.stdout);
+    const reset = await tapwire(`user reset-totp --acquirer 1 ${userId}`);
+    expect(reset.stdout).toBe(`User ${userId} has no one-time codes.\n`);
     expect((await tapwire(`user remove --acquirer 1 ${userId}`)).exitCode).toBe(0);
 
     const { privateKey, publicKey } = generateKeyPairSync('ec', {

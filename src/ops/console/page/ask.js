@@ -50,9 +50,10 @@ function keep(session) {
 
 export const readSession = async () => keep(await ask('/ops/session'));
 
-export async function logIn(username, password) {
-  const session = await ask('/ops/session', { method: 'POST', body: { username, password } }).catch((error) => {
-    if (error.status === 401) throw new Error('Wrong username or password.');
+export async function logIn(username, password, code) {
+  const body = { username, password, ...(code && { code }) };
+  const session = await ask('/ops/session', { method: 'POST', body }).catch((error) => {
+    if (error.status === 401) throw new Error('Wrong username, password or one-time code.');
     if (error.status === 403) throw new Error('Only users of the installation or of an acquirer can use the console.');
     throw error;
   });
@@ -67,6 +68,8 @@ const id = encodeURIComponent;
 export const readWaysToSignIn = () => ask('/ops/sign-in');
 /** Without the database, too. */
 export const readAvailability = () => ask('/ops/availability');
+export const readAccount = () => ask('/ops/data/account');
+export const readAllSessions = () => ask('/ops/data/sessions');
 export const readCells = () => ask('/ops/data/cells');
 export const readNames = () => ask('/ops/data/names');
 export const suggestMerchants = (text) => post('/ops/data/merchants', { text });
@@ -81,4 +84,5 @@ export const followTransaction = (transaction) => ask(`/ops/data/transactions/${
 export const exportTransactions = (filter) =>
   ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (answer) => answer.blob() });
 export const readWork = (list, filter, after) => post('/ops/data/work', { list, filter, ...(after && { after }) });
+export const changeAccount = (body) => post('/ops/account/acts', body);
 export const act = (body) => ask('/ops/acts', { method: 'POST', body });

@@ -1,3 +1,4 @@
+import { openAccount } from './account.js';
 import { setMayAct } from './acts.js';
 import { logIn, logOut, readSession, whenOver, whenUnavailable } from './ask.js';
 import { openCells } from './cells.js';
@@ -17,7 +18,7 @@ import { openWork } from './work.js';
 const ASKED_AGAIN_MS = 2_000;
 const login = byId('login');
 
-function begin({ username, role, acquirerId, mayAct }) {
+function begin({ username, role, acquirerId, mayAct, mustEnrol }) {
   const sight = acquirerId === null ? 'all acquirers' : `acquirer ${acquirerId}`;
   byId('who').textContent = `${username}, ${role}, ${sight}`;
   document.body.classList.toggle('of-acquirer', acquirerId !== null);
@@ -25,6 +26,12 @@ function begin({ username, role, acquirerId, mayAct }) {
   byId('latency-of').textContent = acquirerId === null ? 'Latency' : 'Round trips to switches';
   document.body.classList.add('is-in');
   setMayAct(mayAct);
+  document.body.classList.toggle('must-enrol', mustEnrol);
+  if (mustEnrol) {
+    history.replaceState(null, '', '/ops/account');
+    showAddress();
+    return;
+  }
   openCharts();
   follow(askWho);
   void openNames();
@@ -52,9 +59,9 @@ function askToLogIn(text) {
 login.addEventListener('cancel', (event) => event.preventDefault());
 byId('login-form').onsubmit = async (event) => {
   event.preventDefault();
-  const { username, password } = event.target.elements;
+  const { username, password, code } = event.target.elements;
   try {
-    const session = await logIn(username.value, password.value);
+    const session = await logIn(username.value, password.value, code.value);
     login.close();
     begin(session);
   } catch (error) {
@@ -62,6 +69,7 @@ byId('login-form').onsubmit = async (event) => {
     password.focus();
   } finally {
     password.value = '';
+    code.value = '';
   }
 };
 
@@ -95,6 +103,7 @@ openTransactions();
 openTransactionView();
 openCells();
 openWork();
+openAccount();
 openRouter();
 const failure = takeFailure();
 // Without a session the gateway does not ask its database, so the login would not state that it is unavailable.
