@@ -9,7 +9,7 @@ import { SIGNING_ALGORITHMS } from './tokens.ts';
 
 /** Long enough to deploy a new key to every server of a large fleet by hand. */
 const MAX_OVERLAP_HOURS = 720;
-const USUAL_OVERLAP_HOURS = 24;
+const DEFAULT_OVERLAP_HOURS = 24;
 /** An RSA key of 8,192 bits as PEM takes 1,500 characters, a certificate around it twice that. */
 const MAX_PEM_CHARS = 4_096;
 const MAX_URL_CHARS = 2_048;
@@ -49,7 +49,7 @@ export const apiKeyRotation = z.object({
     .int()
     .min(0)
     .max(MAX_OVERLAP_HOURS)
-    .default(USUAL_OVERLAP_HOURS)
+    .default(DEFAULT_OVERLAP_HOURS)
     .describe('Hours for which the old key remains valid; a whole number'),
 });
 

@@ -6,7 +6,7 @@ import { plainText } from './plain-text.ts';
 const MAX_ID = 2_147_483_647;
 /** The same as for a list of transactions (contract, row 4.1). */
 const MAX_PAGE = 500;
-const USUAL_PAGE = 100;
+const DEFAULT_PAGE = 100;
 /** The same as for the references and names of the interface (section 8). */
 const MAX_NAME_CHARS = 255;
 
@@ -42,7 +42,7 @@ const limit = z
   .regex(/^\d{1,9}$/, 'must be a whole number')
   .transform(Number)
   .pipe(z.int().min(1).max(MAX_PAGE))
-  .default(USUAL_PAGE)
+  .default(DEFAULT_PAGE)
   .describe(`Maximum number of results, 1 to ${MAX_PAGE}`);
 
 /** Query of a list; unknown parameters are refused. `after` names the last row of the previous page. */

@@ -71,7 +71,7 @@ async function add<Settings extends object, Stored extends object>(
 ): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, json: flag, ...optionsOf(noun.flags) } });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const given = checkedBy(noun.body, settingsIn(noun.flags, { ...usualOf(noun.flags), ...values }));
+  const given = checkedBy(noun.body, settingsIn(noun.flags, { ...defaultsOf(noun.flags), ...values }));
   const added = await onSettings(noun.table, (settings) => settings.add(changeOf(acquirerId), given));
   console.log(values.json ? JSON.stringify(added, null, 2) : listOf([added], noun.columns));
   return 0;
@@ -151,7 +151,7 @@ function optionsOf(flags: readonly Flag[]): Record<string, typeof text> {
   return Object.fromEntries(flags.map(({ flag }) => [flag, text]));
 }
 
-function usualOf(flags: readonly Flag[]): Readonly<Record<string, string | undefined>> {
+function defaultsOf(flags: readonly Flag[]): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(flags.map(({ flag, defaultValue }) => [flag, defaultValue]));
 }
 

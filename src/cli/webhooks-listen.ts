@@ -82,24 +82,24 @@ export class Listener {
   /** Runs until `stop` resolves. @throws StartError when the gateway refuses the key */
   async run(stop: Promise<unknown>): Promise<void> {
     let isStopped = false;
-    let isAway = false;
+    let isUnavailable = false;
     const stopped = stop.then(() => {
       isStopped = true;
     });
     while (!isStopped) {
       try {
-        for (const change of await this.#feed.look()) await this.#tell(change);
-        isAway = false;
+        for (const change of await this.#feed.look()) await this.#show(change);
+        isUnavailable = false;
       } catch (error) {
         if (error instanceof StartError) throw error;
-        if (!isAway) this.#print('The gateway does not respond; waiting for it.');
-        isAway = true;
+        if (!isUnavailable) this.#print('The gateway does not respond; waiting for it.');
+        isUnavailable = true;
       }
       await Promise.race([sleep(LOOK_EVERY_MS), stopped]);
     }
   }
 
-  async #tell({ event, isNew }: Change): Promise<void> {
+  async #show({ event, isNew }: Change): Promise<void> {
     if (isNew) this.#print(`${describe(event)}\n  forwarded   ${await this.#forward(event)}`);
     if (event.attempts === 0) return;
     const last = (await this.#feed.attempts(event.id)).at(-1);

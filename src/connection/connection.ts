@@ -62,7 +62,7 @@ export class Connection<Message> implements Carrier<Message> {
   timeoutsInARow = 0;
   lastTimeoutAtMs = Number.NEGATIVE_INFINITY;
   /** Recent response time; undefined before the first response. */
-  usualRoundTripMs: number | undefined = undefined;
+  typicalRoundTripMs: number | undefined = undefined;
   readonly #context: ConnectionContext<Message>;
   readonly #socket: SwitchSocket;
   readonly #reader: FrameReader;

@@ -14,7 +14,7 @@ export interface InboxParts<Message> {
   readonly pending: PendingRequests<Message>;
   readonly counters: PoolCounters;
   readonly deadlines: Deadlines;
-  readonly lineOf: (connection: Connection<Message>) => ProtocolConnection<Message> | undefined;
+  readonly connectionOf: (connection: Connection<Message>) => ProtocolConnection<Message> | undefined;
 }
 
 /**
@@ -43,14 +43,14 @@ export class Inbox<Message> implements MessageEvents<Message> {
   }
 
   onRequest(connection: Connection<Message>, request: Message, reply: (response: Message) => void): void {
-    const line = this.#parts.lineOf(connection);
+    const known = this.#parts.connectionOf(connection);
     const { protocol } = this.#options;
-    if (!line) return;
+    if (!known) return;
     if (!protocol.onRequest) {
       this.#warn({ connectionId: connection.id }, 'switch request has no handler, ignored');
       return;
     }
-    const answered = (async () => protocol.onRequest!(request, reply, line))();
+    const answered = (async () => protocol.onRequest!(request, reply, known))();
     answered.catch((error) => this.#reportBadMessage(connection, error));
   }
 

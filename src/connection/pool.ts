@@ -41,12 +41,12 @@ export class Pool<Message> {
   readonly #deadlines: Deadlines;
   readonly #pending: PendingRequests<Message>;
   readonly #queue: SlotQueue<Message>;
-  readonly #lines: SwitchConnections<Message>;
+  readonly #connections: SwitchConnections<Message>;
   readonly #counters = new PoolCounters();
   readonly #slotOwner: SlotOwner<Message> = {
     submit: (connection, message, times) => this.#submit(connection, message, times),
     replace: () => this.#take(),
-    giveBack: (connection) => this.#lines.giveBack(connection),
+    release: (connection) => this.#connections.release(connection),
     onEnded: (slot) => this.#onSlotEnded(slot),
     onHeldTooLong: (connectionId) => this.#onSlotHeldTooLong(connectionId),
   };
@@ -62,20 +62,20 @@ export class Pool<Message> {
     this.#deadlines = options.deadlines ?? new Deadlines();
     this.#pending = new PendingRequests(options.protocol, this.#deadlines);
     this.#queue = new SlotQueue(this.#deadlines, limits.waiting);
-    this.#lines = new SwitchConnections(options, {
+    this.#connections = new SwitchConnections(options, {
       deadlines: this.#deadlines,
       pending: this.#pending,
       counters: this.#counters,
       limits,
       timeouts: this.#timeouts,
-      onRoom: (connection) => this.#queue.serve(connection, () => this.#lines.take(connection)),
+      onRoom: (connection) => this.#queue.serve(connection, () => this.#connections.take(connection)),
       onLost: (connection) => this.#onLost(connection),
     });
-    this.#lines.open();
+    this.#connections.open();
   }
 
   get availability(): Availability {
-    const { ready, full, connecting } = this.#lines.lists;
+    const { ready, full, connecting } = this.#connections.lists;
     if (this.#isClosing) return 'closed';
     if (ready.size > 0) return 'ready';
     if (full.size > 0) return 'full';
@@ -84,7 +84,7 @@ export class Pool<Message> {
 
   /** Whether every signed-on connection is suspect (see suspicion.ts); false if no connection is signed on. */
   get isSuspect(): boolean {
-    const { ready, full } = this.#lines.lists;
+    const { ready, full } = this.#connections.lists;
     const signedOn = [...ready, ...full];
     return signedOn.length > 0 && signedOn.every(this.#isSuspect);
   }
@@ -94,7 +94,7 @@ export class Pool<Message> {
 
   get stats(): PoolStats {
     const waits = { pending: this.#queue.size, held: this.#heldSlots, inFlight: this.#pending.size };
-    return this.#counters.snapshot(this.#lines.lists, waits);
+    return this.#counters.snapshot(this.#connections.lists, waits);
   }
 
   /**
@@ -102,7 +102,7 @@ export class Pool<Message> {
    * possible.
    */
   hasConnection(connectionId: string): boolean {
-    return this.#lines.lists.find(connectionId) !== undefined;
+    return this.#connections.lists.find(connectionId) !== undefined;
   }
 
   /**
@@ -144,22 +144,22 @@ export class Pool<Message> {
    * requested it.
    */
   signOnAgain(connectionId: string): void {
-    const connection = this.#lines.lists.find(connectionId);
-    if (connection) this.#lines.signOnAgain(connection);
+    const connection = this.#connections.lists.find(connectionId);
+    if (connection) this.#connections.signOnAgain(connection);
   }
 
   /** @returns false if there is no such connection; see `SwitchConnections.signOff` */
   signOff(connectionId: string): boolean {
-    return this.#lines.signOff(connectionId);
+    return this.#connections.signOff(connectionId);
   }
 
   /** @returns false if there is no such connection; see `SwitchConnections.signOn` */
   signOn(connectionId: string): boolean {
-    return this.#lines.signOn(connectionId);
+    return this.#connections.signOn(connectionId);
   }
 
   get lines(): ConnectionSummary[] {
-    return this.#lines.states;
+    return this.#connections.states;
   }
 
   /**
@@ -171,7 +171,7 @@ export class Pool<Message> {
     const alarm = new Alarm(() => this.destroy());
     this.#deadlines.schedule(alarm, options.deadlineAtMs);
     this.#queue.dismiss();
-    await this.#lines.drain();
+    await this.#connections.drain();
     this.#deadlines.cancel(alarm);
   }
 
@@ -180,21 +180,21 @@ export class Pool<Message> {
     if (error) this.#options.log.warn({ pool: this.name, error: error.name }, 'pool destroyed');
     this.#isClosing = true;
     this.#queue.dismiss();
-    this.#lines.destroy();
+    this.#connections.destroy();
   }
 
   #submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>> {
     return new Promise((resolve, reject) => {
       const settle = (result: RequestResult<Message>): void => {
         this.#noteResult(connection, result);
-        this.#lines.giveBack(connection);
+        this.#connections.release(connection);
         resolve(result);
       };
       try {
         const key = this.#options.protocol.requestKey(message);
         connection.send(new PendingRequest(key, message, connection, times, settle));
       } catch (error) {
-        this.#lines.giveBack(connection);
+        this.#connections.release(connection);
         reject(error);
       }
     });
@@ -210,9 +210,9 @@ export class Pool<Message> {
 
   #take(connectionId?: string): Connection<Message> | undefined {
     if (this.#isClosing) return undefined;
-    const { lists } = this.#lines;
+    const { lists } = this.#connections;
     const connection = connectionId === undefined ? lists.choose(this.#isSuspect) : lists.find(connectionId);
-    return connection && this.#lines.take(connection) ? connection : undefined;
+    return connection && this.#connections.take(connection) ? connection : undefined;
   }
 
   #hold(connection: Connection<Message>, isBound: boolean): Slot<Message> {
@@ -248,7 +248,7 @@ export class Pool<Message> {
   #whyNotWait(connectionId?: string): RequestFailure | undefined {
     const { availability } = this;
     if (availability === 'closed') return 'closed';
-    const named = connectionId === undefined ? undefined : this.#lines.lists.find(connectionId);
+    const named = connectionId === undefined ? undefined : this.#connections.lists.find(connectionId);
     if (availability === 'down' || (connectionId !== undefined && (!named || named.state === 'draining'))) {
       return 'noConnection';
     }

@@ -28,7 +28,7 @@ export interface SlotOwner<Message> {
   submit(connection: Connection<Message>, message: Message, times: RequestTimes): Promise<RequestResult<Message>>;
   /** Returns a connection of the same pool, with its load taken, for a slot whose connection was lost. */
   replace(): Connection<Message> | undefined;
-  giveBack(connection: Connection<Message>): void;
+  release(connection: Connection<Message>): void;
   /** Called when a slot was held too long and reclaimed. */
   onHeldTooLong(connectionId: string): void;
   onEnded(slot: HeldSlot<Message>): void;
@@ -56,7 +56,7 @@ export class HeldSlot<Message> extends Deadline implements Slot<Message> {
     if (this.#isSpent) throw new ConnectionError('SLOT_SPENT');
     this.#spend();
     if (this.#connection.isUsable) return this.#owner.submit(this.#connection, message, times);
-    this.#owner.giveBack(this.#connection);
+    this.#owner.release(this.#connection);
     const other = this.#isBound ? undefined : this.#owner.replace();
     if (other) return this.#owner.submit(other, message, times);
     return { kind: 'failed', written: false, reason: 'connectionLost', connectionId: this.#connection.id };
@@ -65,7 +65,7 @@ export class HeldSlot<Message> extends Deadline implements Slot<Message> {
   release(): void {
     if (this.#isSpent) return;
     this.#spend();
-    this.#owner.giveBack(this.#connection);
+    this.#owner.release(this.#connection);
   }
 
   [Symbol.dispose](): void {

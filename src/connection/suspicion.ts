@@ -19,7 +19,7 @@ const WEIGHT_OF_LAST = 1 / 8;
 
 type Watched = Pick<
   Connection<unknown>,
-  'firstUnansweredAtMs' | 'timeoutsInARow' | 'lastTimeoutAtMs' | 'usualRoundTripMs'
+  'firstUnansweredAtMs' | 'timeoutsInARow' | 'lastTimeoutAtMs' | 'typicalRoundTripMs'
 >;
 
 /**
@@ -35,11 +35,11 @@ export function isSuspect(connection: Watched, monotonicMs: number, timeouts: Po
 }
 
 /** The time from which a connection counts as silent if it reads nothing; infinite while no request was written. */
-export function silentAtMs({ firstUnansweredAtMs, usualRoundTripMs }: Watched, { suspectMs }: PoolTimeouts): number {
+export function silentAtMs({ firstUnansweredAtMs, typicalRoundTripMs }: Watched, { suspectMs }: PoolTimeouts): number {
   if (firstUnansweredAtMs === undefined) return Number.POSITIVE_INFINITY;
-  const usualMs = usualRoundTripMs === undefined ? suspectMs : usualRoundTripMs * ROUND_TRIPS;
+  const typicalMs = typicalRoundTripMs === undefined ? suspectMs : typicalRoundTripMs * ROUND_TRIPS;
   // An infinite limit stays infinite.
-  const afterMs = Number.isFinite(suspectMs) ? Math.min(Math.max(usualMs, LEAST_SUSPECT_MS), suspectMs) : suspectMs;
+  const afterMs = Number.isFinite(suspectMs) ? Math.min(Math.max(typicalMs, LEAST_SUSPECT_MS), suspectMs) : suspectMs;
   return firstUnansweredAtMs + afterMs;
 }
 
@@ -53,8 +53,8 @@ function isAvoided(
 
 export function noteAnswer(connection: Watched, roundTripMs: number): void {
   connection.timeoutsInARow = 0;
-  const usualMs = connection.usualRoundTripMs ?? roundTripMs;
-  connection.usualRoundTripMs = usualMs + (roundTripMs - usualMs) * WEIGHT_OF_LAST;
+  const typicalMs = connection.typicalRoundTripMs ?? roundTripMs;
+  connection.typicalRoundTripMs = typicalMs + (roundTripMs - typicalMs) * WEIGHT_OF_LAST;
 }
 
 export function noteTimeout(connection: Watched, monotonicMs: number): void {

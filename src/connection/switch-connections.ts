@@ -76,8 +76,8 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     this.#parts = parts;
     this.#idPrefix = `${options.name}-${randomUUID().slice(0, 8)}`;
     const { pending, counters, deadlines, limits } = parts;
-    const lineOf = (connection: Connection<Message>) => this.#upkeep.get(connection)?.session;
-    const inbox = new Inbox(options, { pending, counters, deadlines, lineOf });
+    const connectionOf = (connection: Connection<Message>) => this.#upkeep.get(connection)?.session;
+    const inbox = new Inbox(options, { pending, counters, deadlines, connectionOf });
     this.#context = { protocol: options.protocol, deadlines, pending, limits, events: this, inbox };
   }
 
@@ -103,7 +103,7 @@ export class SwitchConnections<Message> implements ConnectionEvents<Message> {
     return true;
   }
 
-  giveBack(connection: Connection<Message>): void {
+  release(connection: Connection<Message>): void {
     connection.load--;
     this.#updateAfterEnd(connection);
   }

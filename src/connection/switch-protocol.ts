@@ -63,7 +63,7 @@ export interface SwitchProtocol<Message> {
   onRequest?(
     request: Message,
     reply: (response: Message) => void,
-    line: ProtocolConnection<Message>,
+    connection: ProtocolConnection<Message>,
   ): void | Promise<void>;
 }
 
@@ -83,4 +83,4 @@ export interface ProtocolConnection<Message> {
  * A step of a session; true if the switch accepted it. Any other result, including an exception, closes the
  * connection.
  */
-export type SessionStep<Message> = (line: ProtocolConnection<Message>) => Promise<boolean>;
+export type SessionStep<Message> = (connection: ProtocolConnection<Message>) => Promise<boolean>;

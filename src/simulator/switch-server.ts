@@ -13,7 +13,7 @@ import { SwitchConnection } from './switch-connection.ts';
 import type { SwitchKeys } from './switch-keys.ts';
 
 /** Acquirers keep a few connections; a load test can open many. Further connections are closed at once. */
-const MAX_LINES = 4_096;
+const MAX_CONNECTIONS = 4_096;
 
 const MAX_STAN = 999_999;
 
@@ -43,7 +43,7 @@ export interface SwitchServerOptions {
 export class SwitchServer {
   readonly #options: SwitchServerOptions;
   readonly #server: Server;
-  readonly #lines = new Set<SwitchConnection>();
+  readonly #connections = new Set<SwitchConnection>();
   #stan = 0;
   #port = 0;
   #host = '';
@@ -67,16 +67,16 @@ export class SwitchServer {
 
   counters(): SwitchCounters & { readonly processor: string; readonly lines: number } {
     const { processor, bank } = this.#options;
-    return { processor: processor.type, lines: this.#lines.size, ...bank.counters };
+    return { processor: processor.type, lines: this.#connections.size, ...bank.counters };
   }
 
   /** Sends a request from the switch on every connection. @returns how many accepted it */
   async ask(kind: NetworkRequestKind): Promise<number> {
     const { processor, config } = this.#options;
     const answers = await Promise.all(
-      Array.from(this.#lines, (line) => {
+      Array.from(this.#connections, (connection) => {
         const request = processor.networkRequest(kind, this.#nextStamp(), config);
-        return request === undefined ? false : line.ask(request);
+        return request === undefined ? false : connection.ask(request);
       }),
     );
     return answers.filter(Boolean).length;
@@ -87,24 +87,24 @@ export class SwitchServer {
    * them
    */
   async changeKeys(): Promise<boolean> {
-    const line = [...this.#lines].find(({ isSignedOn }) => isSignedOn);
-    if (!line) return false;
+    const connection = [...this.#connections].find(({ isSignedOn }) => isSignedOn);
+    if (!connection) return false;
     let areTaken = true;
-    for (const use of this.#options.keys.exchanged) areTaken = (await this.#changeKey(line, use)) && areTaken;
+    for (const use of this.#options.keys.exchanged) areTaken = (await this.#changeKey(connection, use)) && areTaken;
     return areTaken;
   }
 
-  async #signOff(line: SwitchConnection): Promise<void> {
+  async #signOff(connection: SwitchConnection): Promise<void> {
     const { processor, config } = this.#options;
     const request = processor.networkRequest('signOff', this.#nextStamp(), config);
-    if (request !== undefined) await line.ask(request);
+    if (request !== undefined) await connection.ask(request);
   }
 
-  async #changeKey(line: SwitchConnection, use: WorkingKeyUse): Promise<boolean> {
+  async #changeKey(connection: SwitchConnection, use: WorkingKeyUse): Promise<boolean> {
     const { keys, processor, onEvent } = this.#options;
     // Without a new key the previous ones remain in use; this is reported for any reason of the HSM.
     const isTaken = await keys
-      .change(use, this.#nextStamp(), (announcement) => line.ask(announcement))
+      .change(use, this.#nextStamp(), (announcement) => connection.ask(announcement))
       .catch(() => false);
     onEvent({ event: isTaken ? 'keyChanged' : 'keyNotChanged', processor: processor.type, reason: use });
     return isTaken;
@@ -118,29 +118,30 @@ export class SwitchServer {
   async close(): Promise<void> {
     clearTimeout(this.#recovery);
     this.#options.keys.close();
-    for (const line of this.#lines) line.destroy();
+    for (const connection of this.#connections) connection.destroy();
     await stopListening(this.#server);
   }
 
   #accept(socket: Socket): void {
-    if (this.#lines.size >= (this.#options.maxSessions ?? MAX_LINES)) {
+    if (this.#connections.size >= (this.#options.maxSessions ?? MAX_CONNECTIONS)) {
       socket.destroy();
       return;
     }
     const { processor, codec, bank, onEvent } = this.#options;
-    const line = new SwitchConnection({
+    const connection = new SwitchConnection({
       socket,
       processor,
       codec,
       bank,
       onKeyWanted: (asking, use) => void this.#changeKey(asking, use),
       onOutage: (forMs) => this.#goDown(forMs),
-      otherLine: (own, tid) => [...this.#lines].find((other) => other !== own && other.isSignedOn && other.serves(tid)),
+      otherLine: (own, tid) =>
+        [...this.#connections].find((other) => other !== own && other.isSignedOn && other.serves(tid)),
       onSignOff: (own) => void this.#signOff(own),
       onBadInput: (reason) => onEvent({ event: 'badInput', processor: processor.type, reason }),
     });
-    this.#lines.add(line);
-    socket.on('close', () => this.#lines.delete(line));
+    this.#connections.add(connection);
+    socket.on('close', () => this.#connections.delete(connection));
   }
 
   /** Closes every connection after all written data was sent, and refuses new ones until the outage is over. */
@@ -150,7 +151,7 @@ export class SwitchServer {
     this.#isDown = true;
     onEvent({ event: 'outage', processor: processor.type });
     this.#server.close();
-    for (const line of this.#lines) line.end();
+    for (const connection of this.#connections) connection.end();
     if (!areOutagesKept) this.#recovery = setTimeout(() => void this.endOutage(), forMs);
   }
 

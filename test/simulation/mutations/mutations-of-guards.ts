@@ -55,8 +55,8 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   {
     name: 'refunds without limit',
     file: 'src/store/transactions/commit-refunds.ts',
-    before: '  and refunded_minor + $3 <= coalesce(approved_minor, amount_minor)`;',
-    after: '`;',
+    before: '  and refunded_minor + $3 <= coalesce(approved_minor, amount_minor) and not ',
+    after: '  and not ',
     meaning: 'two simultaneous refunds exceed the sale',
     hunt: COMPARISON,
   },
