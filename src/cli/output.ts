@@ -6,7 +6,7 @@ export interface Output {
 }
 
 /** Assumed width of a terminal that does not report it. */
-const USUAL_COLUMNS = 80;
+const DEFAULT_COLUMNS = 80;
 
 /** Cuts a line to the width of the terminal, because a wrapped line could not be rewritten. */
 export function cutTo(output: Output, line: string): string {
@@ -27,5 +27,5 @@ export function wrapTo(output: Output, line: string, indent: number): string {
 
 /** A pseudo-terminal can report 0 columns. A character in the last column would move some terminals to the next line. */
 function widthOf({ columns }: Output): number {
-  return (columns || USUAL_COLUMNS) - 1;
+  return (columns || DEFAULT_COLUMNS) - 1;
 }

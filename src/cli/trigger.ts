@@ -6,7 +6,7 @@ import { askEnvironment } from '../load/gateway-watch.ts';
 import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
 import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
 import { showAmount } from './amount.ts';
-import { HASTY_TERMINAL } from './demo/demo-installation.ts';
+import { SHORT_DEADLINE_TERMINAL } from './demo/demo-installation.ts';
 import { bad, good } from './style.ts';
 import { describe } from './tap.ts';
 import { type AfterSale, declinedWith, TRIGGER_CASES, type TriggerCase } from './trigger-cases.ts';
@@ -63,15 +63,18 @@ function caseOf([name, ...others]: readonly string[], code: string | undefined):
   return declinedWith(code);
 }
 
-/** The hasty terminal of a demo has a deadline of two seconds. */
+/** The demo has a terminal with a deadline of two seconds, for switches that do not respond. */
 function terminalOf(
   profile: Profile,
   { expected }: TriggerCase,
   given: { readonly terminal?: string | undefined; readonly profile?: string | undefined },
 ): Profile {
   const isOfDemo = given.profile === undefined && profile.operator !== undefined;
-  const hasty = isOfDemo && expected === 'Indeterminate' ? HASTY_TERMINAL : undefined;
-  return { ...profile, merchant: { ...profile.merchant, xTid: given.terminal ?? hasty ?? profile.merchant.xTid } };
+  const ofSilentSwitch = isOfDemo && expected === 'Indeterminate' ? SHORT_DEADLINE_TERMINAL : undefined;
+  return {
+    ...profile,
+    merchant: { ...profile.merchant, xTid: given.terminal ?? ofSilentSwitch ?? profile.merchant.xTid },
+  };
 }
 
 /** A test card must not reach a switch with real money. */

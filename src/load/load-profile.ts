@@ -19,7 +19,7 @@ const loadProfile = z.object({
   /** Of an integrator that may create payments and read transactions; for links. */
   apiKey: apiKey.optional(),
   /** A terminal whose switch has a short deadline, for taps that no switch answers. */
-  hastyTerminal: z.string().optional(),
+  shortDeadlineTerminal: z.string().optional(),
   /** The ledgers of simulated switches, and the database of the gateway to compare them with. */
   books: z
     .object({

@@ -44,10 +44,10 @@ async function handle(message: ToWorker): Promise<void> {
 
 async function prepare(plan: WorkerPlan): Promise<void> {
   const url = new URL(plan.url);
-  const { issuer, merchants, hastyTerminal, apiKey } = plan.profile;
+  const { issuer, merchants, shortDeadlineTerminal, apiKey } = plan.profile;
   const cardDataKey = await askForCardDataKey(plan.url);
   const { phones, seconds } = plan;
-  const fleet = await Fleet.create({ issuer, merchants, cardDataKey, phones, seconds, hastyTerminal });
+  const fleet = await Fleet.create({ issuer, merchants, cardDataKey, phones, seconds, shortDeadlineTerminal });
   const backend = apiKey === undefined ? undefined : { apiKey };
   answers = plan.answersFolder === undefined ? undefined : new AnswerFile(answersPath(plan.answersFolder, plan.worker));
   const keepAnswer = (answer: KeptAnswer) => answers?.add(answer);

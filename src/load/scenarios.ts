@@ -113,7 +113,7 @@ function declined(clients: Clients, scenario: string, number: number, code: stri
 
 /** Taps on a terminal whose switch has a short deadline, with a card that is routed to that switch. */
 function uncertain(clients: Clients, scenario: string, cents: number): ClientCall {
-  const phone = clients.fleet.nextHasty();
+  const phone = clients.fleet.nextWithShortDeadline();
   return tapCall(clients, { scenario, phone, card: 'visa', amountMinor: TEN + cents, expects: 'Indeterminate' });
 }
 

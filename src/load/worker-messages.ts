@@ -7,7 +7,7 @@ import type { Slice } from './slice.ts';
 /** The part of a test that one worker runs. */
 export interface WorkerPlan {
   readonly url: string;
-  readonly profile: Pick<LoadProfile, 'issuer' | 'merchants' | 'hastyTerminal' | 'apiKey'>;
+  readonly profile: Pick<LoadProfile, 'issuer' | 'merchants' | 'shortDeadlineTerminal' | 'apiKey'>;
   readonly arrivals: ArrivalPlan;
   readonly seconds: number;
   readonly mix: LoadMix;

@@ -57,27 +57,27 @@ export function nextStep(attempt: ScheduledAttempt, result: AttemptResult, rando
     if (result.status === 410) return { kind: 'gone' };
   }
   const wantedSeconds = 'status' in result ? (result.retryAfterSeconds ?? 0) : 0;
-  const patienceSeconds = Math.min(wantedSeconds, MAX_RETRY_AFTER_SECONDS);
-  if (attempt.dueInSeconds > EARLY_FROM_SECONDS) return afterEarly(attempt, patienceSeconds);
+  const retryAfterSeconds = Math.min(wantedSeconds, MAX_RETRY_AFTER_SECONDS);
+  if (attempt.dueInSeconds > EARLY_FROM_SECONDS) return afterEarly(attempt, retryAfterSeconds);
   const delaySeconds = DELAYS_SECONDS[attempt.delivery];
   if (delaySeconds === undefined) return { kind: 'failed' };
   return {
     kind: 'again',
     delivery: attempt.delivery + 1,
-    afterSeconds: Math.max(delaySeconds, patienceSeconds) * (1 + JITTER * random),
-    notEarlyForSeconds: patienceSeconds,
+    afterSeconds: Math.max(delaySeconds, retryAfterSeconds) * (1 + JITTER * random),
+    notEarlyForSeconds: retryAfterSeconds,
     earlyAttempts: 0,
   };
 }
 
 /** The schedule is unchanged: the same delivery stays due at the same time. */
-function afterEarly({ delivery, dueInSeconds, earlyAttempts }: ScheduledAttempt, patienceSeconds: number): NextStep {
+function afterEarly({ delivery, dueInSeconds, earlyAttempts }: ScheduledAttempt, retryAfterSeconds: number): NextStep {
   const againSeconds = EARLY_AGAIN_SECONDS * EARLY_AGAIN_FACTOR ** earlyAttempts;
   return {
     kind: 'again',
     delivery,
-    afterSeconds: Math.max(dueInSeconds, patienceSeconds),
-    notEarlyForSeconds: Math.min(Math.max(againSeconds, patienceSeconds), MAX_RETRY_AFTER_SECONDS),
+    afterSeconds: Math.max(dueInSeconds, retryAfterSeconds),
+    notEarlyForSeconds: Math.min(Math.max(againSeconds, retryAfterSeconds), MAX_RETRY_AFTER_SECONDS),
     earlyAttempts: earlyAttempts + 1,
   };
 }

@@ -83,8 +83,8 @@ export class WebhookDeliverer {
     try {
       const made = await this.#post(event);
       if (made) end = wasTaken(made.result) ? 'taken' : 'failed';
-      const patienceSeconds = made && 'status' in made.result ? made.result.retryAfterSeconds : undefined;
-      if (patienceSeconds) lanes.pause(event.endpoint.id, patienceSeconds);
+      const retryAfterSeconds = made && 'status' in made.result ? made.result.retryAfterSeconds : undefined;
+      if (retryAfterSeconds) lanes.pause(event.endpoint.id, retryAfterSeconds);
       return made;
     } finally {
       clearTimeout(slow);

@@ -32,7 +32,7 @@ const OPERATOR = 'ops@demo.example';
  * The processor of this terminal has a deadline of two seconds, so that a demo shows a silent switch without a long
  * wait.
  */
-export const HASTY_TERMINAL = 'TERM0002';
+export const SHORT_DEADLINE_TERMINAL = 'TERM0002';
 
 /** Rude switches close connections now and then; the others remain. */
 const LINES_TO_RUDE_SWITCHES = 4;
@@ -55,7 +55,7 @@ const LINES: readonly DemoLine[] = [
     type: 'type-1',
     processorId: 3,
     profile: { deadlineMs: 2_000 },
-    route: { id: 300, priority: 1, xTid: HASTY_TERMINAL },
+    route: { id: 300, priority: 1, xTid: SHORT_DEADLINE_TERMINAL },
   },
 ];
 
@@ -98,7 +98,7 @@ export async function installLoadMerchants(
   visible: Pick<LoadProfile, 'books' | 'processes'>,
 ): Promise<void> {
   const merchants = await saveLoadMerchants(database, { acquirerId: ACQUIRER, integratorId: INTEGRATOR });
-  const own = { url, issuer, apiKey, merchants, hastyTerminal: HASTY_TERMINAL };
+  const own = { url, issuer, apiKey, merchants, shortDeadlineTerminal: SHORT_DEADLINE_TERMINAL };
   writeLoadProfile(loadProfilePath(folder), { ...own, ...visible });
 }
 
@@ -133,7 +133,7 @@ export async function installDemo(
   const terminal = { acquirerId: ACQUIRER, mid: 'DEMO00000001001', canTakePin: true };
   await saveTerminals(database, [
     { ...terminal, xTid, tid: 'TW000001', merchantId: id },
-    { ...terminal, xTid: HASTY_TERMINAL, tid: 'TW000002' },
+    { ...terminal, xTid: SHORT_DEADLINE_TERMINAL, tid: 'TW000002' },
   ]);
   await saveSwitches(database, switches);
   writeDemoKeys(folder, new Map(switches.map(({ type, processor }) => [type, demoSwitchConfig(processor, type)])));

@@ -7,7 +7,7 @@ import { authorizationOf, Phone } from '../../phone/phone.ts';
 import type { Profile } from '../../phone/profile.ts';
 import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
 import { bad, good } from '../style.ts';
-import { HASTY_TERMINAL } from './demo-installation.ts';
+import { SHORT_DEADLINE_TERMINAL } from './demo-installation.ts';
 
 /** The switch never responds to this amount. */
 const SILENT = { amount: '10.69', currency: 'ZAR' } as const;
@@ -48,7 +48,7 @@ export class DemoReceiver {
    * @returns whether both arrived
    */
   async demonstrate(profile: Profile): Promise<boolean> {
-    const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: HASTY_TERMINAL } });
+    const phone = new Phone({ ...profile, merchant: { ...profile.merchant, xTid: SHORT_DEADLINE_TERMINAL } });
     const received: Webhook[] = [];
     this.#received = received;
     await this.listen(profile);

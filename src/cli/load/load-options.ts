@@ -129,10 +129,10 @@ function planOf(values: Values, profile: LoadProfile): Omit<LoadPlan, 'arrivals'
   const kept = parseCount(values.connections, '--connections', 1, MAX_CONNECTIONS);
   const most = parseCount(values['most-connections'], '--most-connections', 1, MAX_CONNECTIONS);
   const answerWithin = parseSeconds(values['answer-within'], '--answer-within', MAX_ANSWER_SECONDS);
-  const { issuer, merchants, hastyTerminal, apiKey } = profile;
+  const { issuer, merchants, shortDeadlineTerminal, apiKey } = profile;
   return {
     url: profile.url,
-    profile: { issuer, merchants, hastyTerminal, apiKey },
+    profile: { issuer, merchants, shortDeadlineTerminal, apiKey },
     seed: parseCount(values.seed, '--seed', 0, MAX_SEED),
     workers: workersOf(values.workers),
     phones: parseCount(values.phones, '--phones', 1, MAX_PHONES),

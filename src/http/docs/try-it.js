@@ -9,7 +9,7 @@ const element = (id) => document.getElementById(id);
 /** The longest body that the page shows. */
 const MAX_SHOWN = 200_000;
 /** A tap waits for its switch for up to 35 s. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 const VARIABLES = { apiKey: '$TAPWIRE_API_KEY' };
 const TOKEN_VARIABLE = '$TAPWIRE_TOKEN';
@@ -76,7 +76,7 @@ async function send(event) {
       body,
       cache: 'no-store',
       credentials: 'omit',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
     const text = await answer.text();
     const took = Math.round(performance.now() - startedAtMs);

@@ -4,12 +4,12 @@ import { AnswerError, createClient, NoAnswerError } from './client.ts';
 import { link } from './link.js';
 
 /** A request that involves no other system is answered within milliseconds. This allows for a slow connection. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export const gateway = createClient({
   baseUrl: new URL('../..', import.meta.url).href,
   credentials: { token: link?.token },
-  timeoutMs: PATIENCE_MS,
+  timeoutMs: TIMEOUT_MS,
   // Until the next poll the page shows that it is offline.
   repeats: 0,
   fetch: (url, request) =>

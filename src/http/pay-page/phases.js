@@ -20,9 +20,9 @@ const LAST = { isLast: true };
 const WAITING = { isWaiting: true };
 
 /** Banks respond within seconds; after this time the page no longer says so. */
-const USUAL_SECONDS = 8;
+const SLOW_AFTER_SECONDS = 8;
 /** Longer than the gateway waits for a switch by default (30 s): its worker now finds out what happened. */
-const PATIENCE_SECONDS = 40;
+const SILENT_AFTER_SECONDS = 40;
 
 const EXPIRED = phase('expired', 'expired', LAST);
 /** The merchant voided the sale, so the link stays closed. */
@@ -84,8 +84,8 @@ export function phaseOf(state) {
 
 /** @param {number} seconds since the bank was asked */
 export function phaseOfWait(seconds) {
-  if (seconds < USUAL_SECONDS) return ASKING;
-  return seconds < PATIENCE_SECONDS ? SLOW_BANK : SILENT_BANK;
+  if (seconds < SLOW_AFTER_SECONDS) return ASKING;
+  return seconds < SILENT_AFTER_SECONDS ? SLOW_BANK : SILENT_BANK;
 }
 
 /**

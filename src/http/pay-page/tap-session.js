@@ -66,8 +66,8 @@ export class TapSession {
     const { operation, ...parts } = this.#submission;
     const headers = { 'x-device-installation-id': this.#device };
     // The switch gets its full time.
-    const patience = { timeoutMs: DEFAULT_TIMEOUT_MS };
-    const { onlineAuthorizationResponse: response } = await this.#ask(operation, { ...parts, headers }, patience);
+    const options = { timeoutMs: DEFAULT_TIMEOUT_MS };
+    const { onlineAuthorizationResponse: response } = await this.#ask(operation, { ...parts, headers }, options);
     const { serviceReference: transactionId, isSingleTapAndPin, pinToken } = response;
     if (isSingleTapAndPin) this.#pinStep = { transactionId, pinToken };
     // Informs the merchant only; a failure does not change the outcome.

@@ -28,38 +28,38 @@ export interface FleetOptions {
    * A terminal whose switch has a short deadline, for taps that no switch answers; if absent, any other terminal is
    * used.
    */
-  readonly hastyTerminal?: string | undefined;
+  readonly shortDeadlineTerminal?: string | undefined;
 }
 
 /** Covers clocks that differ, and requests at the very end. */
 const TOKEN_MARGIN_SECONDS = 300;
 /** Enough that taps without a response do not block each other. */
-const HASTY_PHONES = 8;
+const SHORT_DEADLINE_PHONES = 8;
 
 /** The phones of one worker process. They are used in rotation. */
 export class Fleet {
   readonly #phones: readonly LoadPhone[];
-  readonly #hasty: readonly LoadPhone[];
+  readonly #shortDeadlinePhones: readonly LoadPhone[];
   /** Phones that have tapped. */
   readonly #used: LoadPhone[] = [];
   #turn = 0;
-  #hastyTurn = 0;
+  #shortDeadlineTurn = 0;
 
-  private constructor(phones: readonly LoadPhone[], hasty: readonly LoadPhone[]) {
+  private constructor(phones: readonly LoadPhone[], shortDeadlinePhones: readonly LoadPhone[]) {
     this.#phones = phones;
-    this.#hasty = hasty;
+    this.#shortDeadlinePhones = shortDeadlinePhones;
   }
 
   static async create(options: FleetOptions): Promise<Fleet> {
-    const { merchants, phones, hastyTerminal } = options;
+    const { merchants, phones, shortDeadlineTerminal } = options;
     const one = (index: number, claims = {}) =>
       createPhone(options, merchants[index % merchants.length]!, index, claims);
     const ordinary = await Promise.all(Array.from({ length: phones }, (_, index) => one(index)));
-    if (hastyTerminal === undefined) return new Fleet(ordinary, ordinary);
-    const claims = { 'x-tid': hastyTerminal };
+    if (shortDeadlineTerminal === undefined) return new Fleet(ordinary, ordinary);
+    const claims = { 'x-tid': shortDeadlineTerminal };
     return new Fleet(
       ordinary,
-      await Promise.all(Array.from({ length: HASTY_PHONES }, (_, index) => one(index, claims))),
+      await Promise.all(Array.from({ length: SHORT_DEADLINE_PHONES }, (_, index) => one(index, claims))),
     );
   }
 
@@ -68,8 +68,8 @@ export class Fleet {
   }
 
   /** A phone for a tap that no switch will answer. */
-  nextHasty(): LoadPhone {
-    return this.#hasty[this.#hastyTurn++ % this.#hasty.length]!;
+  nextWithShortDeadline(): LoadPhone {
+    return this.#shortDeadlinePhones[this.#shortDeadlineTurn++ % this.#shortDeadlinePhones.length]!;
   }
 
   /** A phone that has tapped; any phone before the first tap. */
