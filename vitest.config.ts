@@ -29,6 +29,9 @@ const IN_A_BROWSER = ['test/browser/**/*.test.ts'];
 /** Pack and install what others install (`npm run test:packages`). */
 const OF_PACKAGES = ['test/packages/**/*.test.ts'];
 
+/** Need Java and Maven (`npm run test:interop`). */
+const WITH_JPOS = ['test/interop/**/*.test.ts'];
+
 const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
 
 /**
@@ -39,6 +42,8 @@ const ofProcesses = { ...onPostgres, isolate: true, testTimeout: 600_000 };
 
 /** Installing takes as long as the registry takes. */
 const ofPackages = { globalSetup: 'test/packages/pack-all.ts', testTimeout: 600_000, hookTimeout: 600_000 };
+
+const withJpos = { globalSetup: ['test/support/postgres-cluster.ts', 'test/interop/compile-jpos.ts'] };
 
 export default defineConfig({
   test: {
@@ -66,6 +71,7 @@ export default defineConfig({
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
       { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres, isolate: true } },
       { extends: true, test: { name: 'packages', include: OF_PACKAGES, ...ofPackages } },
+      { extends: true, test: { name: 'interop', include: WITH_JPOS, ...withJpos } },
       { extends: true, test: { name: 'crash', include: CRASHES, ...ofProcesses } },
     ],
   },

@@ -73,7 +73,7 @@ export const spec = defineSpec({
   name: 'type-2',
   mti: { encoding: 'bcd' },
   bitmap: { encoding: 'binary', form: 'fixed', blocks: 1 },
-  encodings: { digits: 'bcd', prefix: 'bcd' },
+  encodings: { digits: 'bcd', signed: 'x+bcd', prefix: 'bcd' },
   fields: {
     ...PRIMARY_FIELDS_1987,
     2: numeric({ name: 'pan', digits: 19, prefix: 'LL', unit: 'digits', encoding: 'bcd-right', fill: 'F' }),

@@ -1,0 +1,207 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jpos.iso.*;
+import org.jpos.iso.channel.NACChannel;
+import org.jpos.iso.channel.PostChannel;
+import org.jpos.iso.packager.ISO87BPackager;
+import org.jpos.iso.packager.ISO93APackager;
+import org.jpos.iso.packager.PostPackager;
+
+/**
+ * jPOS as a peer of the tests. It reads one command per line, its words separated by tabs, and prints one line for each.
+ * A message is a word for each field, `path=value`; the value is hex, for text the hex of its Latin-1 bytes.
+ *
+ *   repack TYPE HEX            unpacks a message, builds another one of its values, packs that: hex
+ *   fields TYPE HEX            the fields of a message
+ *   connect TYPE HOST PORT     connects as a client: the name of the connection
+ *   send TYPE NAME FIELDS      sends a message and waits for the response: its fields
+ *   listen TYPE PORT           starts a switch. It approves what it receives, and does not answer a sale if DE4 ends with 69
+ *   received PORT              the MTIs that the switch received
+ */
+public class Peer {
+  private static final Map<String, BaseChannel> CLIENTS = new ConcurrentHashMap<>();
+  private static final Map<String, List<String>> RECEIVED = new ConcurrentHashMap<>();
+  private static final int TIMEOUT_MS = 30_000;
+
+  public static void main(String[] args) throws Exception {
+    // jPOS prints to the standard output.
+    PrintStream answers = System.out;
+    System.setOut(System.err);
+    BufferedReader commands = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String line = commands.readLine(); line != null; line = commands.readLine()) {
+      String answer;
+      try {
+        answer = "ok\t" + answer(line.split("\t"));
+      } catch (Throwable fault) {
+        answer = "failed\t" + String.valueOf(fault).replaceAll("\\s+", " ");
+      }
+      answers.println(answer);
+      answers.flush();
+    }
+    System.exit(0);
+  }
+
+  private static String answer(String[] words) throws Exception {
+    switch (words[0]) {
+      case "repack":
+        return ISOUtil.hexString(repacked(words[1], words[2]));
+      case "fields":
+        return fieldsOf(unpacked(words[1], words[2]));
+      case "connect":
+        return connect(words[1], words[2], Integer.parseInt(words[3]));
+      case "send":
+        return send(CLIENTS.get(words[2]), built(words[1], words, 3));
+      case "listen":
+        return listen(words[1], Integer.parseInt(words[2]));
+      case "received":
+        return String.join(" ", RECEIVED.get(words[1]));
+      default:
+        throw new IllegalArgumentException(words[0]);
+    }
+  }
+
+  /** The packager of a dialect: one that jPOS comes with, changed where the README of the type differs from it. */
+  static ISOPackager packager(String type) {
+    switch (type) {
+      case "type-1":
+        PostPackager packager = new PostPackager();
+        for (int number : new int[] {64, 96, 128}) packager.setFieldPackager(number, new IFB_BINARY(8, ""));
+        return packager;
+      case "type-2":
+        return packedPackager();
+      default:
+        return packager1993();
+    }
+  }
+
+  private static ISOPackager packedPackager() {
+    ISO87BPackager packager = new ISO87BPackager();
+    for (int number : new int[] {2, 35}) {
+      int digits = number == 2 ? 19 : 37;
+      packager.setFieldPackager(
+          number,
+          new ISOStringFieldPackager(digits, "", NullPadder.INSTANCE, BCDInterpreter.RIGHT_PADDED_F, BcdPrefixer.LL));
+    }
+    for (int number : new int[] {32, 33}) packager.setFieldPackager(number, new IFB_LLNUM(11, "", true));
+    for (int number : new int[] {49, 50, 51}) packager.setFieldPackager(number, new IFB_NUMERIC(3, "", true));
+    packager.setFieldPackager(53, bytes(12, BcdPrefixer.LL));
+    packager.setFieldPackager(55, bytes(999, BcdPrefixer.LLL));
+    packager.setFieldPackager(56, bytes(10, BcdPrefixer.LLL));
+    return packager;
+  }
+
+  private static ISOPackager packager1993() {
+    ISO93APackager packager = new ISO93APackager();
+    for (int number : new int[] {52, 64, 128}) packager.setFieldPackager(number, new IFB_BINARY(8, ""));
+    packager.setFieldPackager(53, bytes(48, AsciiPrefixer.LL));
+    for (int number : new int[] {55, 96}) packager.setFieldPackager(number, bytes(999, AsciiPrefixer.LLL));
+    return packager;
+  }
+
+  private static ISOFieldPackager bytes(int max, Prefixer prefixer) {
+    return new ISOBinaryFieldPackager(max, "", LiteralBinaryInterpreter.INSTANCE, prefixer);
+  }
+
+  private static ISOMsg unpacked(String type, String hex) throws ISOException {
+    ISOMsg message = new ISOMsg();
+    message.setPackager(packager(type));
+    int read = message.unpack(ISOUtil.hex2byte(hex));
+    if (read * 2 != hex.length()) throw new ISOException("read " + read + " bytes of " + hex.length() / 2);
+    return message;
+  }
+
+  private static byte[] repacked(String type, String hex) throws ISOException {
+    ISOMsg again = built(type, fieldsOf(unpacked(type, hex)).split("\t"), 0);
+    return again.pack();
+  }
+
+  private static ISOMsg built(String type, String[] words, int from) throws ISOException {
+    ISOMsg message = new ISOMsg();
+    message.setPackager(packager(type));
+    for (int at = from; at < words.length; at++) {
+      String[] parts = words[at].split("=", 2);
+      boolean isBinary = parts[0].endsWith("b");
+      String path = isBinary ? parts[0].substring(0, parts[0].length() - 1) : parts[0];
+      byte[] value = ISOUtil.hex2byte(parts[1]);
+      if (isBinary) message.set(path, value);
+      else message.set(path, new String(value, StandardCharsets.ISO_8859_1));
+    }
+    return message;
+  }
+
+  /** A binary value has a `b` after its path. */
+  private static String fieldsOf(ISOMsg message) throws ISOException {
+    Map<String, String> fields = new TreeMap<>();
+    collect("", message, fields);
+    List<String> words = new ArrayList<>();
+    fields.forEach((path, value) -> words.add(path + "=" + value));
+    return String.join("\t", words);
+  }
+
+  private static void collect(String prefix, ISOMsg message, Map<String, String> fields) throws ISOException {
+    for (Object key : message.getChildren().keySet()) {
+      int number = (Integer) key;
+      if (number < 0) continue; // the bitmap
+      ISOComponent field = message.getComponent(number);
+      String path = prefix + number;
+      if (field instanceof ISOMsg) collect(path + ".", (ISOMsg) field, fields);
+      else if (field instanceof ISOBinaryField) fields.put(path + "b", ISOUtil.hexString((byte[]) field.getValue()));
+      else fields.put(path, ISOUtil.hexString(field.getValue().toString().getBytes(StandardCharsets.ISO_8859_1)));
+    }
+  }
+
+  private static BaseChannel channel(String type) throws Exception {
+    if (!type.equals("type-2")) return new PostChannel(packager(type));
+    return new NACChannel(packager(type), ISOUtil.hex2byte("6000010000"));
+  }
+
+  private static String connect(String type, String host, int port) throws Exception {
+    BaseChannel client = channel(type);
+    client.setHost(host, port);
+    client.setTimeout(TIMEOUT_MS);
+    client.connect();
+    String name = type + "-" + CLIENTS.size();
+    CLIENTS.put(name, client);
+    return name;
+  }
+
+  private static String send(BaseChannel client, ISOMsg message) throws Exception {
+    client.send(message);
+    return fieldsOf(client.receive());
+  }
+
+  private static String listen(String type, int port) throws Exception {
+    ISOServer server = new ISOServer(port, (ServerChannel) channel(type), null);
+    List<String> received = Collections.synchronizedList(new ArrayList<>());
+    server.addISORequestListener((source, request) -> respond(source, request, received));
+    RECEIVED.put(String.valueOf(port), received);
+    new Thread(server).start();
+    return "listening";
+  }
+
+  private static boolean respond(ISOSource source, ISOMsg request, List<String> received) {
+    try {
+      String mti = request.getMTI();
+      received.add(mti);
+      boolean isReversal = mti.charAt(1) == '4';
+      if (!isReversal && request.hasField(4) && request.getString(4).endsWith("69")) return true;
+      ISOMsg response = (ISOMsg) request.clone();
+      response.setResponseMTI();
+      for (int secret : new int[] {2, 14, 35, 45, 52, 53, 55, 56, 64, 90, 95, 123, 127, 128}) response.unset(secret);
+      response.set(39, mti.startsWith("1") ? (isReversal ? "400" : mti.charAt(1) == '8' ? "800" : "000") : "00");
+      if (!isReversal && mti.charAt(1) != '8') response.set(38, "JP0001");
+      source.send(response);
+    } catch (Exception fault) {
+      fault.printStackTrace();
+    }
+    return true;
+  }
+}
