@@ -3,11 +3,15 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import javax.crypto.Cipher;
+import javax.crypto.spec.IvParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
 import org.jpos.iso.*;
 import org.jpos.iso.channel.NACChannel;
 import org.jpos.iso.channel.PostChannel;
@@ -21,6 +25,7 @@ import org.jpos.iso.packager.PostPackager;
  *
  *   repack TYPE HEX            unpacks a message, builds another one of its values, packs that: hex
  *   fields TYPE HEX            the fields of a message
+ *   key TYPE HEX               from now on messages of this type have a MAC by ANSI X9.19 in DE64, and must have
  *   connect TYPE HOST PORT     connects as a client: the name of the connection
  *   send TYPE NAME FIELDS      sends a message and waits for the response: its fields
  *   listen TYPE PORT           starts a switch. It approves what it receives, and does not answer a sale if DE4 ends with 69
@@ -29,7 +34,10 @@ import org.jpos.iso.packager.PostPackager;
 public class Peer {
   private static final Map<String, BaseChannel> CLIENTS = new ConcurrentHashMap<>();
   private static final Map<String, List<String>> RECEIVED = new ConcurrentHashMap<>();
+  private static final Map<String, byte[]> MAC_KEYS = new ConcurrentHashMap<>();
   private static final int TIMEOUT_MS = 30_000;
+  private static final int MAC_FIELD = 64;
+  private static final int MAC_BYTES = 8;
 
   public static void main(String[] args) throws Exception {
     // jPOS prints to the standard output.
@@ -55,10 +63,13 @@ public class Peer {
         return ISOUtil.hexString(repacked(words[1], words[2]));
       case "fields":
         return fieldsOf(unpacked(words[1], words[2]));
+      case "key":
+        MAC_KEYS.put(words[1], ISOUtil.hex2byte(words[2]));
+        return "set";
       case "connect":
         return connect(words[1], words[2], Integer.parseInt(words[3]));
       case "send":
-        return send(CLIENTS.get(words[2]), built(words[1], words, 3));
+        return send(words[1], CLIENTS.get(words[2]), built(words[1], words, 3));
       case "listen":
         return listen(words[1], Integer.parseInt(words[2]));
       case "received":
@@ -173,22 +184,60 @@ public class Peer {
     return name;
   }
 
-  private static String send(BaseChannel client, ISOMsg message) throws Exception {
+  private static String send(String type, BaseChannel client, ISOMsg message) throws Exception {
+    addMac(type, message);
     client.send(message);
-    return fieldsOf(client.receive());
+    ISOMsg response = client.receive();
+    checkMac(type, response);
+    return fieldsOf(response);
+  }
+
+  private static void addMac(String type, ISOMsg message) throws Exception {
+    byte[] key = MAC_KEYS.get(type);
+    if (key != null) message.set(MAC_FIELD, macOf(type, message, key));
+  }
+
+  private static void checkMac(String type, ISOMsg message) throws Exception {
+    byte[] key = MAC_KEYS.get(type);
+    if (key == null) return;
+    if (!Arrays.equals(macOf(type, message, key), message.getBytes(MAC_FIELD))) throw new ISOException("wrong MAC");
+  }
+
+  /** ANSI X9.19 over the message before DE64, zeros to the end of its last block. */
+  private static byte[] macOf(String type, ISOMsg message, byte[] key) throws Exception {
+    ISOMsg whole = (ISOMsg) message.clone();
+    whole.setPackager(packager(type));
+    whole.set(MAC_FIELD, new byte[MAC_BYTES]);
+    byte[] packed = whole.pack();
+    int covered = packed.length - MAC_BYTES;
+    byte[] blocks = Arrays.copyOf(Arrays.copyOf(packed, covered), (covered + 7) / 8 * 8);
+    Cipher chain = des("DES/CBC/NoPadding", Cipher.ENCRYPT_MODE, key, 0);
+    byte[] chained = chain.doFinal(blocks);
+    byte[] last = Arrays.copyOfRange(chained, chained.length - 8, chained.length);
+    byte[] undone = des("DES/ECB/NoPadding", Cipher.DECRYPT_MODE, key, 8).doFinal(last);
+    return des("DES/ECB/NoPadding", Cipher.ENCRYPT_MODE, key, 0).doFinal(undone);
+  }
+
+  private static Cipher des(String how, int mode, byte[] key, int from) throws Exception {
+    Cipher cipher = Cipher.getInstance(how);
+    SecretKeySpec part = new SecretKeySpec(key, from, 8, "DES");
+    if (how.contains("CBC")) cipher.init(mode, part, new IvParameterSpec(new byte[8]));
+    else cipher.init(mode, part);
+    return cipher;
   }
 
   private static String listen(String type, int port) throws Exception {
     ISOServer server = new ISOServer(port, (ServerChannel) channel(type), null);
     List<String> received = Collections.synchronizedList(new ArrayList<>());
-    server.addISORequestListener((source, request) -> respond(source, request, received));
+    server.addISORequestListener((source, request) -> respond(type, source, request, received));
     RECEIVED.put(String.valueOf(port), received);
     new Thread(server).start();
     return "listening";
   }
 
-  private static boolean respond(ISOSource source, ISOMsg request, List<String> received) {
+  private static boolean respond(String type, ISOSource source, ISOMsg request, List<String> received) {
     try {
+      checkMac(type, request);
       String mti = request.getMTI();
       received.add(mti);
       boolean isReversal = mti.charAt(1) == '4';
@@ -198,6 +247,7 @@ public class Peer {
       for (int secret : new int[] {2, 14, 35, 45, 52, 53, 55, 56, 64, 90, 95, 123, 127, 128}) response.unset(secret);
       response.set(39, mti.startsWith("1") ? (isReversal ? "400" : mti.charAt(1) == '8' ? "800" : "000") : "00");
       if (!isReversal && mti.charAt(1) != '8') response.set(38, "JP0001");
+      addMac(type, response);
       source.send(response);
     } catch (Exception fault) {
       fault.printStackTrace();
