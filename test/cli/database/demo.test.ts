@@ -36,7 +36,7 @@ test('npm start takes taps through both types of switches, prints their paths on
   expect((await fetch(`${base}/pay/${reference}`)).status).toBe(200);
   const state = await fetch(`${base}/pay/${reference}/state`, { headers: { authorization: `Bearer ${token}` } });
   expect(await state.json()).toMatchObject({ merchantName: 'Corner Coffee', amount: '50.05', expired: false });
-  await staying.printed(/npm run load/);
+  await staying.printed(/^ +npm run -s tapwire -- load$/m);
   const doctor = await TapwireProcess.run(['doctor'], { environment: environment() });
   expect(doctor.stdout).not.toContain('FAULT');
   expect(doctor.stdout).toMatch(
