@@ -121,13 +121,21 @@ export async function hasArrived(target: CellSession, acquirerId: number, genera
 
 const OF_MOVE = 'acquirer_id = $1 and generation = $2';
 
+/**
+ * The counter of this cell is ahead only if its database has skipped numbers since the acquirer left it. Then it continues,
+ * but a scope that is held stays held.
+ */
 const TAKE_STANS = `
 insert into stan_blocks as b
 select block.* from handed_over h cross join lateral jsonb_populate_record(null::stan_blocks, h.value) as block
 where ${OF_MOVE} and h.kind = 'stan'
-on conflict (scope) do update set next_value = excluded.next_value, business_date = excluded.business_date,
-  day_first = excluded.day_first, held_until = excluded.held_until, reserved_at = excluded.reserved_at
-where excluded.next_value >= b.next_value`;
+on conflict (scope) do update set (next_value, business_date, day_first, held_until, reserved_at) = (
+  select next_value, business_date, day_first, held_until, reserved_at from (
+    select excluded.next_value, excluded.business_date, excluded.day_first, excluded.held_until, excluded.reserved_at
+    where excluded.next_value >= b.next_value
+    union all
+    select b.next_value, b.business_date, b.day_first, greatest(b.held_until, excluded.held_until), b.reserved_at
+    where excluded.next_value < b.next_value) as further)`;
 
 /** Rows that the source has not purged yet may be older than the mark of this cell. */
 const TAKE_PURGES = `

@@ -83,7 +83,13 @@ describe('an acquirer that is moved', () => {
     });
     keeper.close();
     expect(await count('a', 'idempotency_keys')).toBe(1);
+    // Of a terminal whose numbers are held here. The other cell skipped more of them than have been used since.
+    const stans = `insert into stan_blocks (scope, next_value, business_date, day_first, held_until) values ('1 HELD', $1, $2, 0, $3)`;
+    await cells.databases.a.query(stans, [100, '2026-03-02', '2026-03-07']);
+    await cells.databases.b.query(stans, [10_500, '2026-03-01', null]);
     const steps = await cells.move('a', 'b');
+    const held = `select next_value::integer as next, held_until::text as until from stan_blocks where scope = '1 HELD'`;
+    expect((await cells.databases.b.query(held)).rows).toEqual([{ next: 10_500, until: '2026-03-07' }]);
     expect([...new Set(steps)].slice(0, 6)).toEqual([
       'checked',
       'announced',
