@@ -146,27 +146,8 @@ async function openDomain(base: DomainParts) {
   const wakeups = openWakeups({ config, sharesSwitches, database, url, onAuthorize, report, closers });
   const clock = await DatabaseClock.open(database);
   closers.push(() => clock.close());
-  const unmatchedResponses = new UnmatchedResponses(
-    report('late responses could not be recorded'),
-    createUnmatchedLog(log),
-  );
-  closers.push(() => unmatchedResponses.close());
-  const messages = openMessages(config, databases.messages, report, closers);
-  const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
-  const lines = {
-    config,
-    types,
-    directory,
-    database,
-    clock,
-    unmatchedResponses,
-    messages,
-    claims: cell?.locks,
-    log,
-    closers,
-  };
-  const switches = config.TAPWIRE_ROLE === 'api' ? undefined : await openSwitches(lines);
-  if (switches) cell?.follow(switches);
+  const opened = await openSwitchParts({ ...base, stores, databases, clock });
+  const { switches, messages } = opened;
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
   const sealer = new HandoverSealer(handoverKeys);
@@ -178,25 +159,35 @@ async function openDomain(base: DomainParts) {
   const metrics = openMetrics({ config, databases, messages, tapLoad, switches, closers });
   const watched = (unwatched: TransactionDependencies) =>
     countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
-  const deps = armFailpoints(pauseTapLoad(watched(plain), tapLoad), config.TAPWIRE_FAILPOINTS);
-  const depsOfJobs = armFailpoints(
-    watched({ ...plain, ...stores.ofJobs, wakeups: wakeups.ofJobs }),
-    config.TAPWIRE_FAILPOINTS,
-  );
-  const made = {
-    databases,
-    others,
-    stores,
-    ownTokens,
-    deadlines,
-    handoverKeys,
-    messages,
-    switches,
-    metrics,
-    unmatchedResponses,
-    tapLoad,
-  };
-  return { ...made, pipeline, tracing, deps, depsOfJobs };
+  const armed = (unarmed: TransactionDependencies) => armFailpoints(unarmed, config.TAPWIRE_FAILPOINTS);
+  const deps = armed(pauseTapLoad(watched(plain), tapLoad));
+  const depsOfJobs = armed(watched({ ...plain, ...stores.ofJobs, wakeups: wakeups.ofJobs }));
+  const made = { databases, others, stores, ownTokens, deadlines, handoverKeys, metrics, tapLoad };
+  return { ...made, ...opened, pipeline, tracing, deps, depsOfJobs };
+}
+
+interface SwitchPartsOptions extends DomainParts {
+  readonly stores: Awaited<ReturnType<typeof openStores>>;
+  readonly databases: ReturnType<typeof openDatabases>;
+  readonly clock: DatabaseClock;
+}
+
+/** The switches of a process that has connections to them, and what records their messages and late responses. */
+async function openSwitchParts({ databases, stores, clock, ...base }: SwitchPartsOptions) {
+  const { config, url, types, log, report, closers } = base;
+  const onFault = report('late responses could not be recorded');
+  const unmatchedResponses = new UnmatchedResponses(onFault, createUnmatchedLog(log));
+  closers.push(() => unmatchedResponses.close());
+  const messages = openMessages(config, databases.messages, report, closers);
+  const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
+  const parts = { config, types, clock, unmatchedResponses, messages, log, closers };
+  const { directory } = stores;
+  const switches =
+    config.TAPWIRE_ROLE === 'api'
+      ? undefined
+      : await openSwitches({ ...parts, directory, database: databases.taps, claims: cell?.locks });
+  if (switches) cell?.follow(switches);
+  return { switches, messages, unmatchedResponses };
 }
 
 type WorkParts = Omit<JobParts, 'deps' | 'around'> &
