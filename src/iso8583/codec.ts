@@ -3,13 +3,14 @@ import { newRecord, type PlainRecord } from '../bytes/record.ts';
 import { Scratch } from '../bytes/scratch.ts';
 import { Sink } from '../bytes/sink.ts';
 import { Iso8583Error } from '../errors/codec-errors.ts';
-import { countBits, FIELDS_PER_BLOCK, MAX_BLOCKS, type MessageBitmap, messageBitmap } from './bitmap.ts';
+import { countBits, FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap } from './bitmap.ts';
 import { compileField } from './compile-field.ts';
 import { type CompileField, NumberedFields } from './composites/numbered-fields.ts';
-import { decodeError, encodeError, type FieldCodec, specError } from './field-codec.ts';
+import { decodeError, encodeError, type FieldCodec } from './field-codec.ts';
 import { numeric } from './fields.ts';
+import { fieldsAfterFault } from './fields-after-fault.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
-import type { BinaryField } from './rows.ts';
+import { blocksOf, headerField } from './message-layout.ts';
 import { type CheckRules, compileRules } from './rules.ts';
 import type { MessageOf, Spec } from './spec.ts';
 
@@ -59,6 +60,7 @@ export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
 }
 
 class MessageCodec {
+  readonly #spec: Spec;
   readonly #fields: NumberedFields;
   readonly #bitmap: MessageBitmap;
   readonly #mti: FieldCodec;
@@ -67,6 +69,7 @@ class MessageCodec {
   readonly #scratch = new Scratch(FIRST_TARGET_BYTES, MAX_MESSAGE_BYTES);
 
   constructor(spec: Spec) {
+    this.#spec = spec;
     const blocks = blocksOf(spec);
     const { encodings } = spec;
     const compile: CompileField = (field, path) => compileField(field, path, encodings);
@@ -123,7 +126,9 @@ class MessageCodec {
       const breach = this.#checkRules?.(record);
       if (breach !== undefined) throw decodeError(breach.code, breach.path, end, cursor);
     } catch (error) {
-      throw error instanceof Iso8583Error ? error.withPartial(record ?? { header, mti }) : error;
+      if (!(error instanceof Iso8583Error)) throw error;
+      const later = record === undefined ? {} : fieldsAfterFault(this.#spec, bytes.subarray(start, end));
+      throw error.withPartial({ ...later, ...(record ?? { header, mti }) });
     }
     return record;
   }
@@ -140,22 +145,7 @@ function messageCursor(bytes: Uint8Array, start: number, end: number): Cursor {
   return cursor;
 }
 
-/** How many bitmaps the fields of a spec need. */
-export function blocksOf(spec: Spec): number {
-  const highest = Math.max(0, ...Object.keys(spec.fields).map(Number));
-  const needed = Math.max(1, Math.ceil(highest / FIELDS_PER_BLOCK), spec.bitmap.blocks ?? 1);
-  if (!(needed <= MAX_BLOCKS)) throw specError('bitmap', `a message has at most ${MAX_BLOCKS} bitmaps`);
-  const announcing = spec.bitmap.form === 'fixed' ? [] : needed === MAX_BLOCKS ? ['1', '65'] : ['1'];
-  for (const key of announcing) if (key in spec.fields) throw specError(key, 'this bit announces a bitmap');
-  return needed;
-}
-
 function headerCodec(spec: Spec): FieldCodec | undefined {
   const field = headerField(spec);
   return field && leafCodec(field, 'header', spec.encodings);
-}
-
-/** The bytes before the MTI, as a field. */
-export function headerField({ headerBytes: bytes = 0 }: Spec): BinaryField | undefined {
-  return bytes === 0 ? undefined : { kind: 'binary', name: 'header', encoding: 'binary', min: bytes, max: bytes };
 }

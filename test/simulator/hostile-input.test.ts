@@ -62,6 +62,19 @@ test('a sale without a mandatory field is answered with 30, and the field is nam
   ]);
 });
 
+test.each([
+  ['2', '4111111111111111', '4111x11111111111'],
+  ['4', '000000001234', '00000000123x'],
+])('a bad field %s is answered with 30, with the fields that pair the response', async (_number, value, bad) => {
+  await signedOn();
+  const { track2: _, ...request } = sale();
+  const frame = Buffer.from(line.frame({ ...request, pan: '4111111111111111', amount: '000000001234' }));
+  frame.write(bad, frame.indexOf(value), 'latin1');
+  line.write(frame);
+  const { transmissionDateTime, stan, tid } = request;
+  expect(await line.next()).toMatchObject({ mti: '0210', responseCode: '30', transmissionDateTime, stan, tid });
+});
+
 test('a truncated message is answered with 30 as far as it could be read, and reported without its bytes', async () => {
   await signedOn();
   const frame = line.frame({ ...sale(), switchData: undefined });

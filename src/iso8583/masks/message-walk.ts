@@ -1,8 +1,8 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import { FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap } from '../bitmap.ts';
-import { blocksOf, headerField } from '../codec.ts';
 import { decodeError } from '../field-codec.ts';
 import { numeric } from '../fields.ts';
+import { blocksOf, headerField } from '../message-layout.ts';
 import type { Field } from '../rows.ts';
 import type { Spec } from '../spec.ts';
 import type { Mask, MaskOf } from './mask.ts';
