@@ -56,6 +56,19 @@ describe('verify', () => {
   });
 });
 
+test('watch runs the suite at each save, until it is asked to stop', async () => {
+  await processor(['new', 'north-bank', '--dir', '.']);
+  const watching = new TapwireProcess(['processor', 'watch', 'north-bank'], { cwd });
+  await watching.printed(/all passed\n\nWatching /);
+  const profile = join(cwd, 'north-bank', 'profile.ts');
+  const text = readFileSync(profile, 'utf8');
+  writeFileSync(profile, text.replace("'amount', 'stan', 'rrn'", "'amount', 'rrn'"));
+  await watching.printed(/1 FAILED\n\nWatching /);
+  writeFileSync(profile, text);
+  await watching.printed(/FAILED\n\nWatching (.|\n)*all passed\n\nWatching /);
+  expect(await watching.kill('SIGINT')).toMatchObject({ exitCode: 0 });
+});
+
 describe('list', () => {
   test('lists the known types and their sources', async () => {
     await processor(['new', 'north-bank', '--dir', '.']);

@@ -12,6 +12,10 @@ export const commands: Commands = {
     description: 'PATH|PACKAGE|TYPE [--json]: run the conformance suite over a processor',
     load: () => import('./processor-verify.ts'),
   },
+  watch: {
+    description: 'PATH: run the conformance suite at each save',
+    load: () => import('./processor-watch.ts'),
+  },
   list: {
     description: '[--acquirer ID] [--json]: list the types, or the processors of an acquirer',
     load: () => import('./processor-list.ts'),
