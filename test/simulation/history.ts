@@ -211,7 +211,7 @@ class History {
       if (transaction.attempt > 1) seen.add('a second attempt');
       if (transaction.needsReview) seen.add('a review');
       if (transaction.consumerId !== null) seen.add('a tap on a link');
-      for (const entry of trail.flatMap(({ moves }) => moves)) {
+      for (const entry of trail.flatMap(({ auditEntries }) => auditEntries)) {
         if ('reversal' in entry) seen.add(`reversal ${entry.reversal}`);
         if ('late' in entry) seen.add(`late ${entry.late}`);
         if ('pin' in entry) seen.add(`PIN ${entry.pin}`);

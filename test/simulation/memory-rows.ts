@@ -10,7 +10,7 @@ export interface Row {
   deadlineAtMs: number | null;
   /** Until then a completion of it may be in transit. */
   completingUntilMs?: number | null;
-  readonly trail: { attempt: number; moves: AuditEntry[] }[];
+  readonly trail: { attempt: number; auditEntries: AuditEntry[] }[];
   /** Of every attempt, newest last. */
   readonly late: { readonly attempt: number; readonly facts: LateFacts }[];
   /** Attempts of reversals, oldest first. */

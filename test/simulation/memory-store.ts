@@ -347,7 +347,7 @@ export class MemoryStore {
   }
 
   addEntries({ id, attempt }: Pick<Transaction, 'id' | 'attempt'>, entries: readonly AuditEntry[]): void {
-    if (entries.length > 0) this.rows.get(id)!.trail.push({ attempt, moves: [...entries] });
+    if (entries.length > 0) this.rows.get(id)!.trail.push({ attempt, auditEntries: [...entries] });
   }
 
   enqueue(requests: readonly JobRequest[]): void {

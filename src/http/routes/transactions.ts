@@ -103,7 +103,7 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
       const row = await transactions.findOwned(request.owner!, request.params.id);
       if (!row) throw new NotFound();
       const events = await transactions.events(row);
-      return events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move })));
+      return events.flatMap(({ attempt, auditEntries }) => auditEntries.map((entry) => ({ attempt, ...entry })));
     },
   });
 }

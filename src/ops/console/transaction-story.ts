@@ -68,7 +68,7 @@ export async function tellTransaction(parts: StoryParts, key: TransactionKey): P
   ]);
   return {
     summary: summaryOf(transaction, directory),
-    trail: events.flatMap(({ attempt, moves }) => moves.map((move) => ({ attempt, ...move }))),
+    trail: events.flatMap(({ attempt, auditEntries }) => auditEntries.map((entry) => ({ attempt, ...entry }))),
     messages: showMessages(parts.tables, transaction.acquirerId, messages),
     tlv: tlvRows(indexChipTags(transaction.chipTags)),
     webhooks,

@@ -5,7 +5,7 @@ import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../
 /** An audit row: the entries of one commit about one attempt. */
 export interface TrailEntryRow {
   readonly attempt: number;
-  readonly moves: readonly AuditEntry[];
+  readonly auditEntries: readonly AuditEntry[];
 }
 
 type ReversalStepName = ReversalEntry['reversal'];
@@ -31,8 +31,8 @@ const MAY_BEGIN_AGAIN: readonly (StatusName | null)[] = [
  */
 export function faultOfTrail(rows: readonly TrailEntryRow[], status: StatusId): string | undefined {
   const walk = new Walk();
-  for (const { attempt, moves } of rows) {
-    for (const entry of moves) {
+  for (const { attempt, auditEntries } of rows) {
+    for (const entry of auditEntries) {
       const fault = walk.step(attempt, entry);
       if (fault !== undefined) return fault;
     }

@@ -53,7 +53,7 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
         entries = [];
       }
       if (row.attempt !== null && row.moves !== null)
-        entries.push({ attempt: row.attempt, moves: readEntries(row.moves) });
+        entries.push({ attempt: row.attempt, auditEntries: readEntries(row.moves) });
     }
     if (rows.length < FETCH_ROWS) break;
   }

@@ -122,11 +122,11 @@ where acquirer_id = $1 and transaction_id = $2 and ${fromDay('$3::timestamptz')}
 export async function findEvents(
   database: Database,
   { acquirerId, id, createdAtMs }: StoredTransaction,
-): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
+): Promise<{ attempt: number; auditEntries: AuditEntry[] }[]> {
   const { rows } = await database.query<{ attempt: number; moves: StoredEntry[] }>(FIND_EVENTS, [
     acquirerId,
     id,
     new Date(createdAtMs),
   ]);
-  return rows.map(({ attempt, moves }) => ({ attempt, moves: readEntries(moves) }));
+  return rows.map(({ attempt, moves }) => ({ attempt, auditEntries: readEntries(moves) }));
 }

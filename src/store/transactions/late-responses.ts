@@ -35,7 +35,7 @@ const identities = new ColumnBatch({
 /**
  * Requests for which a late response can still matter; the same condition as in the index `transactions_answerable`.
  */
-export const IS_ANSWERABLE = `(t.reversal_state <> 0 or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting})`;
+export const IS_ANSWERABLE = `(t.reversal_state <> ${ReversalState.none} or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting})`;
 
 const DE7 = (sentAt: string) => `to_char(${sentAt} at time zone 'UTC', 'MMDDHH24MISS')`;
 

@@ -200,7 +200,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
     return mapConnectionLoss(findOwned(this.#database, tenant, id));
   }
 
-  events(transaction: StoredTransaction): Promise<{ attempt: number; moves: AuditEntry[] }[]> {
+  events(transaction: StoredTransaction): Promise<{ attempt: number; auditEntries: AuditEntry[] }[]> {
     return mapConnectionLoss(findEvents(this.#database, transaction));
   }
 

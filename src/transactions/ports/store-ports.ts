@@ -195,7 +195,7 @@ export type StoredTransaction = Pick<Transaction, 'acquirerId' | 'id' | 'created
 export interface TransactionReader {
   list(tenant: Tenant, filter: TransactionFilter): Promise<ShownTransaction[]>;
   findOwned(tenant: Tenant, id: string): Promise<Transaction | undefined>;
-  events(transaction: StoredTransaction): Promise<{ attempt: number; moves: AuditEntry[] }[]>;
+  events(transaction: StoredTransaction): Promise<{ attempt: number; auditEntries: AuditEntry[] }[]>;
 }
 
 /**

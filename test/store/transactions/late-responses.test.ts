@@ -100,7 +100,7 @@ async function idsFor(...responses: ResponseIdentity[]): Promise<(string | undef
 }
 
 async function trailOf(transaction: Transaction): Promise<object[]> {
-  return (await store.events(transaction)).flatMap(({ moves }) => moves);
+  return (await store.events(transaction)).flatMap(({ auditEntries }) => auditEntries);
 }
 
 describe('the request that a response answers', () => {
