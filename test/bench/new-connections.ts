@@ -40,7 +40,7 @@ export async function bench(options: BenchOptions): Promise<void> {
   console.log(`
 ${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; ${gateways} processes, ${CONNECTIONS} connections that send without a pause
 
-| policy | responses per second | new connections with a response | p50 | longest |
+| policy | responses per second | new connections with a response | p50 | p99 |
 |---|---|---|---|---|
 ${POLICIES.map((policy) => lineOf(policy, results[policy])).join('\n')}
 `);
@@ -86,5 +86,5 @@ function lineOf(policy: Policy, rounds: readonly Round[]): string {
   const latenciesMs = rounds.flatMap((round) => round.latenciesMs);
   const speeds = rounds.map(({ perSecond }) => perSecond.toFixed(0)).join(' / ');
   const shares = rounds.map((round) => `${round.latenciesMs.length} of ${round.opened}`).join(' / ');
-  return `| ${policy} | ${speeds} | ${shares} | ${percentile(latenciesMs, 0.5).toFixed(0)} ms | ${percentile(latenciesMs, 1).toFixed(0)} ms |`;
+  return `| ${policy} | ${speeds} | ${shares} | ${percentile(latenciesMs, 0.5).toFixed(0)} ms | ${percentile(latenciesMs, 0.99).toFixed(0)} ms |`;
 }

@@ -35,7 +35,19 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'cut',
     description: 'the network of the primary drops all packets in both directions; joined later',
-    begin: (cluster, node) => cluster.cut(node),
+    begin: (cluster, node) => cluster.cut(node, 'both'),
+    heal: (cluster, node) => cluster.join(node),
+  },
+  {
+    name: 'cut-to',
+    description: 'packets to the primary are dropped, those from it pass; joined later',
+    begin: (cluster, node) => cluster.cut(node, 'toNode'),
+    heal: (cluster, node) => cluster.join(node),
+  },
+  {
+    name: 'cut-from',
+    description: 'packets from the primary are dropped, those to it pass; joined later',
+    begin: (cluster, node) => cluster.cut(node, 'fromNode'),
     heal: (cluster, node) => cluster.join(node),
   },
   {

@@ -3,10 +3,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 /** Networks for tests (RFC 2544); test/flow/crash/far-host.ts uses 198.18.77.0/24. */
 const NETWORK = '198.18.78';
 const GATEWAYS = `${NETWORK}.1`;
+/** Flags of a port of a bridge: what is sent to it without its address being known there. */
+const FLOODS = ['flood', 'mcast_flood', 'bcast_flood'];
+
+/** `both` as from a switch port that was unplugged, one direction as from a broken fibre or a faulty firewall rule. */
+export type CutDirection = 'both' | 'toNode' | 'fromNode';
 
 /**
- * Three hosts in network namespaces, on one bridge with this machine. A host can be cut off: packets in both directions
- * then vanish, as from a switch port that was unplugged, and no connection is closed.
+ * Three hosts in network namespaces, on one bridge with this machine. A host can be cut off: packets in both directions,
+ * or in one, then vanish, and no connection is closed.
  */
 export class NodeNetworks {
   readonly #bridge = `twb${process.pid}`;
@@ -45,12 +50,26 @@ export class NodeNetworks {
     return `tw${process.pid}v${index + 1}`;
   }
 
-  cut(index: number): void {
-    ip('link', 'set', this.#link(index), 'nomaster');
+  cut(index: number, direction: CutDirection): void {
+    const link = this.#link(index);
+    if (direction === 'both') return ip('link', 'set', link, 'nomaster');
+    // A port that does not learn has no address after this one is deleted. Then the bridge sends to it only what it
+    // floods, and a locked port accepts nothing, because it accepts only from addresses that it has.
+    if (direction === 'toNode') bridge(link, 'learning', 'off', ...FLOODS.flatMap((flood) => [flood, 'off']));
+    else bridge(link, 'learning', 'off', 'locked', 'on');
+    spawnSync('bridge', ['fdb', 'del', this.#hardwareAddress(index), 'dev', link, 'master']); // may have expired
   }
 
+  /** Ends a cut of any direction. */
   join(index: number): void {
-    ip('link', 'set', this.#link(index), 'master', this.#bridge);
+    const link = this.#link(index);
+    ip('link', 'set', link, 'master', this.#bridge);
+    bridge(link, 'learning', 'on', 'locked', 'off', ...FLOODS.flatMap((flood) => [flood, 'on']));
+  }
+
+  #hardwareAddress(index: number): string {
+    const name = this.names[index]!;
+    return execFileSync('ip', ['netns', 'exec', name, 'cat', '/sys/class/net/eth0/address']).toString().trim();
   }
 
   /** Every process of a host. */
@@ -68,4 +87,8 @@ export class NodeNetworks {
 
 function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: 'pipe' });
+}
+
+function bridge(link: string, ...flags: string[]): void {
+  execFileSync('bridge', ['link', 'set', 'dev', link, ...flags], { stdio: 'pipe' });
 }

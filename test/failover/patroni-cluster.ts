@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { eventually } from '../support/eventually.ts';
-import { NodeNetworks } from './node-networks.ts';
+import { type CutDirection, NodeNetworks } from './node-networks.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../deploy/patroni/one-machine.sh', import.meta.url));
 /** Patroni answers at once if it lives. */
@@ -134,8 +134,8 @@ export class PatroniCluster {
     signal(this.#networks.processes(node), 'SIGCONT');
   }
 
-  cut(node: number): void {
-    this.#networks.cut(node);
+  cut(node: number, direction: CutDirection): void {
+    this.#networks.cut(node, direction);
   }
 
   join(node: number): void {
