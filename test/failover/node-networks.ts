@@ -52,7 +52,10 @@ export class NodeNetworks {
 
   cut(index: number, direction: CutDirection): void {
     const link = this.#link(index);
-    if (direction === 'both') return ip('link', 'set', link, 'nomaster');
+    if (direction === 'both') {
+      ip('link', 'set', link, 'nomaster');
+      return;
+    }
     // A port that does not learn has no address after this one is deleted. Then the bridge sends to it only what it
     // floods, and a locked port accepts nothing, because it accepts only from addresses that it has.
     if (direction === 'toNode') bridge(link, 'learning', 'off', ...FLOODS.flatMap((flood) => [flood, 'off']));
