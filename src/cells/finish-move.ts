@@ -22,26 +22,40 @@ export interface FinishOptions extends Omit<MoveOptions, 'source'> {
  * @throws CellError CELL_UNREACHABLE after the proxy was changed, if the source has failed and must be cleaned up later
  */
 export async function finishMove(options: FinishOptions, ownership: Ownership): Promise<void> {
-  const { source, target, acquirerId, flip, onStep } = options;
-  const { generation } = ownership;
+  const { source, acquirerId } = options;
   // At once, because a slot keeps WAL until the disk is full, and without waiting for a source that has failed.
   const slotDropped =
     source && dropPublished(source, acquirerId).catch((cause: unknown) => unusable(options, ownership, cause));
   try {
-    const isReady = await isSignedOnInTime(target, acquirerId);
-    await onStep?.('signedOn', isReady ? '' : 'no process of the target is signed on to a switch of the acquirer');
-    await flip();
-    await onStep?.('flipped');
-    await takeLaterJobs(target, acquirerId, generation);
+    await serveFromTarget(options, ownership);
   } finally {
     await slotDropped;
   }
   const fault = await slotDropped;
   if (fault || !source) throw fault ?? unusable(options, ownership);
-  await endReplication([source, target], acquirerId);
-  await dropLaterJobs(source, acquirerId, { jobs: true });
+  await cleanUp(options, ownership);
+}
+
+/** As `finishMove`, also if the source is lost permanently and nothing of it must be cleaned up. */
+export async function completeMove(options: FinishOptions, ownership: Ownership): Promise<void> {
+  await serveFromTarget(options, ownership);
+  await cleanUp(options, ownership);
+}
+
+async function serveFromTarget({ target, acquirerId, flip, onStep }: FinishOptions, { generation }: Ownership) {
+  const isReady = await isSignedOnInTime(target, acquirerId);
+  await onStep?.('signedOn', isReady ? '' : 'no process of the target is signed on to a switch of the acquirer');
+  await flip();
+  await onStep?.('flipped');
+  await takeLaterJobs(target, acquirerId, generation);
+}
+
+async function cleanUp({ source, target, acquirerId, onStep }: FinishOptions, ownership: Ownership) {
+  const { generation } = ownership;
+  await endReplication(source ? [source, target] : [target], acquirerId);
+  if (source) await dropLaterJobs(source, acquirerId, { jobs: true });
   await removeFence(target, acquirerId);
-  await noteStep(source, acquirerId, generation, 'finished');
+  if (source) await noteStep(source, acquirerId, generation, 'finished');
   await noteStep(target, acquirerId, generation, 'finished');
   const expected = { generation, states: ['finishing', 'serving'] } as const;
   await changeOwnership(target, acquirerId, expected, { ...ownership, state: 'serving' });

@@ -16,7 +16,7 @@ import {
   type OwnershipState,
   readOwnership,
 } from './ownership.ts';
-import { copyState, endReplication, isIntact, type Replication, startReplication } from './replication.ts';
+import { clusterOf, copyState, endReplication, isIntact, type Replication, startReplication } from './replication.ts';
 import { clearRows } from './tenant-tables.ts';
 import { until } from './until.ts';
 import { installFence } from './write-fence.ts';
@@ -155,6 +155,8 @@ class Move {
     if (!(await isIntact(replication))) {
       await endReplication([source, target], acquirerId);
       await clearRows(target, acquirerId);
+      // What the copy leaves in the source if the target is lost is found by the target's cluster.
+      await noteStep(source, acquirerId, this.#generation, 'copying', await clusterOf(target));
       await startReplication(replication);
     }
     await this.#step('replicating');
@@ -263,6 +265,8 @@ class Move {
       }
       await sleep(LOOK_EVERY_MS);
     }
+    // Before the target can serve: without this entry, `tapwire cell recover` may return the acquirer to the source.
+    await noteStep(source, acquirerId, this.#generation, 'arrived');
     await this.#step('arrived');
     await takeOver(target, acquirerId, 'arriving', this.#ownership(source, 'finishing'));
     await this.#step('tookOver');

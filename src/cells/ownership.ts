@@ -65,6 +65,18 @@ export async function noteStep(
   await session.query(text, [acquirerId, generation, step, detail]);
 }
 
+/** What was noted with a step of the move, undefined if this step was not reached. */
+export async function notedDetail(
+  session: CellSession,
+  acquirerId: number,
+  generation: number,
+  step: string,
+): Promise<string | undefined> {
+  const text = `select detail from cell_moves where acquirer_id = $1 and generation = $2 and step = $3
+    order by id desc limit 1`;
+  return (await session.query<{ detail: string }>(text, [acquirerId, generation, step]))[0]?.detail;
+}
+
 /** Waits for every commit that writes rows of the acquirer, and keeps further ones waiting until the transaction ends. */
 export async function excludeWrites(session: CellSession, acquirerId: number): Promise<void> {
   await session.query('select pg_advisory_xact_lock($1, $2)', [LOCKS.writes, acquirerId]);

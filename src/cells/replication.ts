@@ -62,7 +62,7 @@ export interface CopyState {
 }
 
 /** How many tables have been copied. Replication continues when all are. */
-export async function copyState(replication: Replication): Promise<CopyState> {
+export async function copyState(replication: Omit<Replication, 'source'>): Promise<CopyState> {
   const text = `select count(*)::integer as tables, count(*) filter (where srsubstate = 'r')::integer as copied,
       coalesce(max(e.apply_error_count + e.sync_error_count), 0)::integer as errors
     from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
@@ -160,17 +160,29 @@ export async function dropPublished(publisher: CellSession, acquirerId: number):
   }
 }
 
+/** Identifies the Postgres cluster of a cell. The slots with which it copies tables have this in their names. */
+export async function clusterOf(session: CellSession): Promise<string> {
+  const text = 'select system_identifier::text as id from pg_control_system()';
+  return (await session.query<{ id: string }>(text))[0]!.id;
+}
+
 /** Slots of initial copies that were interrupted: their names contain the subscription and the subscriber's cluster. */
 async function dropCopySlots(publisher: CellSession, subscriber: CellSession): Promise<void> {
-  const [system] = await subscriber.query<{ id: string }>(
-    'select system_identifier::text as id from pg_control_system()',
-  );
-  const slots = await slotsLike(publisher, `^pg_[0-9]+_sync_[0-9]+_${system!.id}$`);
+  const slots = await slotsLike(publisher, copySlotsOf(await clusterOf(subscriber)));
   // After the slots: a move of another acquirer may start meanwhile.
   const subscriptions = await subscriber.query<{ oid: string }>('select oid::text as oid from pg_subscription');
   for (const slot of slots) {
     if (!subscriptions.some(({ oid }) => oid === slot.split('_')[1])) await dropSlot(publisher, slot);
   }
+}
+
+/** The slots of all initial copies to a cluster that is lost: they would keep WAL until the disk is full. */
+export async function dropCopySlotsOf(publisher: CellSession, lostCluster: string): Promise<void> {
+  for (const slot of await slotsLike(publisher, copySlotsOf(lostCluster))) await dropSlot(publisher, slot);
+}
+
+function copySlotsOf(cluster: string): string {
+  return `^pg_[0-9]+_sync_[0-9]+_${cluster}$`;
 }
 
 async function slotsLike(publisher: CellSession, pattern: string): Promise<string[]> {

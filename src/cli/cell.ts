@@ -1,6 +1,14 @@
 import { parseArgs } from 'node:util';
 import { CellError } from '../cells/cell-error.ts';
-import { type Cell, cellName, findCell, readCells, withSecrets, writeCells } from '../cells/cell-list.ts';
+import {
+  type Cell,
+  type CellsFile,
+  cellName,
+  findCell,
+  readCells,
+  withSecrets,
+  writeCells,
+} from '../cells/cell-list.ts';
 import { openCellSession } from '../cells/cell-session.ts';
 import { type CellStatus, conflictsIn, firstAcquirerOf, readStatus, reserveNumbers } from '../cells/cell-status.ts';
 import { findSource } from '../cells/find-source.ts';
@@ -9,6 +17,7 @@ import { forgetAcquirer } from '../cells/forget-acquirer.ts';
 import { moveAcquirer } from '../cells/move-acquirer.ts';
 import { hostsOf, setBackend } from '../cells/proxy-map.ts';
 import { onReachableCells } from '../cells/reachable-cells.ts';
+import { recoverAcquirer } from '../cells/recover-acquirer.ts';
 import { undoMove } from '../cells/undo-move.ts';
 import { withFileLock } from '../cells/with-file-lock.ts';
 import { readCellsFile } from '../config.ts';
@@ -24,6 +33,7 @@ export const commands: Commands = {
   add: command('--name CELL --url URL --database URL [--replication URL] [--backend NAME]: add a cell', add),
   status: command('[--json]: show which cell serves which acquirer; exit code 1 if a person must act', status),
   move: command('--acquirer ID --to CELL [--undo]: move an acquirer, or continue an interrupted move', move),
+  recover: command('--acquirer ID --in CELL --lost CELL: end a move whose other database is lost permanently', recover),
   forget: command('--acquirer ID --in CELL: remove the rows that a move has left behind', forget),
 };
 
@@ -115,21 +125,66 @@ async function move(args: string[]): Promise<number> {
       console.log(`The move is undone: ${source.cell.name} serves acquirer ${acquirerId}.`);
       return;
     }
-    const startedAtMs = performance.now();
-    const print = (step: string, detail = '') =>
-      console.log(
-        `${((performance.now() - startedAtMs) / 1_000).toFixed(3).padStart(9)} s  ${step.padEnd(12)} ${detail}`.trimEnd(),
-      );
-    const flip = async () => {
-      if (proxy) await setBackend(proxy, acquirerId, to.cell.backend);
-      else print('', `no proxy is in the list: send the requests of acquirer ${acquirerId} to ${to.cell.url} now`);
-    };
+    const print = stepPrinter();
+    const flip = flipTo(known, to.cell, acquirerId, print);
     const options = { target: to, acquirerId, flip, onStep: print };
     await (source ? moveAcquirer({ ...options, source }) : finishWithoutSource(options));
     const hosts = proxy ? ` Its hosts are ${hostsOf(proxy, acquirerId).join(', ')}.` : '';
     console.log(`${to.cell.name} serves acquirer ${acquirerId}.${hosts}`);
   });
   return 0;
+}
+
+type PrintStep = (step: string, detail?: string) => void;
+
+function stepPrinter(): PrintStep {
+  const startedAtMs = performance.now();
+  return (step, detail = '') =>
+    console.log(
+      `${((performance.now() - startedAtMs) / 1_000).toFixed(3).padStart(9)} s  ${step.padEnd(12)} ${detail}`.trimEnd(),
+    );
+}
+
+function flipTo({ proxy }: CellsFile, to: Cell, acquirerId: number, print: PrintStep): () => Promise<void> {
+  return async () => {
+    if (proxy) await setBackend(proxy, acquirerId, to.backend);
+    else print('', `no proxy is in the list: send the requests of acquirer ${acquirerId} to ${to.url} now`);
+  };
+}
+
+async function recover(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { acquirer: text, in: text, lost: text } });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const { in: name, lost } = values;
+  if (name === undefined) throw new StartError('BAD_CONFIG', '--in: expected the name of the cell that remains');
+  if (lost === undefined) throw new StartError('BAD_CONFIG', '--lost: expected the name of the cell that is lost');
+  const known = await readCells(listPath());
+  const cell = await findCell(known, name);
+  await refuseIfItAnswers(known, lost);
+  const survivor = await openCellSession(cell);
+  const print = stepPrinter();
+  try {
+    const flip = flipTo(known, cell, acquirerId, print);
+    await recoverAcquirer({ survivor, lost, acquirerId, flip, onStep: print });
+  } finally {
+    await survivor.close();
+  }
+  console.log(`${name} serves acquirer ${acquirerId}. Never start the database of ${lost} again.`);
+  return 0;
+}
+
+/** @throws CellError CANNOT_MOVE: two cells would serve the acquirer if the other one could also take it over */
+async function refuseIfItAnswers({ cells }: CellsFile, lost: string): Promise<void> {
+  const entry = cells.find((each) => each.name === lost);
+  if (!entry) return; // it was removed from the list
+  const session = await openCellSession(await withSecrets(entry)).catch((error: unknown) => {
+    if (!(error instanceof CellError) || error.code !== 'CELL_UNREACHABLE') throw error;
+    const isRefusal = (error.cause as { severity?: string } | undefined)?.severity !== undefined;
+    return isRefusal ? 'refused' : undefined; // a server that refuses a password, or is starting, is not lost
+  });
+  if (!session) return;
+  if (session !== 'refused') await session.close();
+  throw new CellError('CANNOT_MOVE', `The database of ${lost} answers. Run the move again, or undo it.`);
 }
 
 async function forget(args: string[]): Promise<number> {

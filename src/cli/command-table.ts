@@ -49,7 +49,7 @@ export const COMMANDS: Sections = {
     audit: { description: 'show who changed what (--acquirer ID)', load: () => import('./audit.ts') },
     keys: { description: 'rotate the keys of this installation', load: () => import('./keys.ts') },
     cell: {
-      description: 'list cells and move acquirers between them (list, add, status, move, forget)',
+      description: 'list cells and move acquirers between them (list, add, status, move, recover, forget)',
       load: () => import('./cell.ts'),
     },
   },

@@ -22,6 +22,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tapwire cell add --name b --url https://b.internal --database file:/run/secrets/b --backend cell-b',
   ],
   'cell move': ['tapwire cell move --acquirer 7 --to b', 'tapwire cell move --acquirer 7 --to b --undo'],
+  'cell recover': ['tapwire cell recover --acquirer 7 --in a --lost b'],
   'acquirer add': ["tapwire acquirer add --name 'First Bank'"],
   'merchant add': [
     `tapwire merchant add --acquirer 1 --integrator 1 --id 1001 --name 'Corner Coffee' --mcc 5814 \\
