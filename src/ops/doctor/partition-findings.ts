@@ -5,6 +5,9 @@ import { type Finding, good, warning } from './finding.ts';
 
 const PART = 'partitions';
 const START_A_WORKER = `start a process of role worker or all, look into its log for 'partitions could not be kept'`;
+const END_READERS = 'and look for a transaction that has read the table for days';
+const ATTACH_ONE =
+  "if this remains for hours, attach a partition as in 'A default partition that is too large' (src/ops/README.md)";
 
 /** Whether rows of the next days can later be removed by dropping their partition, and those past their time were. */
 export async function partitionFindings(
@@ -22,7 +25,7 @@ export async function partitionFindings(
         warning(
           PART,
           `${expired.join(', ')} should have been dropped: past the retention time of ${days} days`,
-          `${START_A_WORKER}, and look for a transaction that has read the table for days`,
+          `${START_A_WORKER}, ${END_READERS}`,
         ),
       );
     if (missing !== null)
@@ -30,7 +33,7 @@ export async function partitionFindings(
         warning(
           PART,
           `${table.name} has none for ${missing}; its rows are stored in the default partition`,
-          `${START_A_WORKER}, and look for a transaction that has read the table for days`,
+          hasStrayRows ? `${START_A_WORKER}; ${ATTACH_ONE}` : `${START_A_WORKER}, ${END_READERS}`,
         ),
       );
     else if (hasStrayRows)

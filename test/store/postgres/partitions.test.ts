@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -108,6 +108,27 @@ async function addPartition(from: string, to: string): Promise<string> {
   return nameOf(from);
 }
 
+/** Runs statements of the manual with other days. @returns the default partition that was not read again */
+async function attach(statements: string, days: Readonly<Record<string, string>>): Promise<string | undefined> {
+  const inNames = (day: string) => day.replaceAll('-', '');
+  const mapped = Object.entries(days).reduce(
+    (text, [from, to]) => text.replaceAll(from, to).replaceAll(inNames(from), inNames(to)),
+    statements,
+  );
+  const client = new pg.Client({ connectionString: testDatabase.url });
+  await client.connect();
+  try {
+    const notices: string[] = [];
+    client.on('notice', ({ message = '' }) => notices.push(message));
+    await client.query('set client_min_messages = debug1');
+    for (const statement of mapped.split(/;\n/).filter((each) => each.trim() !== '')) await client.query(statement);
+    const proof = notices.find((notice) => notice.startsWith('updated partition constraint for default partition'));
+    return proof?.match(/"(.*)" is implied by existing constraints/)?.[1];
+  } finally {
+    await client.end();
+  }
+}
+
 /** A transaction that reads a table. @returns ends it */
 async function read(table: string): Promise<() => Promise<void>> {
   const reader = await database.connect();
@@ -178,6 +199,32 @@ describe('partitions of the next days', () => {
     ]);
     expect(await makePartitions(database, ATTEMPT_MESSAGES)).toEqual({ done: [missing], postponed: [] });
     expect(await partitionFindings(database, RETENTION)).toMatchObject([{ verdict: 'good' }]);
+  });
+
+  test('are attached by hand beside a default partition that is too large, as the manual says, without reading it again', async () => {
+    await dropDays(1, 2, 3, 4, 5, 6, 7);
+    // Once, so that a midnight during the test changes nothing.
+    const [day, nextDay, laterDay] = [await dayIn(2), await dayIn(3), await dayIn(5)];
+    const [first, nextFirst] = [await monthIn(1), await monthIn(2)];
+    const month = first.replaceAll('-', '');
+    await database.query(`drop table transaction_events_${month}`);
+    await addMessage(await dayIn(1));
+    await addEvent(await dayIn(-40));
+    const [finding] = await partitionFindings(database, RETENTION);
+    expect(finding).toMatchObject({ advice: expect.stringContaining('A default partition that is too large') });
+    const manual = readFileSync(join(ROOT, 'src/ops/README.md'), 'utf8');
+    const section = manual.slice(manual.indexOf('## A default partition that is too large'));
+    const [messages, events] = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, statements]) => statements!);
+    const names = [
+      await attach(messages!, { '2027-01-03': day, '2027-01-04': nextDay }),
+      await attach(events!, { '2027-02-01': first, '2027-03-01': nextFirst }),
+    ];
+    expect(names).toEqual(['attempt_messages_default', 'transaction_events_default']);
+    await addMessage(day);
+    await addMessage(laterDay);
+    expect(await messagesByPartition()).toEqual({ attempt_messages_default: 2, [nameOf(day)]: 1 });
+    await addEvent(first);
+    await expect(database.query(`update transaction_events_${month} set attempt = 2`)).rejects.toThrow('append-only');
   });
 
   test('are made around a day of which the default partition has rows, and the purge does the rest', async () => {
