@@ -60,7 +60,7 @@ export function simulate(request: Type1Message, answer: SimulatedAnswer): Type1M
     stan: answer.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     localTime: request.localTime,
     localDate: request.localDate,
-    settlementDate: isNetwork ? undefined : request.localDate,
+    settlementDate: isNetwork ? undefined : (answer.settlementDate?.slice(-4) ?? request.localDate),
     posEntryMode: request.posEntryMode,
     panSequence: request.panSequence,
     posCondition: request.posCondition,

@@ -64,7 +64,7 @@ export function simulate(request: Type1993Message, answer: SimulatedAnswer): Typ
     transmissionDateTime: request.transmissionDateTime,
     stan: isOtherStan && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     localDateTime: request.localDateTime,
-    settlementDate: isNetwork ? undefined : request.localDateTime?.slice(0, 6),
+    settlementDate: isNetwork ? undefined : (answer.settlementDate?.slice(-6) ?? request.localDateTime?.slice(0, 6)),
     functionCode: isNetwork ? request.functionCode : undefined,
     originalAmounts: amountMinor === undefined ? undefined : request.amount?.padEnd(24, '0'),
     acquirerId: request.acquirerId,

@@ -61,7 +61,7 @@ export function simulate(request: Type2Message, answer: SimulatedAnswer): Type2M
     stan: answer.isOtherStan === true && request.stan !== undefined ? otherStan(request.stan) : request.stan,
     localTime: request.localTime,
     localDate: request.localDate,
-    settlementDate: isMoney ? request.localDate : undefined,
+    settlementDate: isMoney ? (answer.settlementDate?.slice(-4) ?? request.localDate) : undefined,
     networkId: request.networkId,
     rrn: request.rrn,
     authorizationCode: answer.authorizationCode,

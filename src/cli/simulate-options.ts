@@ -17,6 +17,9 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        d
   --deadline TIME        the acquirer's deadline, 30s or 1500ms: late responses are sent after it
   --drop SHARE  --late SHARE  --duplicate SHARE  --garble SHARE  --disconnect SHARE  --decline SHARE
                          share of all responses, as 0.1% or 0.001
+  --echo-every TIME      send an echo on each connection at this interval, 30s
+  --sign-off-every TIME  sign each connection off at this interval; the acquirer signs on again
+  --cut-over-at HH:MM    the UTC time at which the switch begins its next business day and announces it (00:00)
   --change-keys TIME     announce new MAC and PIN keys at this interval, under a transport key printed at the start; the type
                          needs macKeys or a zone pinKey from --config
   --manners HOW          good | poor (responses are lost, late, duplicated, corrupted) | none (also arbitrary responses at
@@ -31,6 +34,9 @@ const FLAGS = {
   config: { ...texts, default: [] as string[] },
   latency: text,
   deadline: text,
+  'echo-every': text,
+  'sign-off-every': text,
+  'cut-over-at': { ...text, default: '00:00' },
   'change-keys': text,
   seed: text,
   manners: { ...text, default: 'good' },
@@ -54,10 +60,8 @@ export interface SimulateOptions extends SimulatorOptions {
  */
 export function readSimulateOptions(args: string[], types: ReadonlyMap<string, Processor>): SimulateOptions {
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options: FLAGS });
-  const { host, latency, seed, deadline } = values;
-  const deadlineMs = deadline === undefined ? undefined : millisecondsOf('--deadline', deadline);
-  const every = values['change-keys'];
-  const changeKeysEveryMs = every === undefined ? undefined : millisecondsOf('--change-keys', every);
+  const { host, latency, seed, 'change-keys': every } = values;
+  const deadlineMs = timeOf(values, 'deadline');
   const configs = readConfigs(values.config, types);
   const processors = (positionals.length > 0 ? positionals : ['type-1=9101']).map((word): SimulatedProcessor => {
     const [processor, port] = byType(word, types, 'TYPE=PORT');
@@ -72,7 +76,10 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
     latency,
     faults: faultsOf(values),
     manners: parseManners(values.manners),
-    changeKeysEveryMs,
+    echoEveryMs: timeOf(values, 'echo-every'),
+    signOffEveryMs: timeOf(values, 'sign-off-every'),
+    cutOverAtMinute: minuteOf(values['cut-over-at']),
+    changeKeysEveryMs: timeOf(values, 'change-keys'),
     ledgerPort: numberOf(values.ledger, '--ledger'),
     seed: seed === undefined ? undefined : numberOf(seed, '--seed', Number.MAX_SAFE_INTEGER),
   };
@@ -121,10 +128,22 @@ function faultsOf(values: Readonly<Partial<Record<FaultKind, string>>>): FaultRa
   return Object.fromEntries(given.map((kind) => [kind, parseShare(values[kind]!, `--${kind} `)]));
 }
 
-function millisecondsOf(flag: string, time: string): number {
-  const [, digits, unit] = /^(\d{1,6})(ms|s)$/.exec(time) ?? [];
-  if (digits === undefined) throw new StartError('BAD_CONFIG', `${flag} ${time}: expected 30s or 1500ms`);
-  return Number(digits) * (unit === 's' ? 1_000 : 1);
+const TIMES = ['deadline', 'echo-every', 'sign-off-every', 'change-keys'] as const;
+
+function timeOf(values: Readonly<Record<string, unknown>>, flag: (typeof TIMES)[number]): number | undefined {
+  const time = values[flag];
+  if (time === undefined) return undefined;
+  const [, digits, unit] = /^(\d{1,6})(ms|s)$/.exec(String(time)) ?? [];
+  const ms = Number(digits) * (unit === 's' ? 1_000 : 1);
+  if (ms > 0) return ms;
+  throw new StartError('BAD_CONFIG', `--${flag} ${time}: expected 30s or 1500ms`);
+}
+
+/** `22:30` as minutes after midnight. */
+function minuteOf(time: string): number {
+  const [, hours, minutes] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(time) ?? [];
+  if (hours === undefined) throw new StartError('BAD_CONFIG', `--cut-over-at ${time}: expected a time such as 22:00`);
+  return Number(hours) * 60 + Number(minutes);
 }
 
 const MAX_PORT = 65_535;

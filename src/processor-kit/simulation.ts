@@ -38,6 +38,8 @@ export interface SimulatedAnswer {
   readonly authorizationCode?: string | undefined;
   /** DE4 of the response if it differs from the request: for a partial approval, or for a scenario. */
   readonly amountMinor?: number | undefined;
+  /** The business day of the switch, YYYYMMDD. Default: the date of the request, as in samples. */
+  readonly settlementDate?: string | undefined;
   /** Answer with another STAN than the request's (DE11), which no request on the connection has. */
   readonly isOtherStan?: boolean | undefined;
 }

@@ -18,6 +18,7 @@ import { type Random, seededRandom } from './random.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
 import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
 import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
+import { startTimetable, type TimetableOptions } from './timetable.ts';
 
 export type { SimulatorHsm } from './switch-keys.ts';
 export type { SimulatorEvent } from './switch-server.ts';
@@ -41,7 +42,7 @@ export interface SimulatedProcessor {
   readonly port: number;
 }
 
-export interface SimulatorOptions {
+export interface SimulatorOptions extends TimetableOptions {
   readonly processors: readonly SimulatedProcessor[];
   /** The same seed produces the same faults and latencies in the same order. */
   readonly seed?: number | undefined;
@@ -56,8 +57,6 @@ export interface SimulatorOptions {
   readonly manners?: Manners | undefined;
   /** In the form that `parseLatency` reads: `8ms`, `lognormal:8ms,p99=40ms`. */
   readonly latency?: string | undefined;
-  /** Interval at which switches with `keyExchange` announce new keys. Default: only on request. */
-  readonly changeKeysEveryMs?: number | undefined;
   /** Port of the ledger; 0 selects a free port. Default: the ledger is not served. */
   readonly ledgerPort?: number | undefined;
   readonly host?: string | undefined;
@@ -101,9 +100,9 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
     switchServer(simulated, configs[index]!, { ...options, hsm, ledger, random: seededRandom(seed + index) }),
   );
   const books = options.ledgerPort === undefined ? undefined : ledgerServer(ledger);
-  let keyTimer: NodeJS.Timeout | undefined;
+  let stopTimetable = () => {};
   const close = async () => {
-    clearInterval(keyTimer);
+    stopTimetable();
     books?.closeAllConnections();
     await Promise.all([...switches.map((server) => server.close()), books && stopListening(books)]);
   };
@@ -121,8 +120,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
       return taken.filter(Boolean).length;
     };
     const endOutages = async () => void (await Promise.all(switches.map((server) => server.endOutage())));
-    const { changeKeysEveryMs } = options;
-    if (changeKeysEveryMs !== undefined) keyTimer = setInterval(() => void changeKeys(), changeKeysEveryMs).unref();
+    stopTimetable = startTimetable(options, { ask, changeKeys });
     return { ports, ledgerPort, ledger, counters, ask, changeKeys, endOutages, close };
   } catch (error) {
     await close();

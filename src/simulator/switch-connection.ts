@@ -7,6 +7,7 @@ import {
   isResponse,
   type MessageCodec,
   type Processor,
+  type SimulatedAnswer,
   type WorkingKeyUse,
 } from '../processor-kit/index.ts';
 import { AnswerWriter } from './answer-writer.ts';
@@ -25,6 +26,8 @@ export interface SwitchConnectionOptions {
   readonly processor: Processor;
   readonly codec: MessageCodec;
   readonly bank: Bank;
+  /** The business day of the switch, YYYYMMDD. */
+  readonly settlementDate: () => string;
   /** The acquirer requests a new key. */
   readonly onKeyWanted: (line: SwitchConnection, use: WorkingKeyUse) => void;
   /** The whole switch is unavailable for this long. */
@@ -160,7 +163,7 @@ export class SwitchConnection {
     const read = error.partial as Partial<IsoMessage> | undefined;
     if (typeof read?.mti !== 'string' || isResponse(read as IsoMessage)) return;
     try {
-      this.#answers.write(this.#options.processor.simulate(read as IsoMessage, { responseCode: '30' }), header);
+      this.#answers.write(this.#simulate(read as IsoMessage, { responseCode: '30' }), header);
     } catch {
       // Too little was readable to build a response; the fault was already reported.
     }
@@ -206,7 +209,7 @@ export class SwitchConnection {
 
   #answer(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
     if (this.#options.socket.destroyed || performance.now() < this.#silenceEndsAtMs) return;
-    const response = this.#options.processor.simulate(request, reaction.answer!);
+    const response = this.#simulate(request, reaction.answer!);
     reaction.distort?.(response);
     this.#answers.writeSpoiled(response, reaction.spoil, header);
     this.#reportSent(reaction.onSent);
@@ -215,6 +218,11 @@ export class SwitchConnection {
       this.#answers.flush();
       this.#options.onOutage(reaction.outageMs);
     }
+  }
+
+  #simulate(request: IsoMessage, answer: SimulatedAnswer): IsoMessage {
+    const { processor, settlementDate } = this.#options;
+    return processor.simulate(request, { settlementDate: settlementDate(), ...answer });
   }
 
   #reportSent(onSent: Reaction['onSent']): void {

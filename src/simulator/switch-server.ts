@@ -7,6 +7,7 @@ import type {
   SwitchConfig,
   WorkingKeyUse,
 } from '../processor-kit/index.ts';
+import { BusinessDay } from './business-day.ts';
 import { listen, stopListening } from './listening.ts';
 import type { Bank, SwitchCounters } from './simulated-switch.ts';
 import { SwitchConnection } from './switch-connection.ts';
@@ -44,6 +45,7 @@ export class SwitchServer {
   readonly #options: SwitchServerOptions;
   readonly #server: Server;
   readonly #connections = new Set<SwitchConnection>();
+  readonly #day = new BusinessDay();
   #stan = 0;
   #port = 0;
   #host = '';
@@ -70,9 +72,10 @@ export class SwitchServer {
     return { processor: processor.type, lines: this.#connections.size, ...bank.counters };
   }
 
-  /** Sends a request from the switch on every connection. @returns how many accepted it */
+  /** Sends a request from the switch on every connection; a cut-over begins its next day. @returns how many accepted it */
   async ask(kind: NetworkRequestKind): Promise<number> {
     const { processor, config } = this.#options;
+    if (kind === 'cutOver') this.#day.cutOver();
     const answers = await Promise.all(
       Array.from(this.#connections, (connection) => {
         const request = processor.networkRequest(kind, this.#nextStamp(), config);
@@ -133,6 +136,7 @@ export class SwitchServer {
       processor,
       codec,
       bank,
+      settlementDate: () => this.#day.date,
       onKeyWanted: (asking, use) => void this.#changeKey(asking, use),
       onOutage: (forMs) => this.#goDown(forMs),
       otherLine: (own, tid) =>

@@ -174,6 +174,18 @@ test('the switch initiates requests: an echo and a cut-over are accepted on ever
   expect(await simulator.ask('cutOver')).toBe(1);
 });
 
+test('the settlement date is that of the switch: the next day from its cut-over on', async () => {
+  const settled = async () => {
+    const { result } = await acquirer.tap(10_00);
+    return result.kind === 'answered' ? String(result.response.settlementDate) : result.kind;
+  };
+  const before = await settled();
+  await simulator.ask('cutOver');
+  const [month, day] = [Number(before.slice(0, 2)), Number(before.slice(2))];
+  const next = new Date(Date.UTC(new Date().getUTCFullYear(), month - 1, day + 1)).toISOString();
+  expect(await settled()).toBe(`${next.slice(5, 7)}${next.slice(8, 10)}`);
+});
+
 test('a connection that the switch signs off is signed on again, and no tap is declined for it', async () => {
   await acquirer.tap(10_00);
   expect(await simulator.ask('signOff')).toBe(1);

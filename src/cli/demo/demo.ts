@@ -185,7 +185,7 @@ async function startSwitches(behaviour: SwitchBehaviour): Promise<{ simulator: S
     const processor = types.get(type)!;
     return { type, processor, config: { ...demoSwitchConfig(processor, type), profile }, port: 0 };
   });
-  const simulator = await startSimulator({ processors, ledgerPort: 0, ...behaviour });
+  const simulator = await startSimulator({ processors, ledgerPort: 0, cutOverAtMinute: 0, ...behaviour });
   const switches = processors.map((each, at) => ({ ...each, profile, host: '127.0.0.1', port: simulator.ports[at]! }));
   return { simulator, switches };
 }
