@@ -37,7 +37,10 @@ export function createRequestLog(log: Log): RequestLog {
       log.debug({ correlationId, traceId, method, route: routeOptions.url ?? 'unknown', status, ms }, 'answered');
     },
     unforeseen(error, { correlationId, trace: { traceId }, routeOptions }) {
-      log.error({ error, correlationId, traceId, route: routeOptions.url ?? 'unknown' }, 'unforeseen');
+      log.error(
+        { error, correlationId, traceId, route: routeOptions.url ?? 'unknown' },
+        'unexpected error, request answered with 500',
+      );
     },
     overloaded() {},
   };
