@@ -15,6 +15,19 @@ export const merchantSuggestions = z.strictObject({ text: plainText(MAX_NAME_CHA
 /** Connection names of the gateway, `1-1-type-1-0a1b2c3d-1`. */
 const lineName = z.string().min(1).max(128);
 
+/** A refund from the console. Its outcome depends on the switch, so it is not one of the actions. */
+export const consoleRefund = z.strictObject({
+  acquirerId: z.int().positive(),
+  /** Of the sale. */
+  id: z.uuid(),
+  /** Major units of the sale's currency. */
+  amount: z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be an amount such as 10.00'),
+  /** Of the form that a person filled in: all that it sends is one refund. */
+  formId: z.string().regex(/^[\da-f]{32}$/, 'must be 32 hexadecimal digits'),
+  reason,
+});
+export type ConsoleRefund = z.output<typeof consoleRefund>;
+
 /** An action of an operator. Each is recorded before it is carried out. */
 export const consoleAct = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('replayWebhook'), acquirerId: z.int().positive(), id: z.uuid() }),

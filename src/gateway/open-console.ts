@@ -113,7 +113,8 @@ export function registerConsole(
     suggestMerchants: (own, text) => suggestMerchants(reports, own, text),
     feed,
     readCells: () => cells.report(),
-    acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists }),
+    acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists, deps }),
+    deps,
     work: createWorkReader(reports, lists),
   });
 }

@@ -5,6 +5,7 @@ import { DatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+import { sellApproved } from '../support/refunds.ts';
 import { untilAnswered } from '../support/transactions.ts';
 import { launchChromium } from './chromium.ts';
 import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
@@ -50,6 +51,11 @@ describe('the work of operators', () => {
     await page.getByRole('button', { name: 'Resolve', exact: true }).click();
     await page.locator('.resolve').getByText('must not contain a card number').waitFor();
     await page.getByLabel('Reason, without card data').fill('Booked, says the acquirer');
+    await installation.database.query('update transactions set updated_at = clock_timestamp() where id = $1', [id]);
+    await page.locator('.resolve').getByText('has changed meanwhile').waitFor();
+    expect(await page.getByLabel('Reason, without card data').inputValue()).toBe('Booked, says the acquirer');
+    expect(await page.getByLabel(/^Approved/).isChecked()).toBe(false);
+    await page.getByLabel(/^Approved/).check();
     await page.getByRole('button', { name: 'Resolve', exact: true }).dblclick();
     await page.locator('.resolutions').getByText('Booked, says the acquirer').waitFor();
     await page.getByText('Review required').waitFor({ state: 'hidden' });
@@ -139,6 +145,41 @@ describe('the work of operators', () => {
     expect(rows).toEqual([{ count: 1 }]);
     expect(await page.getByRole('button', { name: 'Void this sale' }).count()).toBe(0);
     await expectHarmless(visited);
+  });
+
+  test('refunds a part of a sale; a double click makes one, and what was typed outlives a change', async () => {
+    const id = await sellApproved(installation, '16.00');
+    const visited = await visit('operator');
+    const { page } = visited;
+    await page.goto(addressOf(`/ops/transactions/${id}`));
+    await page.getByText('Refund this sale').click();
+    await page.getByText('at most ZAR 16.00').waitFor();
+    await expectToFit(page, 'refund');
+    const [amount, reason] = [page.getByLabel(/^Amount, at most/), page.getByLabel(/^Reason for the refund/)];
+    const refundIt = page.locator('.refund').getByRole('button', { name: 'Refund', exact: true });
+    await amount.fill('sixteen');
+    await refundIt.click();
+    await page.getByText('Write the amount like 10.00.').waitFor();
+    await amount.fill('99');
+    await reason.fill('Returned goods');
+    await refundIt.click();
+    await page.locator('#sure').getByRole('button', { name: 'Refund it' }).click();
+    await page.locator('#sure-said').getByText('exceeds the refundable balance').waitFor();
+    await page.locator('#sure-no').click();
+    await page.locator('#zone').selectOption('UTC');
+    expect(await reason.inputValue()).toBe('Returned goods');
+    await amount.fill('ZAR 6');
+    await refundIt.click();
+    await page.locator('#sure').getByRole('button', { name: 'Refund it' }).dblclick();
+    await page.getByText('Refund of ZAR 6: Approved.').waitFor();
+    await page.getByText('at most ZAR 10.00').waitFor();
+    const text = 'select amount_minor::int from transactions where original_id = $1';
+    expect((await installation.database.query(text, [id])).rows).toEqual([{ amount_minor: 600 }]);
+    await expectHarmless(visited);
+    const { page: viewed } = await visit('viewer');
+    await viewed.goto(addressOf(`/ops/transactions/${id}`));
+    await viewed.getByText('Related').waitFor();
+    expect(await viewed.getByText('Refund this sale').isVisible()).toBe(false);
   });
 
   test('lists webhooks, jobs, settings, users and changes at addresses of their own, and retries a dead job', async () => {

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { sellApproved, storedSale } from '../support/refunds.ts';
 
 const INSTALLATION = { acquirerId: 0 };
 const LISTS = ['webhooks', 'jobs', 'processors', 'routes', 'users', 'audit'];
@@ -22,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
-const { logIn, data, act } = consoleClient(() => installation);
+const { logIn, data, act, look, post } = consoleClient(() => installation);
 
 async function read(session: ConsoleSession, list: string, filter: object = {}, after?: unknown): Promise<WorkPage> {
   const answer = await data(session, 'work', { list, filter, ...(after !== undefined && { after }) });
@@ -130,5 +132,75 @@ describe('the webhooks of a filter', () => {
     expect(recorded.rows).toMatchObject([
       { actor: `user ${session.username}`, after: { did: 'replayWebhooks', events: 3, filter: { state: 'failed' } } },
     ]);
+  });
+});
+
+describe('a refund', () => {
+  const PATH = '/ops/refunds';
+  const form = () => randomUUID().replaceAll('-', '');
+  const send = (session: ConsoleSession, body: object) =>
+    post(PATH, body, { cookie: session.cookie, 'x-csrf-token': session.csrf });
+  const wanted = (id: string, more: object = {}) => ({
+    ...{ acquirerId: 1, id, amount: '4.00', formId: form(), reason: 'Returned goods', ...more },
+  });
+  const refundsOf = async (id: string) => {
+    const text = 'select count(*)::int from transactions where original_id = $1';
+    return (await installation.database.query(text, [id])).rows[0].count;
+  };
+  const refundable = async (session: ConsoleSession, id: string) =>
+    ((await (await look(session, id)).json()) as { summary: { refundable: unknown } }).summary.refundable;
+
+  test('returns a part, shows what is left, and is recorded with its reason', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'operator');
+    const id = await sellApproved(installation, '10.00');
+    expect(await refundable(session, id)).toEqual({ currency: 'ZAR', amount: '10.00' });
+    const answer = await send(session, wanted(id));
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ id: expect.any(String), disposition: 'Approved' });
+    expect(await refundable(session, id)).toEqual({ currency: 'ZAR', amount: '6.00' });
+    const tooMuch = await send(session, wanted(id, { amount: '6.01' }));
+    expect(tooMuch.status).toBe(409);
+    expect(((await tooMuch.json()) as { detail: string }).detail).toBe(
+      'The amount exceeds the refundable balance of the sale.',
+    );
+    expect((await send(session, wanted(id, { amount: '6.001' }))).status).toBe(400);
+    expect((await send(session, wanted(id, { amount: '6' }))).status).toBe(200);
+    expect(await refundable(session, id)).toBeNull();
+    const text = `select actor, kind, after from admin_events where subject_id = $1 order by id limit 1`;
+    expect((await installation.database.query(text, [id])).rows).toMatchObject([
+      {
+        actor: `user ${session.username}`,
+        kind: 'transactions',
+        after: { did: 'refundSale', amount: '4.00', reason: 'Returned goods' },
+      },
+    ]);
+    await expectInvariants(installation);
+  });
+
+  test('sent twice from one form is one refund, and another amount from it is refused', async () => {
+    const session = await logIn({ acquirerId: 1 }, 'operator');
+    const id = await sellApproved(installation, '10.00');
+    const body = wanted(id);
+    const answers = await Promise.all([send(session, body), send(session, body)]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const [first, second] = await Promise.all(answers.map((answer) => answer.json()));
+    expect(second).toEqual(first);
+    expect(await refundsOf(id)).toBe(1);
+    expect((await send(session, { ...body, amount: '5.00' })).status).toBe(409);
+    expect(await storedSale(installation.database, id)).toMatchObject({ refundedMinor: 400 });
+  });
+
+  test('is refused to viewers, to other acquirers, without the token, and with a card number', async () => {
+    const id = await sellApproved(installation, '10.00');
+    const operator = await logIn({ acquirerId: 1 }, 'operator');
+    const stranger = await logIn({ acquirerId: 2 }, 'operator');
+    expect((await send(await logIn({ acquirerId: 1 }, 'viewer'), wanted(id))).status).toBe(403);
+    expect((await send(stranger, wanted(id))).status).toBe(404);
+    expect((await send(stranger, wanted(id, { acquirerId: 2 }))).status).toBe(404);
+    expect((await send({ ...operator, csrf: 'x' }, wanted(id))).status).toBe(403);
+    expect((await send(operator, wanted(id, { reason: 'Card 4111111111111111' }))).status).toBe(400);
+    expect(await refundsOf(id)).toBe(0);
+    const none = await installation.database.query('select from admin_events where subject_id = $1', [id]);
+    expect(none.rowCount).toBe(0);
   });
 });

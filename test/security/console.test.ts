@@ -37,6 +37,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/data/account': row(() => ({})),
   'GET /ops/data/sessions': row(() => ({})),
   'POST /ops/account/acts': row(() => ({ body: { act: 'endSession', id: 'f'.repeat(64) } })),
+  'POST /ops/refunds': row(({ acquirerId, transactionId: id }) => ({
+    body: { acquirerId, id, amount: '1.00', formId: 'a'.repeat(32), reason: 'why' },
+  })),
   'POST /ops/acts': row(({ acquirerId, eventId: id }) => ({ body: { act: 'replayWebhook', acquirerId, id } })),
 };
 /** The other actions of the console. */

@@ -17,6 +17,7 @@ import type { TransactionBrowser } from '../../ops/console/transaction-browser.t
 import type { TransactionStory } from '../../ops/console/transaction-story.ts';
 import type { ReadWork } from '../../ops/console/work-reader.ts';
 import type { ConsoleNames, SuggestedMerchant } from '../../store/console/console-names.ts';
+import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
 
 /** Sign-in with the identity provider. */
@@ -42,6 +43,7 @@ export interface ConsoleParts {
   readonly suggestMerchants: (acquirerId: number | undefined, text: string) => Promise<SuggestedMerchant[]>;
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;
+  readonly deps: TransactionDependencies;
   readonly work: ReadWork;
   /** The state of the cells, for operators of the installation. */
   readonly readCells: () => Promise<object>;

@@ -7,6 +7,7 @@ import { registerConsoleAccount } from './console-account.ts';
 import { registerConsoleActs } from './console-acts.ts';
 import { registerConsoleCells } from './console-cells.ts';
 import type { ConsoleParts } from './console-guard.ts';
+import { registerConsoleRefunds } from './console-refunds.ts';
 import { registerConsoleSession } from './console-session.ts';
 import { registerConsoleSignIn } from './console-sign-in.ts';
 import { registerConsoleStream } from './console-stream.ts';
@@ -38,6 +39,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'outage.js': [OWN, SCRIPT],
   'outcomes.js': [OWN, SCRIPT],
   'processes.js': [OWN, SCRIPT],
+  'refund.js': [OWN, SCRIPT],
   'review.js': [OWN, SCRIPT],
   'router.js': [OWN, SCRIPT],
   'sign-in.js': [OWN, SCRIPT],
@@ -89,6 +91,7 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   registerConsoleAccount(server, parts);
   registerConsoleStream(server, parts);
   registerConsoleActs(server, parts);
+  registerConsoleRefunds(server, parts);
   registerConsoleCells(server, parts);
   registerConsoleWork(server, parts);
 }

@@ -1,5 +1,5 @@
 import type { RecordedKind } from '#schemas/admin-audit';
-import type { ConsoleAct } from '#schemas/console';
+import type { ConsoleAct, ConsoleRefund } from '#schemas/console';
 import { actorOfIdentity } from '../../auth/oidc/provider-identity.ts';
 import type { PortalSession } from '../../auth/portal/portal-session.ts';
 import { AuthError, NotFound, RequestRejected } from '../../errors.ts';
@@ -11,8 +11,11 @@ import type { TransactionLists } from '../../store/console/transaction-list.ts';
 import { findWebhooks, type UndeliveredEvent } from '../../store/console/work-lists.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';
+import { refund } from '../../transactions/afterwards/refund.ts';
 import { voidSale } from '../../transactions/afterwards/void.ts';
+import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
 import type { Reviewer } from '../../transactions/ports/review-ports.ts';
+import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
 import { decideProposal, type ReviewDependencies, stateResolution } from '../../transactions/review/resolve-review.ts';
 import type { EventReplayer } from '../../webhooks/ports.ts';
 import type { ProcessCommand } from './figures.ts';
@@ -23,6 +26,7 @@ export interface ActParts {
   readonly webhooks: EventReplayer;
   readonly reviews: ReviewDependencies;
   readonly lists: TransactionLists;
+  readonly deps: TransactionDependencies;
 }
 
 /** The person who acts. */
@@ -79,6 +83,29 @@ export class ConsoleActs {
     }
   }
 
+  /**
+   * With the rules of the API. The reference comes from the form, so a form that is sent again is the same refund and
+   * returns its outcome.
+   *
+   * @returns the refund as committed, with its disposition
+   * @throws NotFound, and what `refund` throws
+   */
+  async refundSale(actor: Actor, asked: ConsoleRefund, correlationId: string): Promise<Transaction> {
+    const { amount, formId, reason } = asked;
+    const sale = await this.#findSale(actor, asked);
+    const subject = { acquirerId: sale.acquirerId, kind: 'transactions', id: sale.id } as const;
+    const refundReference = `console-${formId}`;
+    await this.#record(actor, 'refundSale', subject, { amount, refundReference, reason });
+    return refund(this.#parts.deps, sale, { amount, refundReference, correlationId });
+  }
+
+  async #findSale(actor: Actor, { acquirerId, id }: TransactionKey): Promise<Transaction> {
+    checkSight(actor, acquirerId);
+    const sale = await this.#parts.deps.store.find({ acquirerId, id });
+    if (!sale) throw new NotFound();
+    return sale;
+  }
+
   async #replayWebhook(actor: Actor, { act, acquirerId, id }: Extract<ConsoleAct, { act: 'replayWebhook' }>) {
     const { database, webhooks } = this.#parts;
     checkSight(actor, acquirerId);
@@ -123,12 +150,9 @@ export class ConsoleActs {
 
   /** With the rules of the API: of two voids of a sale, one is refused. */
   async #voidSale(actor: Actor, { act, acquirerId, id }: Extract<ConsoleAct, { act: 'voidSale' }>) {
-    const { reviews: deps } = this.#parts;
-    checkSight(actor, acquirerId);
-    const sale = await deps.store.find({ acquirerId, id });
-    if (!sale) throw new NotFound();
+    const sale = await this.#findSale(actor, { acquirerId, id });
     await this.#record(actor, act, { acquirerId, kind: 'transactions', id });
-    await voidSale(deps, sale);
+    await voidSale(this.#parts.deps, sale);
   }
 
   #decideProposal(
@@ -159,7 +183,12 @@ export class ConsoleActs {
     if (!(await askProcess(this.#parts.database, processId, command))) throw new NotFound();
   }
 
-  #record(actor: Actor, did: ConsoleAct['act'], { acquirerId, kind, id }: Subject, what: object = {}): Promise<void> {
+  #record(
+    actor: Actor,
+    did: ConsoleAct['act'] | 'refundSale',
+    { acquirerId, kind, id }: Subject,
+    what: object = {},
+  ): Promise<void> {
     const change = { acquirerId, actor: actorOf(actor) };
     return inAdminCommit(this.#parts.database, acquirerId, (client) =>
       recordChange(client, change, { action: 'act', kind, id, before: null, after: { did, ...what } }),

@@ -4,8 +4,9 @@ import { type TlvRow, tlvRows } from '../../emv/describe-tlv.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { findMessages } from '../../store/transactions/attempt-messages.ts';
 import { findResolutions, type ShownResolution } from '../../store/transactions/review-store.ts';
+import { leftToRefund } from '../../transactions/afterwards/refund.ts';
 import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
-import { dispositionName } from '../../transactions/model/disposition.ts';
+import { Disposition, dispositionName } from '../../transactions/model/disposition.ts';
 import { currencyOf, formatAmount } from '../../transactions/model/money.ts';
 import { statusName } from '../../transactions/model/status.ts';
 import {
@@ -13,6 +14,7 @@ import {
   TRANSACTION_TYPE_NAMES,
   type Transaction,
   type TransactionKey,
+  TransactionType,
   toldMinor,
   VoidState,
 } from '../../transactions/model/transaction.ts';
@@ -126,6 +128,7 @@ function summaryOf(transaction: Transaction, directory: Directory) {
     type: TRANSACTION_TYPE_NAMES[transaction.type],
     amount: amountText(transaction, toldMinor(transaction)),
     refunded: transaction.refundedMinor === 0 ? null : amountText(transaction, transaction.refundedMinor),
+    refundable: refundableOf(transaction),
     scheme: transaction.scheme,
     maskedPan: transaction.maskedPan,
     responseText: responseCode === null ? null : (RESPONSE_CODES[responseCode] ?? null),
@@ -142,6 +145,15 @@ function summaryOf(transaction: Transaction, directory: Directory) {
     createdAt: new Date(transaction.createdAtMs).toISOString(),
     updatedAt: new Date(transaction.updatedAtMs).toISOString(),
   };
+}
+
+/** What a person may refund; the gateway also checks what this page cannot see. */
+function refundableOf(transaction: Transaction): { readonly currency: string; readonly amount: string } | null {
+  const { type, disposition, voidState, needsReview, currency } = transaction;
+  const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
+  if (!isSale || disposition !== Disposition.Approved || voidState !== null || needsReview) return null;
+  const left = leftToRefund(transaction);
+  return currency === null || left <= 0 ? null : { currency, amount: formatAmount(left, currencyOf(currency)) };
 }
 
 function amountText({ currency }: Transaction, minor: number | null): string | null {

@@ -136,7 +136,12 @@ async function findRepeated(
 
 function refuseUnlessLeft(sale: Transaction, amountMinor: number): void {
   refuseUnlessApproved(sale);
-  if (amountMinor > (sale.approvedMinor ?? sale.amountMinor ?? 0) - sale.refundedMinor) throw tooMuch();
+  if (amountMinor > leftToRefund(sale)) throw tooMuch();
+}
+
+/** Minor units of an approved sale that no refund has returned or reserved. */
+export function leftToRefund(sale: Pick<Transaction, 'approvedMinor' | 'amountMinor' | 'refundedMinor'>): number {
+  return (sale.approvedMinor ?? sale.amountMinor ?? 0) - sale.refundedMinor;
 }
 
 function tooMuch(): RequestRejected {

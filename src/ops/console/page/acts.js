@@ -27,7 +27,8 @@ export function actButton({ label, name, title, text, yes, body, onDone }) {
   );
 }
 
-function askFirst({ title, text, yes, body, onDone }) {
+/** @param send what a confirmation does; by default, the act `body` */
+export function askFirst({ title, text, yes, body, send = () => act(body), onDone }) {
   const dialog = byId('sure');
   byId('sure-title').textContent = title;
   byId('sure-text').textContent = text;
@@ -39,7 +40,7 @@ function askFirst({ title, text, yes, body, onDone }) {
     event.preventDefault();
     byId('sure-yes').disabled = true;
     try {
-      await act(body);
+      await send();
       dialog.close();
       onDone?.();
     } catch (error) {

@@ -85,4 +85,5 @@ export const exportTransactions = (filter) =>
   ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (answer) => answer.blob() });
 export const readWork = (list, filter, after) => post('/ops/data/work', { list, filter, ...(after && { after }) });
 export const changeAccount = (body) => post('/ops/account/acts', body);
+export const refundSale = (body) => post('/ops/refunds', body);
 export const act = (body) => ask('/ops/acts', { method: 'POST', body });

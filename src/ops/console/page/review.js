@@ -20,6 +20,19 @@ export function isInReview({ summary, related }) {
   return summary.needsReview || related.some(({ type, needsReview }) => type === 'Void' && needsReview);
 }
 
+/** What the person typed about a transaction, for a form that is drawn again. */
+let draft = { reason: '' };
+
+function draftOf({ acquirerId, id, updatedAt }) {
+  const key = `${acquirerId} ${id}`;
+  if (draft.key !== key) draft = { key, updatedAt, reason: '' };
+  draft.isOutdated = draft.updatedAt !== updatedAt && (draft.books !== undefined || draft.reason !== '');
+  // The person looks again before stating anything about a transaction that has changed.
+  if (draft.updatedAt !== updatedAt) draft.books = undefined;
+  draft.updatedAt = updatedAt;
+  return draft;
+}
+
 /** Undefined if the transaction does not need review and never was resolved. */
 export function reviewOf(story, again) {
   const { resolutions } = story;
@@ -74,7 +87,12 @@ function decisionOn({ id, books, proposedBy, reason }, { acquirerId }, again) {
 }
 
 function formOf(story, again) {
-  const said = h('p', { role: 'alert' });
+  const kept = draftOf(story.summary);
+  const said = h(
+    'p',
+    { role: 'alert' },
+    kept.isOutdated && 'The transaction has changed meanwhile. Look at it, and choose again.',
+  );
   const button = h('button', { type: 'submit' }, 'Resolve');
   const form = h(
     'form',
@@ -87,7 +105,7 @@ function formOf(story, again) {
         h(
           'label',
           {},
-          h('input', { type: 'radio', name: 'books', value, required: true }),
+          h('input', { type: 'radio', name: 'books', value, required: true, checked: kept.books === value }),
           h('b', {}, name),
           ` ${text}`,
         ),
@@ -97,11 +115,15 @@ function formOf(story, again) {
       'label',
       {},
       'Reason, without card data',
-      h('textarea', { name: 'reason', required: true, maxlength: MAX_REASON_CHARS, rows: 2 }),
+      h('textarea', { name: 'reason', required: true, maxlength: MAX_REASON_CHARS, rows: 2 }, kept.reason),
     ),
     said,
     button,
   );
+  form.oninput = () => {
+    kept.books = form.elements.books.value || undefined;
+    kept.reason = form.elements.reason.value;
+  };
   form.onsubmit = async (event) => {
     event.preventDefault();
     button.disabled = true;
@@ -111,6 +133,7 @@ function formOf(story, again) {
     const reason = fields.get('reason').replace(/\s+/g, ' ').trim();
     try {
       await act({ act: 'resolveReview', acquirerId, id, books: fields.get('books'), reason, seenAt });
+      draft = { reason: '' };
       again();
     } catch (error) {
       said.textContent = error.message;

@@ -5,6 +5,7 @@ import { byId, h, setText, table } from './dom.js';
 import { words } from './list-row.js';
 import { messageTable, tlvTable } from './message.js';
 import { acquirerName, merchantName, processorName, whenNamesChange } from './names.js';
+import { refundForm } from './refund.js';
 import { reviewOf } from './review.js';
 import { addView } from './router.js';
 import { time, whenZoneChanges } from './time.js';
@@ -20,6 +21,8 @@ const view = byId('one');
 let shownId;
 let story;
 let following;
+/** The form of the shown transaction: it outlives each redrawing, with what the person typed. */
+let refund;
 
 export function openTransactionView() {
   addView({ path: /^\/ops\/transactions\/([0-9a-f-]{36})\/?$/i, element: view, open, close });
@@ -31,6 +34,7 @@ function open([, id]) {
   close();
   shownId = id;
   story = undefined;
+  refund = refundForm(() => read(readTransaction));
   setText(byId('one-title'), 'Transaction');
   byId('one-body').replaceChildren(h('p', { class: 'none' }, 'Reading the transaction.'));
   void read(readTransaction);
@@ -78,6 +82,7 @@ function show(present, isRedrawn = false) {
   setText(byId('one-title'), titleOf(summary));
   const parts = [
     ['summary', [summary, related], () => summaryOf(summary, related, again)],
+    ['refund', 'kept', () => refund.element],
     ['review', [summary.updatedAt, related, resolutions], () => reviewOf(present, again) ?? h('div')],
     ['trail', trail, () => part('Timeline', trailOf(trail), true)],
     ['messages', messages, () => part(`Messages (${messages.length})`, messagesOf(messages), true)],
@@ -93,7 +98,7 @@ function show(present, isRedrawn = false) {
       h(
         'div',
         { class: 'story' },
-        parts.map(() => h('div')),
+        parts.map(([name]) => h('div', { 'data-part': name })),
       ),
     );
   const holder = byId('one-body').firstElementChild;
@@ -107,6 +112,7 @@ function show(present, isRedrawn = false) {
     place.replaceChildren(drawn);
     place.shownText = text;
   }
+  refund.update(present);
   story = present;
 }
 
