@@ -54,7 +54,7 @@ export const signInSettings = {
     )
     .describe(
       'Roles in the console by value of OIDC_ROLE_CLAIM: VALUE=ROLE for the installation or VALUE=ROLE@ACQUIRER, comma-separated. ' +
-        'The first entry that a person has counts; a person without one is refused',
+        'The first entry that a person has counts; a person without one is refused. A value must not contain a comma',
     ),
   OIDC_MAX_AGE_SECONDS: z.coerce
     .number()

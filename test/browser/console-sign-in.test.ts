@@ -96,6 +96,11 @@ test('a person sets up one-time codes, logs in with one, and ends another sessio
     await page.getByText('Keep these recovery codes').waitFor({ timeout: 5_000 });
   });
   await expectToFit(page, 'account-recovery');
+  // The stream of the session that has ended makes the page show its view again.
+  const read = page.waitForResponse((answer) => answer.url().endsWith('/ops/data/sessions'));
+  await page.evaluate(`dispatchEvent(new PopStateEvent('popstate'))`);
+  await (await read).finished();
+  await page.locator('#own-sessions').getByText('this one').waitFor();
   const recoveryCode = (await page.locator('.recovery code').first().textContent())!;
   await page.getByRole('button', { name: 'I have kept them' }).click();
   await page.getByText('Your login needs a one-time code').waitFor();

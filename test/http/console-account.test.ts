@@ -151,6 +151,9 @@ describe('one-time codes', () => {
     expect(removed.status).toBe(200);
     expect(await isIn(session)).toBe(false);
     expect(await isIn(sessionIn(removed, '', user.username))).toBe(true);
+    const changed = 'select password_changed_at > $2 as "isNewer" from users where id = $1';
+    const { rows } = await installation.database.query(changed, [user.id, new Date(Date.now() - 3_600_000)]);
+    expect(rows).toEqual([{ isNewer: true }]); // tokens from before are over
     expect((await enter(user)).status).toBe(200);
   });
 
@@ -193,6 +196,8 @@ describe('where one-time codes are required', () => {
     ] as const)
       expect((await send(path, { url, session, body })).status, path).toBe(403);
     expect((await send('/ops/data/account', { url, session })).status).toBe(200);
+    const refunder = await savePortalUser(installation.database, OWNER, 'viewer', ['transactions:refund']);
+    expect((await send('/login', { url, body: { username: refunder.username, password: PASSWORD } })).status).toBe(401);
     expect((await send('/login', { url, body: { username: user.username, password: PASSWORD } })).status).toBe(401);
   });
 

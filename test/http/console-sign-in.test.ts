@@ -205,7 +205,15 @@ describe('a sign-in', () => {
       '/ops\\@evil.example',
       '/login',
     ];
-    for (const to of [...places, '/ops//evil.example', '/ops?a=\r\nset-cookie:x', '/opsx', 'javascript:alert(1)']) {
+    for (const to of [
+      ...places,
+      '/ops//evil.example',
+      '/ops?a=\r\nset-cookie:x',
+      '/opsx',
+      '/ops/oidc',
+      '/ops/session',
+      'javascript:alert(1)',
+    ]) {
       browser = new SignInBrowser();
       expect(await signIn(personWith('operators'), to), to).toBe(at('/ops'));
     }

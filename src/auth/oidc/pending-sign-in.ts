@@ -27,8 +27,8 @@ const RANDOM_BYTES = 32;
 const SEALED_FOR = { purpose: 'console-sign-in', owner: 'browser' } as const;
 const MAX_SEALED_CHARS = 2_048;
 
-/** A page of the console: no other site, and no path that a browser reads as one (`//`, `/\`). */
-const RETURN_TO = /^\/ops(?:\/[\w-]{1,64}){0,3}(?:\?[\w=&%.+:~-]{0,400})?$/;
+/** A view of the console: no other site, no path that a browser reads as one (`//`, `/\`), and no request of the page. */
+const RETURN_TO = /^\/ops(?:\/(?:transactions|work|cells|account)(?:\/[\w-]{1,64})?)?(?:\?[\w=&%.+:~-]{0,400})?$/;
 const DEFAULT_RETURN_TO = '/ops';
 
 const random = z.string().regex(/^[\w-]{43}$/);
@@ -64,7 +64,7 @@ export function createPendingSignIns({ webhookSealing: keys }: Pick<KeyRing, 'we
     open(sealed, nowMs) {
       const bytes = sealed.length <= MAX_SEALED_CHARS ? decodeBase64Url(sealed) : undefined;
       const text = bytes && opened(bytes);
-      const pending = text === undefined ? undefined : pendingSignIn.parse(JSON.parse(text));
+      const pending = text === undefined ? undefined : pendingSignIn.safeParse(JSON.parse(text)).data;
       return pending && isCurrent(pending, nowMs) ? pending : undefined;
     },
   };

@@ -109,7 +109,8 @@ export class Accounts {
   async #confirmTotp(session: PortalSession, code: string): Promise<AccountResult> {
     const { factors, totp, tries, limits } = this.#parts;
     const { id } = session.user;
-    const { tries: made, secondsLeft } = await tries.count(userSubject(`totp ${id}`), limits.windowSeconds);
+    // No username contains a NUL, so no login counts here.
+    const { tries: made, secondsLeft } = await tries.count(userSubject(`totp\0${id}`), limits.windowSeconds);
     const quota = { name: 'codes-by-user', most: limits.perUser, windowSeconds: limits.windowSeconds };
     if (made > limits.perUser) throw new Throttled(quota, secondsLeft, 'TOO_MANY_LOGINS');
     const pending = await totp.findPending(keyOf(session));

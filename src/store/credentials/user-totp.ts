@@ -90,10 +90,14 @@ export class UserTotp {
   }
 }
 
-/** Removes the second factor within a running commit, and ends the sessions. @returns false if the user has none */
+// Without the time of the enrolment, tokens from before it would be valid again.
+const END_TOKENS = 'update users set password_changed_at = clock_timestamp() where acquirer_id = $1 and id = $2';
+
+/** Removes the second factor within a running commit, and ends all sessions and tokens. @returns false if the user has none */
 export async function removeTotp(client: pg.ClientBase, key: UserKey, actor: string, did: string): Promise<boolean> {
   const { rowCount } = await client.query(`delete from user_totp where ${OF_USER}`, [key.acquirerId, key.userId]);
   if (rowCount !== 1) return false;
+  await client.query(END_TOKENS, [key.acquirerId, key.userId]);
   await endSessions(client, key);
   await record(client, key, actor, did);
   return true;

@@ -13,11 +13,18 @@ const QUIET_MODULES = 4;
 let reading = 0;
 let account;
 let allSessions;
+/** A new key or recovery codes are on the screen, which are shown once: an update of the page must not replace them. */
+let isShowingSecret = false;
 
 export function openAccount() {
-  addView({ path: /^\/ops\/account\/?$/, element: byId('account'), open: () => void read(), close: () => reading++ });
+  addView({ path: /^\/ops\/account\/?$/, element: byId('account'), open: () => void read(), close });
   byId('others-end').onclick = () => void run({ act: 'endOtherSessions' }, read);
   whenZoneChanges(() => account && showSessions());
+}
+
+function close() {
+  reading++;
+  isShowingSecret = false;
 }
 
 async function read() {
@@ -27,9 +34,10 @@ async function read() {
     const all = found.isAdmin ? (await readAllSessions()).sessions : undefined;
     if (mine !== reading) return;
     [account, allSessions] = [found, all];
+    showSessions();
+    if (isShowingSecret) return;
     say('');
     showFactor();
-    showSessions();
   } catch (error) {
     if (mine === reading) say(error.message);
   }
@@ -93,6 +101,7 @@ function passwordForm(hasSecondFactor) {
 const codeProps = { autocomplete: 'one-time-code', spellcheck: 'false', required: true, maxlength: 40 };
 
 function showEnrolment({ secret, size, path }) {
+  isShowingSecret = true;
   say('');
   const code = h('input', { ...codeProps, name: 'code', inputmode: 'numeric', pattern: '[0-9 ]{6,7}' });
   const form = h(
@@ -129,6 +138,7 @@ function qrCode(size, path) {
 }
 
 function showRecoveryCodes({ recoveryCodes }) {
+  isShowingSecret = true;
   say('');
   const goOn = h('button', { type: 'button', onclick: () => location.reload() }, 'I have kept them');
   byId('factor').replaceChildren(
