@@ -43,7 +43,7 @@ const ofProcesses = { ...onPostgres, isolate: true, testTimeout: 600_000 };
 /** Installing takes as long as the registry takes. */
 const ofPackages = { globalSetup: 'test/packages/pack-all.ts', testTimeout: 600_000, hookTimeout: 600_000 };
 
-const withJpos = { globalSetup: ['test/support/postgres-cluster.ts', 'test/interop/compile-jpos.ts'] };
+const withJpos = { globalSetup: ['test/support/postgres-cluster.ts', 'test/interop/provide-jpos.ts'] };
 
 export default defineConfig({
   test: {

@@ -12,8 +12,15 @@ import { type NpmFields, npmDecode, npmEncode } from '../iso8583/npm-iso-8583.ts
 import vectors from '../vectors/iso8583.json' with { type: 'json' };
 import { type NeutralSpec, specOf } from '../vectors/neutral-spec.ts';
 import { tricks } from './iso8583-tricks.ts';
+import { jposTimes } from './jpos-times.ts';
 import { jsposDecode, jsposEncode } from './jspos-type-1.ts';
-import { measure, ratio, report } from './measure.ts';
+import { type Measurement, measure, ratio, report } from './measure.ts';
+
+/** The message with which jPOS measures itself. */
+const JPOS_MESSAGE = {
+  label: 'jPOS, 66 fields, packed',
+  vector: 'jpos-iso87-binary-66-fields (jPOS benchmark message)',
+};
 
 /** A type 1 authorization with a PIN, in the terms of `iso_8583`: 25 fields, DE127 among them. */
 const AUTHORIZATION: NpmFields = {
@@ -50,7 +57,7 @@ const AUTHORIZATION: NpmFields = {
  * other packages in their own way. Packages tried: iso_8583 2.6.7, jspos 0.0.11. The first cannot write the tap: it
  * omits half of DE127.25. Others that once were on npm (iso-8583, ciso8583) no longer exist there.
  */
-export function bench({ json }: { readonly json?: string | undefined } = {}): void {
+export async function bench({ json }: { readonly json?: string | undefined } = {}): Promise<void> {
   const { bitmap: codec } = codecs;
   const target = Buffer.alloc(4_096);
   const bytes = npmEncode(AUTHORIZATION) as Buffer;
@@ -59,7 +66,11 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
   const tap = samples.find(({ name }) => name === 'tap')!;
   const tapBytes = Buffer.from(fromHex(tap.wireHex));
   const jsposBytes = jsposEncode(AUTHORIZATION);
-  const results = measure({
+  const jpos = await jposTimes([
+    { label: 'authorization', packager: 'type-1', bytes },
+    { label: JPOS_MESSAGE.label, packager: 'iso87b', bytes: bytesOf(JPOS_MESSAGE.vector) },
+  ]);
+  const measured = measure({
     'decode authorization': () => codec.decode(bytes),
     'decode authorization, npm iso_8583': () => npmDecode(bytes),
     'decode authorization, npm jspos (no DE127)': () => jsposDecode(jsposBytes),
@@ -69,11 +80,13 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
     'decode tap with chip data': () => codec.decode(tapBytes),
     'decode tap with chip data, npm iso_8583': () => npmDecode(tapBytes),
     'encode tap with chip data': () => codec.encode(tap.message as Type1Message, target, 0),
-    ...published('jPOS, 66 fields, packed', 'jpos-iso87-binary-66-fields (jPOS benchmark message)'),
-    ...published('moov-io, 87 values', 'moov-benchmark-message-standard-bitmaps', withComposites),
+    ...published(JPOS_MESSAGE.label, JPOS_MESSAGE.vector),
+    ...published('moov-io, 83 values', 'moov-benchmark-message-standard-bitmaps', withComposites),
     ...tricks,
   });
+  const results = [...measured, ...jpos];
   const ratios = {
+    ...timesAsFast(results, jpos),
     encodeVsIso8583: ratio(results, 'encode authorization', 'encode authorization, npm iso_8583'),
     decodeVsIso8583: ratio(results, 'decode authorization', 'decode authorization, npm iso_8583'),
     encodeVsJspos: ratio(results, 'encode authorization', 'encode authorization, npm jspos (no DE127)'),
@@ -81,6 +94,20 @@ export function bench({ json }: { readonly json?: string | undefined } = {}): vo
     decodeTapVsIso8583: ratio(results, 'decode tap with chip data', 'decode tap with chip data, npm iso_8583'),
   };
   report('ISO 8583', { results, ratios }, json);
+}
+
+/** How many times as fast as jPOS each of its subjects is. */
+function timesAsFast(results: readonly Measurement[], jpos: readonly Measurement[]): Record<string, number> {
+  return Object.fromEntries(
+    jpos.map(({ name }) => [
+      name.replace(/, jPOS$/, ' against jPOS'),
+      ratio(results, name.replace(/, jPOS$/, ''), name),
+    ]),
+  );
+}
+
+function bytesOf(vector: string): Uint8Array {
+  return fromHex(vectors.find(({ name }) => name === vector)!.wireHex);
 }
 
 /** A published benchmark message, decoded and encoded with the spec of its vector. */

@@ -3,41 +3,30 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { TestProject } from 'vitest/node';
-
-declare module 'vitest' {
-  interface ProvidedContext {
-    /** The class path of the compiled peer with jPOS. */
-    jposClasses: string;
-  }
-}
 
 const JPOS = fileURLToPath(new URL('jpos/', import.meta.url));
 
-/**
- * Runs before the first test file: fetches jPOS from Maven Central and compiles the peer.
- *
- * @throws Error if Java or Maven is missing
- */
-export function setup(project: TestProject): () => void {
-  for (const [command, option] of [
-    ['javac', '-version'],
-    ['mvn', '--version'],
-  ] as const) {
+/** The command that is missing for jPOS, if one is. */
+export function missingForJpos(): string | undefined {
+  return ['javac', 'mvn'].find((command) => {
     try {
-      execFileSync(command, [option], { stdio: 'ignore' });
+      execFileSync(command, ['--version'], { stdio: 'ignore' });
+      return false;
     } catch {
-      throw new Error(`test:interop needs Java 17 and Maven; "${command}" is not installed`);
+      return true;
     }
-  }
+  });
+}
+
+/** Fetches jPOS from Maven Central and compiles the peer. */
+export function compileJpos(): { readonly classPath: string; readonly remove: () => void } {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-jpos-'));
   const options: ExecFileSyncOptions = { cwd: JPOS, stdio: ['ignore', 'ignore', 'inherit'] };
-  execFileSync(
-    'mvn',
-    ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${join(folder, 'lib')}`],
-    options,
-  );
+  const fetch = ['-q', '-B', 'dependency:copy-dependencies', `-DoutputDirectory=${join(folder, 'lib')}`];
+  execFileSync('mvn', fetch, options);
   execFileSync('javac', ['-cp', join(folder, 'lib/*'), '-d', join(folder, 'classes'), 'Peer.java'], options);
-  project.provide('jposClasses', `${join(folder, 'classes')}:${join(folder, 'lib/*')}`);
-  return () => rmSync(folder, { recursive: true, force: true });
+  return {
+    classPath: `${join(folder, 'classes')}:${join(folder, 'lib/*')}`,
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { freePort } from '../bench/parts.ts';
@@ -11,7 +11,7 @@ import { Peer } from './peer.ts';
 
 let peer: Peer;
 beforeAll(() => {
-  peer = new Peer();
+  peer = new Peer(inject('jposClasses'));
 });
 afterAll(() => peer.close());
 

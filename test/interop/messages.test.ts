@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
@@ -11,7 +11,7 @@ import { Peer } from './peer.ts';
 
 let peer: Peer;
 beforeAll(() => {
-  peer = new Peer();
+  peer = new Peer(inject('jposClasses'));
 });
 afterAll(() => peer.close());
 

@@ -1,6 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { inject } from 'vitest';
 import { toHex } from '../../src/bytes/hex.ts';
 
 /** Fields of a message as jPOS has them, by path: `4`, `127.2`, and `52b` for a binary value. */
@@ -12,8 +11,9 @@ export class Peer {
   readonly #answers: AsyncIterator<string>;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor() {
-    this.#process = spawn('java', ['-cp', inject('jposClasses'), 'Peer']);
+  /** @param classPath as `compileJpos` returns it */
+  constructor(classPath: string) {
+    this.#process = spawn('java', ['-cp', classPath, 'Peer']);
     this.#process.stderr.resume();
     this.#answers = createInterface(this.#process.stdout)[Symbol.asyncIterator]();
   }

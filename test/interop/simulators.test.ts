@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
@@ -41,7 +41,7 @@ const DIALECTS = [
 let peer: Peer;
 let simulator: Simulator;
 beforeAll(async () => {
-  peer = new Peer();
+  peer = new Peer(inject('jposClasses'));
   simulator = await startSimulator({ processors: DIALECTS.map(({ processor }) => ({ processor, port: 0 })) });
   for (const { processor } of DIALECTS) await shareMacKey(peer, processor.type, processor.exampleConfig);
 });

@@ -30,12 +30,16 @@ import org.jpos.iso.packager.PostPackager;
  *   send TYPE NAME FIELDS      sends a message and waits for the response: its fields
  *   listen TYPE PORT           starts a switch. It approves what it receives, and does not answer a sale if DE4 ends with 69
  *   received PORT              the MTIs that the switch received
+ *   time TYPE HEX              nanoseconds to unpack a message and to pack it: the fastest and the median round of each
  */
 public class Peer {
   private static final Map<String, BaseChannel> CLIENTS = new ConcurrentHashMap<>();
   private static final Map<String, List<String>> RECEIVED = new ConcurrentHashMap<>();
   private static final Map<String, byte[]> MAC_KEYS = new ConcurrentHashMap<>();
   private static final int TIMEOUT_MS = 30_000;
+  private static final int WARM_UP_MS = 3_000;
+  private static final int ROUND_MS = 20;
+  private static final int ROUNDS = 50;
   private static final int MAC_FIELD = 64;
   private static final int MAC_BYTES = 8;
 
@@ -70,6 +74,8 @@ public class Peer {
         return connect(words[1], words[2], Integer.parseInt(words[3]));
       case "send":
         return send(words[1], CLIENTS.get(words[2]), built(words[1], words, 3));
+      case "time":
+        return times(words[1], ISOUtil.hex2byte(words[2]));
       case "listen":
         return listen(words[1], Integer.parseInt(words[2]));
       case "received":
@@ -88,6 +94,8 @@ public class Peer {
         return packager;
       case "type-2":
         return packedPackager();
+      case "iso87b":
+        return new ISO87BPackager();
       default:
         return packager1993();
     }
@@ -172,6 +180,47 @@ public class Peer {
   private static BaseChannel channel(String type) throws Exception {
     if (!type.equals("type-2")) return new PostChannel(packager(type));
     return new NACChannel(packager(type), ISOUtil.hex2byte("6000010000"));
+  }
+
+  private interface Operation {
+    Object run() throws Exception;
+  }
+
+  /** Kept, so that no compiler removes unused work. */
+  static Object lastResult;
+
+  private static String times(String type, byte[] bytes) throws Exception {
+    ISOPackager packager = packager(type);
+    ISOMsg message = new ISOMsg();
+    message.setPackager(packager);
+    message.unpack(bytes);
+    String unpacked = timesOf(() -> {
+      ISOMsg each = new ISOMsg();
+      each.setPackager(packager);
+      each.unpack(bytes);
+      return each;
+    });
+    return unpacked + "\t" + timesOf(message::pack);
+  }
+
+  private static String timesOf(Operation operation) throws Exception {
+    long[] rounds = new long[ROUNDS];
+    roundOf(operation, WARM_UP_MS);
+    for (int round = 0; round < ROUNDS; round++) rounds[round] = roundOf(operation, ROUND_MS);
+    Arrays.sort(rounds);
+    return rounds[0] + "\t" + rounds[ROUNDS / 2];
+  }
+
+  private static long roundOf(Operation operation, int ms) throws Exception {
+    long start = System.nanoTime();
+    long done = 0;
+    long passed = 0;
+    while (passed < ms * 1_000_000L) {
+      for (int at = 0; at < 100; at++) lastResult = operation.run();
+      done += 100;
+      passed = System.nanoTime() - start;
+    }
+    return passed / done;
   }
 
   private static String connect(String type, String host, int port) throws Exception {
