@@ -70,6 +70,11 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 134,
     detail: 'Another person must confirm the resolution that you proposed.',
   },
+  PROPOSER_GONE: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The person who proposed the resolution may no longer act here. Reject it, and propose it yourself.',
+  },
   CARD_DATA_DELETED: { status: 409, errorCode: 212, detail: 'The card data of the sale has been deleted.' },
   SALE_SETTLED: {
     status: 409,

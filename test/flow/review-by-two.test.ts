@@ -76,6 +76,26 @@ describe('where a second person must confirm', () => {
     expect((await decide(await logInAtProvider('sipho'), 'confirm', open)).status).toBe(204);
   });
 
+  test('a proposal of a person who was deleted or blocked meanwhile is not confirmed, and can be rejected', async () => {
+    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    const { database } = scene.installation;
+    const second = await logIn(OWNER, 'admin');
+    for (const end of [
+      'delete from users where username = $1',
+      'update users set is_blocked = true where username = $1',
+    ]) {
+      const { id } = await tapInReview();
+      const first = await logIn(OWNER, 'operator');
+      expect((await resolve(first, id, 'voided')).status).toBe(204);
+      await database.query(end, [first.username]);
+      const { id: proposal } = await proposalOf(second, id);
+      const refused = await decide(second, 'confirm', proposal);
+      expect(await refused.json()).toMatchObject({ status: 409, detail: expect.stringContaining('no longer') });
+      expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+      expect((await decide(second, 'reject', proposal)).status).toBe(204);
+    }
+  });
+
   test('keeps the review if the switch contradicts between proposal and confirmation', async () => {
     await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
     const { id, repeat } = await tapInReview();

@@ -12,11 +12,13 @@ afterAll(() => books.close());
 
 describe('a transaction that a person resolved', () => {
   const { Approved, Voided, Declined } = Disposition;
-  const resolved = (id: string, how: string, sequence: number | null = null) =>
+  /** The row as the commit of a resolution leaves it. */
+  const resolved = (id: string, how: string, ageSeconds = 0) =>
     books.database.query(
-      `insert into review_resolutions (acquirer_id, id, transaction_id, books, reason, state, seen, proposed_by, event_sequence)
-       values (1, gen_random_uuid(), $1, $2, 'case 4711', 'done', '', 'user test', $3)`,
-      [id, how, sequence],
+      `insert into review_resolutions (acquirer_id, id, transaction_id, books, reason, state, seen, proposed_by, decided_at, to_disposition)
+       select 1, gen_random_uuid(), id, $2, 'case 4711', 'done', '', 'user test', clock_timestamp() - $3 * interval '1 second', disposition
+       from transactions where id = $1`,
+      [id, how, ageSeconds],
     );
 
   test('as adjusted may differ from the ledger of the switch, and is counted', async () => {
@@ -31,6 +33,27 @@ describe('a transaction that a person resolved', () => {
     expect(await books.faults()).toEqual({});
     const [i1, i2] = await books.verify();
     expect([i1!.misstated, i2!.misstated]).toEqual([1, 1]);
+  });
+
+  test('as adjusted is not excused for what the switch does later, another amount or another outcome', async () => {
+    const { resolved: reversalState } = ReversalState;
+    const plant = async (changes: object, how = 'adjusted', ageSeconds = 0) => {
+      const voided = await books.transaction({ disposition: Voided, reversalState });
+      books.entry(voided, changes);
+      await resolved(voided.id, how, ageSeconds);
+      return voided.id;
+    };
+    const covered = await plant({});
+    const later = await plant({}, 'adjusted', 3_600);
+    const otherAmount = await plant({ amountMinor: 5_000, approvedMinor: 5_000 });
+    const changed = await plant({});
+    const set = 'update review_resolutions set to_disposition = $2 where transaction_id = $1';
+    await books.database.query(set, [changed, Approved]);
+    const replaced = await plant({}, 'adjusted', 5);
+    await resolved(replaced, 'voided');
+    const named = (await books.faults()).I1!.map(({ id }) => id);
+    expect(named.sort()).toEqual([later, otherAmount, changed, replaced].sort());
+    expect(named).not.toContain(covered);
   });
 
   test('by a wrong statement about the books is a violation', async () => {

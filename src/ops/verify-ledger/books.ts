@@ -27,12 +27,12 @@ export interface Books {
 
 const CREATE = `create temp table ledger_entries (
   n integer generated always as identity, processor text, key text, kind text, stan text, rrn text, tid text,
-  currency_numeric text, amount_minor bigint, approved_minor bigint, state text, said json)`;
+  currency_numeric text, amount_minor bigint, approved_minor bigint, approved_at_ms float8, state text, said json)`;
 
-const INSERT = `insert into ledger_entries (processor, key, kind, stan, rrn, tid, currency_numeric, amount_minor, approved_minor, state, said)
-  select processor, key, kind, stan, rrn, tid, "currencyNumeric", "amountMinor", "approvedMinor", state, said
+const INSERT = `insert into ledger_entries (processor, key, kind, stan, rrn, tid, currency_numeric, amount_minor, approved_minor, approved_at_ms, state, said)
+  select processor, key, kind, stan, rrn, tid, "currencyNumeric", "amountMinor", "approvedMinor", "approvedAtMs", state, said
   from json_to_recordset($1::text::json) as x(processor text, key text, kind text, stan text, rrn text, tid text,
-    "currencyNumeric" text, "amountMinor" bigint, "approvedMinor" bigint, state text, said json)`;
+    "currencyNumeric" text, "amountMinor" bigint, "approvedMinor" bigint, "approvedAtMs" float8, state text, said json)`;
 
 // DE37, DE11 and DE41 identify an authorization for a year. The processor type distinguishes two switches with the
 // same terminal. A request that an attempt with a PIN superseded belongs to the same transaction and has its own

@@ -25,10 +25,6 @@ export const SINCE = `t.created_at >= coalesce($1::timestamptz, '-infinity')`;
 export const IS_RESOLVED = `exists (select from review_resolutions r where r.acquirer_id = t.acquirer_id
   and r.transaction_id in (t.id, t.original_id) and r.state = 'done')`;
 
-/** The switch's books differed, and the acquirer has corrected them outside the messages that the ledger contains. */
-export const IS_ADJUSTED = `exists (select from review_resolutions r where r.acquirer_id = t.acquirer_id
-  and r.transaction_id = t.id and r.state = 'done' and r.books = 'adjusted')`;
-
 export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Finding> {
   const { check, description, values = [] } = asked;
   const count = async (query: string | undefined) => {

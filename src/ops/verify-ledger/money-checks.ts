@@ -3,7 +3,7 @@ import { findCurrency } from '../../transactions/model/money.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, TransactionType } from '../../transactions/model/transaction.ts';
 import type { Books } from './books.ts';
-import { checkBySql, IS_ADJUSTED } from './check-by-sql.ts';
+import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 const { needsReview } = ReversalState;
@@ -39,6 +39,23 @@ const HAS_VOID_IN_REVIEW = `exists (select from transactions v where v.acquirer_
 /** The switch contradicts what a person found, and a person must look again. */
 const IS_CONTRADICTED = `(t.reversal_state = ${ReversalState.resolved} and t.needs_review)`;
 
+/** A mandate requests 0 to verify the card, and its integrator receives the amount of the request. */
+const ASKED_OF_THE_SWITCH = `case when t.type = ${TransactionType.TT3} then 0 else t.amount_minor end`;
+
+/**
+ * The last finding of a person is that the acquirer corrected the switch's books, outside the messages that the ledger
+ * contains, to agree with the disposition that the transaction still has.
+ */
+const isAdjusted = (covers: string) => `exists (select from (
+    select r.books, r.to_disposition, r.decided_at from review_resolutions r
+    where r.acquirer_id = t.acquirer_id and r.transaction_id = t.id and r.state = 'done'
+    order by r.decided_at desc nulls last limit 1) as found
+  where found.books = 'adjusted' and found.to_disposition = t.disposition and ${covers})`;
+/** What the switch does after the finding, or with another amount, was not corrected. The clocks may differ. */
+const IS_ENTRY_ADJUSTED = isAdjusted(`e.amount_minor = ${ASKED_OF_THE_SWITCH}
+  and greatest(e.approved_at_ms, ${SAID_AT('approvedAtMs')}, ${SAID_AT('acknowledgedAtMs')})
+    <= extract(epoch from found.decided_at) * 1000 + ${CROSSING_MS}`);
+
 const ENTRY = `concat('entry ', e.processor, ' ', e.key)`;
 const ENTRIES_WITH_ROWS = `ledger_entries e join matched m using (n) join transactions t using (acquirer_id, id)`;
 /** Void rows request no approval of their own from a switch. */
@@ -60,7 +77,7 @@ export async function checkMoney(books: Books): Promise<Finding[]> {
 function checkApprovedOrReversed(books: Books): Promise<Finding> {
   const differs = `e.state = 'approved' and (m.is_superseded or t.disposition is distinct from ${Disposition.Approved})`;
   const isMisstated = `(${WAS_DENIED} or ${WAS_RELEASED})`;
-  const isExcused = `(${isMisstated} or ${IS_ADJUSTED})`;
+  const isExcused = `(${isMisstated} or ${IS_ENTRY_ADJUSTED})`;
   const isOrphan = `e.state = 'approved' and t.id is null`;
   const entries = 'ledger_entries e left join matched m using (n) left join transactions t using (acquirer_id, id)';
   return checkBySql(books, {
@@ -84,7 +101,7 @@ function checkApprovedOrReversed(books: Books): Promise<Finding> {
 function checkNoneReversedThatIsApproved(books: Books): Promise<Finding> {
   const differs = `${ENTRIES_WITH_ROWS}
       where e.state = 'reversed' and t.disposition = ${Disposition.Approved} and not m.is_superseded and not ${IS_BEING_VOIDED}`;
-  const isExcused = `(${WAS_KEPT} or ${IS_ADJUSTED})`;
+  const isExcused = `(${WAS_KEPT} or ${IS_ENTRY_ADJUSTED})`;
   const isInReview = `(${HAS_VOID_IN_REVIEW} or ${IS_CONTRADICTED})`;
   return checkBySql(books, {
     check: 'I2',
@@ -110,7 +127,7 @@ function checkNoneApprovedWithoutEntry(books: Books): Promise<Finding> {
     misstated: `select count(*) ${approved} and ${known(`e.state = 'unbooked' and ${WAS_PROMISED}`)}`,
     violations: `
       select t.id::text, 'Approved to the merchant, and in no ledger' as what ${approved}
-      and ${isMissing} and not ${IS_CONTRADICTED} and not ${IS_ADJUSTED}`,
+      and ${isMissing} and not ${IS_CONTRADICTED} and not ${isAdjusted('found.decided_at >= t.sent_at')}`,
     values: [books.since],
   });
 }
@@ -129,8 +146,6 @@ function checkOneAuthorization(books: Books): Promise<Finding> {
   });
 }
 
-/** A mandate requests 0 to verify the card, and its integrator receives the amount of the request. */
-const ASKED_OF_THE_SWITCH = `case when t.type = ${TransactionType.TT3} then 0 else t.amount_minor end`;
 const TOLD = `case when t.type = ${TransactionType.TT3} then t.amount_minor else t.approved_minor end`;
 
 /** I8: amount and currency are equal in the row, at the switch and in the event for the integrator. */

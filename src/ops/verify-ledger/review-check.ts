@@ -4,8 +4,10 @@ import { checkBySql, IS_RESOLVED, SINCE } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
 const STANDS_STILL = `t.reversal_state = ${ReversalState.needsReview}`;
+/** The resolutions of older transactions may have been deleted with the audit trail. */
+const HAS_ITS_AUDIT = `t.created_at >= coalesce((select up_to from purge_marks where kind = 'audit'), '-infinity')`;
 /** A void that was refused or abandoned leaves open whether the switch has made it, until a person has resolved it. */
-const REFUSED_VOID = `(t.type = ${TransactionType.Void} and t.disposition = 1 and not ${IS_RESOLVED})`;
+const REFUSED_VOID = `(t.type = ${TransactionType.Void} and t.disposition = 1 and ${HAS_ITS_AUDIT} and not ${IS_RESOLVED})`;
 
 /** R: transactions that only a person can resolve are flagged, so that list, console and metrics show them. */
 export function checkReviews(books: Books): Promise<Finding> {

@@ -106,6 +106,8 @@ const DELETE_SUPERSEDED = unmarkedDeletion(
     and (reversal_state <> ${needsReview} or superseded_at < ${CUTOFF} - interval '${REVIEW_DAYS} days')`,
 );
 const DELETE_REVERSALS = unmarkedDeletion('reversal_attempts', 'sent_at');
+/** A proposal stays, because its transaction still needs review. */
+const DELETE_RESOLUTIONS = deletion('audit', 'review_resolutions', 'proposed_at', `state <> 'proposed'`);
 const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'true');
 /** A pending event stays at any age, because a receiver waits for it. */
 const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
@@ -199,6 +201,7 @@ export async function purge(
     ...((await holdsCards(database)) ? [[ERASE_HELD_CARDS, cardDays] as const] : []),
     [DELETE_SUPERSEDED, cardDays],
     ...events.map((partition) => [deletion('audit', partition, 'at', 'true'), auditDays] as const),
+    [DELETE_RESOLUTIONS, auditDays],
     [DELETE_LATE_RESPONSES, auditDays],
     [DELETE_REVERSALS, auditDays],
     [DELETE_CHANGES, auditDays],

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
 import {
   ReversalState,
@@ -8,6 +9,7 @@ import {
 } from '../../transactions/model/transaction.ts';
 import type {
   Finding,
+  OpenProposal,
   Proposal,
   ResolutionStep,
   Reviewer,
@@ -37,7 +39,9 @@ from transactions t where t.acquirer_id = $1 and t.id = $2`;
 
 const FIND_PROPOSAL = `
 select acquirer_id as "acquirerId", transaction_id as id, id as "resolutionId", books, reason, seen,
-  json_build_object('name', proposed_by, 'userId', proposed_by_user, 'issuer', proposed_by_issuer) as by
+  json_build_object('name', proposed_by, 'userId', proposed_by_user, 'issuer', proposed_by_issuer) as by,
+  proposed_by_issuer is not null or exists (select from users u where u.id = proposed_by_user
+    and u.acquirer_id in ($1, ${INSTALLATION_OWNER}) and not u.is_blocked and u.role <> 'viewer') as "mayProposerAct"
 from review_resolutions where acquirer_id = $1 and id = $2 and state = 'proposed'`;
 
 const PROPOSE = `
@@ -88,8 +92,10 @@ export class PostgresReviewStore implements ReviewStore {
     return rows[0]!;
   }
 
-  async findProposal(acquirerId: number, resolutionId: string): Promise<Proposal | undefined> {
-    const { rows } = await mapConnectionLoss(this.#database.query<Proposal>(FIND_PROPOSAL, [acquirerId, resolutionId]));
+  async findProposal(acquirerId: number, resolutionId: string): Promise<OpenProposal | undefined> {
+    const { rows } = await mapConnectionLoss(
+      this.#database.query<OpenProposal>(FIND_PROPOSAL, [acquirerId, resolutionId]),
+    );
     return rows[0];
   }
 

@@ -56,9 +56,15 @@ export interface Proposal extends Finding {
   readonly by: Reviewer;
 }
 
+/** A proposal that waits for a second person. */
+export interface OpenProposal extends Proposal {
+  /** False if the proposer was deleted, blocked or made a viewer since. Unknown of persons of a provider, and then true. */
+  readonly mayProposerAct: boolean;
+}
+
 export interface ReviewStore {
   findReviewFacts(transaction: Transaction): Promise<StoredReviewFacts>;
-  findProposal(acquirerId: number, resolutionId: string): Promise<Proposal | undefined>;
+  findProposal(acquirerId: number, resolutionId: string): Promise<OpenProposal | undefined>;
   /** False if another proposal for the transaction waits. */
   propose(proposal: Proposal): Promise<boolean>;
   /** False if the proposal no longer waits. */

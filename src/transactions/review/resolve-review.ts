@@ -44,8 +44,8 @@ export async function stateResolution(deps: ReviewDependencies, stated: StatedFi
 /**
  * Confirms or rejects what another person proposed. The proposer may reject the own proposal, which withdraws it.
  *
- * @throws NotFound for a proposal that does not exist; RequestRejected (OWN_PROPOSAL, OTHER_DIRECTORY, RESOLUTION_OUTDATED, and those of
- * `stateResolution`)
+ * @throws NotFound for a proposal that does not exist; RequestRejected (OWN_PROPOSAL, OTHER_DIRECTORY, PROPOSER_GONE, RESOLUTION_OUTDATED,
+ * and those of `stateResolution`)
  */
 export async function decideProposal(
   deps: ReviewDependencies,
@@ -60,6 +60,7 @@ export async function decideProposal(
     return;
   }
   refuseUnlessOther(proposal.by, by);
+  if (!proposal.mayProposerAct) throw new RequestRejected('PROPOSER_GONE');
   const review = await readCase(deps, proposal);
   const step = decideResolution(deps, review, proposal.books, deps.clock.nowMs());
   if (stateOf(review.transaction) !== proposal.seen) throw outdated();

@@ -262,6 +262,18 @@ describe('records of connections', () => {
     expect(rows.map(({ id }) => id)).toEqual(['live-29', 'live-31', 'retired-29']);
   });
 
+  test('resolutions are kept like the audit trail, and proposals until they are decided', async () => {
+    const propose = `insert into review_resolutions
+        (acquirer_id, id, transaction_id, books, reason, state, seen, proposed_by, proposed_at)
+      select 1, gen_random_uuid(), gen_random_uuid(), 'voided', 'case', state, '', 'user test', now() - age * interval '1 day'
+      from unnest(array['done', 'rejected', 'proposed', 'done']) with ordinality s(state, n), lateral (select case n when 4 then 2556 else 2558 end as age) a`;
+    await query("insert into acquirers (id, name) values (1, 'one') on conflict do nothing");
+    await query(propose);
+    await purge(testDatabase.database, RETENTION);
+    const { rows } = await query('select state from review_resolutions order by state');
+    expect(rows).toEqual([{ state: 'done' }, { state: 'proposed' }]);
+  });
+
   test('late responses are kept like the audit trail', async () => {
     for (const days of [2_556, 2_558])
       await query(
