@@ -79,7 +79,7 @@ export function registerConsole(
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
   const tries = postgresLoginTries(database);
-  const factors = createSecondFactors(keys, Date.now);
+  const factors = createSecondFactors(keys, () => Date.now());
   const totp = new UserTotp(database);
   const checkLogin = createLoginCheck({ logins: users, factors: loginFactors(factors, totp), tries, limits });
   const lists = new TransactionLists(reports);

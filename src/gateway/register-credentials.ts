@@ -42,10 +42,13 @@ export function registerCredentials(server: Server, parts: RouteParts, guards: G
   });
 }
 
-function logInOf({ config, database, stores, deps }: RouteParts, { users, loginTokens }: Guards): LogIn {
+function logInOf({ config, database, stores }: RouteParts, { users, loginTokens }: Guards): LogIn {
   const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
   const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
-  const factors = loginFactors(createSecondFactors(stores.keys, deps.clock.nowMs), new UserTotp(database));
+  const factors = loginFactors(
+    createSecondFactors(stores.keys, () => Date.now()),
+    new UserTotp(database),
+  );
   return createLogIn({
     ...{ logins: users, factors, tries: postgresLoginTries(database), tokens: loginTokens, limits },
     mustEnrol: createMustEnrol(config.CONSOLE_NEEDS_TOTP),

@@ -16,7 +16,7 @@ let strict: StartedGateway;
 beforeAll(async () => {
   installation = await startInstallation({ role: 'api' });
   strict = await installation.startGateway({ TAPWIRE_ROLE: 'api', CONSOLE_NEEDS_TOTP: 'true' });
-  // The gateways run in this process. A slow machine must not let a code expire.
+  // The gateways run in this process and read this clock. A slow machine must not let a code expire.
   vi.useFakeTimers({ toFake: ['Date'] });
 });
 afterAll(async () => {
