@@ -33,8 +33,13 @@ export class TwoCells {
     this.databases = { a: installation.database, b: other.database };
   }
 
-  static async start(options: InstallationOptions = {}): Promise<TwoCells> {
+  /** @param prepare changes the tenants before gateways start */
+  static async start(
+    options: InstallationOptions = {},
+    prepare: (database: TestDatabase['database']) => Promise<unknown> = async () => {},
+  ): Promise<TwoCells> {
     const installation = await startInstallation({ ...options, role: 'none' });
+    await prepare(installation.database);
     const other = await createTestDatabase();
     // In role `api`, a worker of each cell has the connections to switches.
     const startCell = async (settings: NodeJS.ProcessEnv) => {
