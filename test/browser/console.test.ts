@@ -198,6 +198,25 @@ describe('the console', () => {
     expect(await fresh.isVisible()).toBe(false);
   });
 
+  test('says since when the list was not updated, and folds the filters on a phone', async () => {
+    const visited = await visit('viewer');
+    const { page } = visited;
+    await page.setViewportSize({ width: 390, height: 800 });
+    await page.goto(addressOf('/ops/transactions?outcome=approved'));
+    await page.locator('#list-rows tr').first().waitFor();
+    const outcome = page.locator('#filters').getByLabel('Outcome');
+    expect(await outcome.isVisible()).toBe(false);
+    await page.getByText('Filters (1)').click();
+    expect(await outcome.inputValue()).toBe('approved');
+    await page.route('**/ops/data/transactions/changes', (route) => route.abort());
+    await page.getByText(/^Not updated since \d\d:\d\d:\d\d .+\.$/).waitFor();
+    await expectToFit(page, 'list-old');
+    await page.unroute('**/ops/data/transactions/changes');
+    await page.getByText('Not updated since').waitFor({ state: 'hidden' });
+    expect(await outcome.isVisible()).toBe(true);
+    await expectHarmless(visited);
+  });
+
   test('exports what is filtered as a file', async () => {
     const { page } = await visit('viewer');
     await page.goto(addressOf('/ops/transactions?outcome=declined'));

@@ -1,5 +1,5 @@
 import { suggestMerchants } from './ask.js';
-import { byId, h } from './dom.js';
+import { byId, h, setText } from './dom.js';
 import { processorName, whenNamesChange } from './names.js';
 import { readLocal, writeLocal } from './time.js';
 
@@ -10,6 +10,8 @@ const PERIODS = { '15m': 15, '1h': 60, '24h': 1_440, '7d': 10_080, '30d': 43_200
 const TEXTS = ['outcome', 'attention', 'merchant', 'terminal', 'scheme', 'min', 'max'];
 const PARAMETERS = ['q', ...TEXTS, 'acquirer', 'processor', 'period', 'from', 'to'];
 const SUGGESTED_FROM_CHARS = 2;
+/** On a phone, the open filters are higher than the screen. The style sheet has the same width. */
+const NARROW = matchMedia('(max-width: 760px)');
 
 /** Only known parameters, so that a shared address means the same tomorrow. */
 export function readAddress(query) {
@@ -47,6 +49,8 @@ export function fillForm(values) {
   field('period').value = values.from || values.to ? 'custom' : (values.period ?? '');
   field('from').value = values.from ? writeLocal(values.from) : '';
   field('to').value = values.to ? writeLocal(values.to) : '';
+  const chosen = Object.keys(values).filter((name) => name !== 'q').length;
+  setText(byId('filters-title'), chosen === 0 ? 'Filters' : `Filters (${chosen})`);
   showRange();
 }
 
@@ -71,6 +75,11 @@ function showRange() {
 
 /** @param onChange called when the person changed the filter */
 export function openFilters(onChange) {
+  const fold = () => {
+    byId('filters-fold').open = !NARROW.matches;
+  };
+  NARROW.addEventListener('change', fold);
+  fold();
   byId('filters').onsubmit = (event) => {
     event.preventDefault();
     onChange();

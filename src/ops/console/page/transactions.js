@@ -3,7 +3,7 @@ import { byId, count, h, keepInStep, setText } from './dom.js';
 import { addressOf, fillForm, filterOf, openFilters, readAddress, readForm } from './list-filter.js';
 import { listRow } from './list-row.js';
 import { addView, go } from './router.js';
-import { time, whenZoneChanges, zoneName } from './time.js';
+import { clockTime, time, whenZoneChanges, zoneName } from './time.js';
 
 /** `/ops/transactions`: the list of transactions, newest first. */
 
@@ -36,6 +36,8 @@ let shownAddress;
 /** What the person typed, until its list is shown. */
 let submitted;
 let watching;
+/** When the shown rows were those of the gateway. */
+let presentAtMs;
 /** A response to an earlier request is dropped. */
 let asked = 0;
 
@@ -97,6 +99,8 @@ async function reload({ opensOne = false } = {}) {
   shownAddress = new URLSearchParams(location.search).toString();
   byId('list').setAttribute('aria-busy', 'true');
   setText(byId('list-said'), '');
+  setText(byId('list-old'), '');
+  presentAtMs = undefined;
   setText(byId('list-total'), 'Searching');
   try {
     const filter = filterOf(values, card);
@@ -107,6 +111,7 @@ async function reload({ opensOne = false } = {}) {
     byId('list-new').hidden = true;
     showRows();
     showMeanings(page);
+    isPresent();
     if (opensOne && rows.length === 1) return go(`/ops/transactions/${rows[0].id}`);
     await showTotal(filter, mine);
   } catch (error) {
@@ -178,13 +183,23 @@ async function look() {
   const recent = rows.filter(({ createdAt }) => Date.now() - Date.parse(createdAt) < WATCHED_FOR_MS);
   const shown = recent.slice(0, MOST_WATCHED).map(({ acquirerId, id }) => ({ acquirerId, id }));
   const changes = await readChanges(filterOf(values, card), rows[0]?.position, shown).catch(() => undefined);
-  if (!changes || mine !== asked) return;
+  if (mine !== asked) return;
+  if (!changes) {
+    if (presentAtMs) setText(byId('list-old'), `Not updated since ${clockTime(presentAtMs)} ${zoneName()}.`);
+    return;
+  }
+  isPresent();
   const present = new Map(changes.rows.map((row) => [`${row.acquirerId} ${row.id}`, row]));
   rows = rows.map((row) => present.get(`${row.acquirerId} ${row.id}`) ?? row);
   showRows();
   const { newer } = changes;
   byId('list-new').hidden = newer.count === 0;
   setText(byId('list-new'), `${count(newer.count)}${newer.isMore ? '+' : ''} new: show`);
+}
+
+function isPresent() {
+  presentAtMs = Date.now();
+  setText(byId('list-old'), '');
 }
 
 async function exportAll() {
