@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
-import { StartError } from '../errors.ts';
+import { MoneyError, StartError } from '../errors.ts';
 import { keyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
+import { CardAccount, type TestCard, testCards } from '../simulator/card-accounts.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../simulator/faults.ts';
 import { parseManners } from '../simulator/manners/manners.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
@@ -13,6 +14,7 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        d
   --host ADDRESS         address to listen on (127.0.0.1)
   --ledger PORT          port that serves the ledger at /ledger (a free port)
   --config TYPE=FILE     JSON: differences from the type's example configuration (dialect, MAC and PIN keys, sign-on)
+  --cards FILE           JSON: test cards with a balance, a limit or a response code (processors/README.md)
   --latency HOW          8ms | uniform:5ms,max=20ms | lognormal:8ms,p99=40ms
   --deadline TIME        the acquirer's deadline, 30s or 1500ms: late responses are sent after it
   --drop SHARE  --late SHARE  --duplicate SHARE  --garble SHARE  --disconnect SHARE  --decline SHARE
@@ -32,6 +34,7 @@ const FLAGS = {
   host: { ...text, default: '127.0.0.1' },
   ledger: { ...text, default: '0' },
   config: { ...texts, default: [] as string[] },
+  cards: text,
   latency: text,
   deadline: text,
   'echo-every': text,
@@ -73,6 +76,7 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
   return {
     processors,
     host,
+    cards: readCards(values.cards),
     latency,
     faults: faultsOf(values),
     manners: parseManners(values.manners),
@@ -104,6 +108,25 @@ function readConfigFile(processor: Processor, file: string): SwitchConfig {
   if (checked.success) return checked.data;
   const faults = checked.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
   throw new StartError('BAD_CONFIG', `${file} does not fit ${processor.type}:\n${faults.join('\n')}`);
+}
+
+function readCards(file: string | undefined): TestCard[] | undefined {
+  if (file === undefined) return undefined;
+  const checked = testCards.safeParse(readJson('--cards', file));
+  // The path of a fault, never the value, which can be a card number.
+  const faults = checked.error?.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`) ?? [];
+  if (!checked.success) throw new StartError('BAD_CONFIG', `${file} does not list test cards:\n${faults.join('\n')}`);
+  for (const [at, card] of checked.data.entries()) checkAmounts(card, `${file}, card ${at}`);
+  return checked.data;
+}
+
+function checkAmounts(card: TestCard, where: string): void {
+  try {
+    new CardAccount(card);
+  } catch (cause) {
+    if (!(cause instanceof MoneyError)) throw cause;
+    throw new StartError('BAD_CONFIG', `${where}: unknown currency, or an amount with too many decimals`, { cause });
+  }
 }
 
 /** Exchanges every key that the type and the configuration have, unless the configuration lists the keys. */

@@ -7,7 +7,7 @@ import type { Ledger, LedgerEntry } from './ledger.ts';
 const PIECE_ENTRIES = 1_000;
 
 /**
- * Serves the ledger. `GET /ledger` returns `{ totals, entries, orphanReversals }`, oldest first. `GET
+ * Serves the ledger. `GET /ledger` returns `{ totals, entries, orphanReversals, cards }`, oldest first. `GET
  * /ledger/entries` returns only the entries, one per line, for clients that cannot keep them all in memory. The
  * query parameters `processor`, `state`, `rrn`, `stan` and `tid` filter the entries.
  */
@@ -39,7 +39,7 @@ const FILTERS = ['processor', 'state', 'rrn', 'stan', 'tid'] as const satisfies 
 function* writeLedger(ledger: Ledger, query: URLSearchParams): Generator<string> {
   yield `{"totals":${JSON.stringify(ledger.totals())},"entries":[`;
   yield* writeEntries(ledger, query, ',');
-  yield `],"orphanReversals":${JSON.stringify(ledger.orphans)}}\n`;
+  yield `],"orphanReversals":${JSON.stringify(ledger.orphans)},"cards":${JSON.stringify(ledger.accounts)}}\n`;
 }
 
 function* writeLines(ledger: Ledger, query: URLSearchParams): Generator<string> {
@@ -59,7 +59,7 @@ function* writeEntries(ledger: Ledger, query: URLSearchParams, separator: string
   };
   for (const entry of ledger.entries()) {
     if (!filters.every(([name, value]) => entry[name] === value)) continue;
-    const { deafFor: _, ...shown } = entry;
+    const { deafFor: _, account: _account, ...shown } = entry;
     piece.push(JSON.stringify(shown));
     if (piece.length >= PIECE_ENTRIES) yield takePiece();
   }

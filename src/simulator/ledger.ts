@@ -1,3 +1,5 @@
+import { type CardAccount, CardAccounts, type TestCard } from './card-accounts.ts';
+
 /**
  * The approvals and reversals of the simulated switches, that is the bank's ledger. Comparing it with the outcomes
  * that a gateway reported to its merchants proves that no money was lost or charged twice.
@@ -25,6 +27,8 @@ export interface LedgerEntry {
   reversals: number;
   /** Number of further reversals that get no response. */
   deafFor: number;
+  /** The account that it moves, if the issuer has one for the card. */
+  readonly account?: CardAccount | undefined;
   /** Only for a rude switch: what it reported, which may differ from what it did. */
   said?: Said;
 }
@@ -63,10 +67,16 @@ const MAX_ORPHANS = 100_000;
 export type NewEntry = Omit<LedgerEntry, 'state' | 'isPosted' | 'reversedAtMs' | 'reversals' | 'deafFor' | 'said'>;
 
 export class Ledger {
+  /** The accounts of the issuer's cards. */
+  readonly accounts: CardAccounts;
   readonly #entries = new Map<string, LedgerEntry>();
   readonly #orphans: OrphanReversal[] = [];
   readonly #misdeeds = new Map<string, number>();
   #orphanCount = 0;
+
+  constructor(cards: readonly TestCard[] = []) {
+    this.accounts = new CardAccounts(cards);
+  }
 
   get isFull(): boolean {
     return this.#entries.size >= MAX_LEDGER_ENTRIES;
@@ -83,6 +93,10 @@ export class Ledger {
     const state = { state: 'approved', isPosted, reversedAtMs: undefined, reversals: 0, deafFor } as const;
     const said = this.find(entry.processor, entry.key)?.said;
     this.#entries.set(ledgerKey(entry.processor, entry.key), { ...entry, ...state, ...(said && { said }) });
+    const { account, approvedMinor } = entry;
+    if (entry.kind === 'refund') account?.post(approvedMinor);
+    else if (isPosted) account?.post(-approvedMinor);
+    else account?.hold(approvedMinor);
   }
 
   /**
@@ -111,6 +125,10 @@ export class Ledger {
   complete(processor: string, originalKey: string): boolean {
     const entry = this.find(processor, originalKey);
     if (entry?.state !== 'approved') return false;
+    if (!entry.isPosted) {
+      entry.account?.release(entry.approvedMinor);
+      entry.account?.post(-entry.approvedMinor);
+    }
     entry.isPosted = true;
     return true;
   }
@@ -131,6 +149,10 @@ export class Ledger {
     if (entry.state === 'reversed') return 'alreadyReversed';
     entry.state = 'reversed';
     entry.reversedAtMs = atMs;
+    const { account, approvedMinor } = entry;
+    if (entry.kind === 'refund') account?.post(-approvedMinor);
+    else if (entry.isPosted) account?.post(approvedMinor);
+    else account?.release(approvedMinor);
     return 'reversed';
   }
 

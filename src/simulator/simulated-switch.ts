@@ -212,7 +212,17 @@ export class SimulatedSwitch implements Bank {
     const known = this.#options.ledger.find(this.#processor.type, request.key);
     if (known !== undefined && known.state !== 'unbooked') return this.#decline('94');
     if (this.#options.ledger.isFull) return this.#refuse('96', 'the ledger is full');
-    return this.#onItsWay(this.#approve(request, scenario), fault);
+    return this.#decideByCard(request, scenario, fault);
+  }
+
+  /** The issuer of the card decides, if it has an account for it. */
+  #decideByCard(request: SimulatedRequest, scenario: Scenario, fault: FaultKind | undefined): Reaction {
+    const account = request.kind === 'refund' ? undefined : this.#options.ledger.accounts.find(request.pan);
+    const decision = account?.decide(approvedBy(scenario, request.amountMinor), request.currencyNumeric);
+    if (decision?.responseCode !== undefined) return this.#decline(decision.responseCode, fault);
+    const isPartial = decision !== undefined && decision.approvedMinor < approvedBy(scenario, request.amountMinor);
+    const approvedMinor = decision?.approvedMinor ?? approvedBy(scenario, request.amountMinor);
+    return this.#onItsWay(this.#approve(request, isPartial ? { kind: 'partial' } : scenario, approvedMinor), fault);
   }
 
   #decline(responseCode: string, fault?: FaultKind): Reaction {
@@ -221,13 +231,12 @@ export class SimulatedSwitch implements Bank {
   }
 
   /** Books the approval before its response, which can then be lost; reversals exist for this case. */
-  #approve(request: SimulatedRequest, scenario: Scenario): Reaction {
+  #approve(request: SimulatedRequest, scenario: Scenario, approvedMinor: number): Reaction {
     this.counters.approved++;
-    const approvedMinor = scenario.kind === 'partial' ? Math.floor(request.amountMinor / 2) : request.amountMinor;
     const authorizationCode = String(++this.#approvals % 1_000_000).padStart(6, '0');
     const entry = entryOf(this.#processor.type, request, authorizationCode);
     this.#options.ledger.approve(
-      { ...entry, approvedMinor },
+      { ...entry, approvedMinor, account: this.#options.ledger.accounts.find(request.pan) },
       {
         deafFor: scenario.kind === 'deafToReversals' ? scenario.times : 0,
         isPosted: request.kind === 'refund' || !this.#wantsCompletion,
@@ -283,6 +292,10 @@ const SPOIL_BY_FAULT: Readonly<Partial<Record<FaultKind, Spoil>>> = {
   garble: 'garbage',
   disconnect: 'disconnect',
 };
+
+function approvedBy(scenario: Scenario, amountMinor: number): number {
+  return scenario.kind === 'partial' ? Math.floor(amountMinor / 2) : amountMinor;
+}
 
 /** The ledger entry of an authorization that was approved for the full amount. */
 export function entryOf(processor: string, request: SimulatedRequest, authorizationCode: string): NewEntry {

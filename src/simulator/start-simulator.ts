@@ -6,6 +6,7 @@ import {
   profileOf,
   type SwitchConfig,
 } from '../processor-kit/index.ts';
+import type { TestCard } from './card-accounts.ts';
 import { demoHsm } from './demo-hsm.ts';
 import { type FaultRates, faultDraw } from './faults.ts';
 import { parseLatency } from './latency.ts';
@@ -55,6 +56,8 @@ export interface SimulatorOptions extends TimetableOptions {
   readonly faults?: FaultRates | undefined;
   /** The behaviour of the switches. Default: `good`. */
   readonly manners?: Manners | undefined;
+  /** Cards whose issuer has an account for them. Default: the amount alone selects the response. */
+  readonly cards?: readonly TestCard[] | undefined;
   /** In the form that `parseLatency` reads: `8ms`, `lognormal:8ms,p99=40ms`. */
   readonly latency?: string | undefined;
   /** Port of the ledger; 0 selects a free port. Default: the ledger is not served. */
@@ -95,7 +98,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const { host = '127.0.0.1', seed = 1 } = options;
   const configs = options.processors.map(({ processor, config }) => config ?? processor.exampleConfig);
   const hsm = options.hsm ?? demoHsm(configs, process.env.TAPWIRE_ENV ?? 'dev');
-  const ledger = new Ledger();
+  const ledger = new Ledger(options.cards);
   const switches = options.processors.map((simulated, index) =>
     switchServer(simulated, configs[index]!, { ...options, hsm, ledger, random: seededRandom(seed + index) }),
   );
