@@ -36,7 +36,7 @@ const account = async () => {
   return cards[0]!;
 };
 
-test('payments are approved until the balance is spent, and a reversal gives back what it took', async () => {
+test('payments are approved until the balance is spent, and a reversal returns what it took', async () => {
   await open({});
   const first = await acquirer.tap(20_00);
   expect(first.outcome).toMatchObject({ kind: 'approved' });
