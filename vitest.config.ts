@@ -66,7 +66,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'pure', include: ['test/**/*.test.ts'], exclude: [...ON_POSTGRES, ...IN_A_BROWSER] },
+        test: {
+          name: 'pure',
+          include: ['test/**/*.test.ts'],
+          exclude: [...ON_POSTGRES, ...IN_A_BROWSER, ...OF_PACKAGES, ...WITH_JPOS],
+        },
       },
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
       { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres, isolate: true } },
