@@ -57,6 +57,11 @@ describe('a late approval', () => {
     const signOns = scene.scripted.signOns.length;
     const { id, sale } = await scene.tapInVain();
     await eventually(() => expect(scene.scripted.signOns.length).toBeGreaterThan(signOns));
+    // Its job has looked, and waits. A job that looks after the response does not have to.
+    await eventually(async () => {
+      const [job] = await scene.jobs(id, 'reverse');
+      expect(job!.startsAtMs).toBeGreaterThan(Date.now() + 5_000);
+    });
     sale.answer({}, { on: newestLine() });
     await untilRecorded(id, 'late approved');
     expect(await scene.stored(id)).toMatchObject({

@@ -6,7 +6,14 @@ import { type Installation, type InstallationOptions, startInstallation, untilSi
 import { expectSoundStates } from './invariants.ts';
 import { type ReceivedRequest, ScriptedSwitch, type ScriptedSwitchOptions } from './scripted-switch.ts';
 import { type TapInVain, tapInVain } from './tap-in-vain.ts';
-import { jobsOf, letTimePass, type StoredTransaction, storedTransaction, trailOf } from './transactions.ts';
+import {
+  jobsOf,
+  type LiveJob,
+  letTimePass,
+  type StoredTransaction,
+  storedTransaction,
+  trailOf,
+} from './transactions.ts';
 
 export interface ScriptedOptions extends InstallationOptions {
   /** Both acquirers have a processor at the switch; otherwise only the first. */
@@ -144,6 +151,11 @@ export class ScriptedInstallation {
       if (attempt !== undefined) expect(stored.reversalAttempt).toBe(attempt);
       return stored;
     });
+  }
+
+  /** The live jobs of a queue that name the transaction. */
+  async jobs(id: string, queue: string): Promise<LiveJob[]> {
+    return (await jobsOf(this.installation.database, id)).filter((job) => job.queue === queue);
   }
 
   /** Waits until no job is left that would move the transaction on. */
