@@ -79,19 +79,21 @@ export async function openCellSession(cell: Cell, times: SessionTimes = {}): Pro
         await setLimit(statementMs).catch(() => {}); // the session is lost
       }
     },
-    transaction: async (work) => {
-      await query('begin');
-      try {
-        const result = await work();
-        await query('commit');
-        return result;
-      } catch (error) {
-        await query('rollback').catch(() => {}); // the session is lost, and its transaction with it
-        throw error;
-      }
-    },
+    transaction: (work) => inTransaction(query, work),
     close: () => client.end().catch(() => {}),
   };
+}
+
+async function inTransaction<Result>(query: CellSession['query'], work: () => Promise<Result>): Promise<Result> {
+  await query('begin');
+  try {
+    const result = await work();
+    await query('commit');
+    return result;
+  } catch (error) {
+    await query('rollback').catch(() => {}); // the session is lost, and its transaction with it
+    throw error;
+  }
 }
 
 /** A server that stays silent loses its connection: nothing that it answers later is read. */

@@ -160,15 +160,15 @@ class Move {
       await startReplication(replication);
     }
     await this.#step('replicating');
-    let told = '';
+    let lastDetail = '';
     for (;;) {
       const { tables, copied, errors } = await copyState(replication);
       if (tables > 0 && tables === copied) break;
       if (!(await isIntact(replication))) throw this.#stuck('The replication slot was lost. Run the move again.');
       const progress = `${copied} of ${tables} tables are copied`;
       const detail = errors > 0 ? `${progress}, ${errors} errors: see the log of the target's Postgres` : progress;
-      if (detail !== told) await this.#step('replicating', detail);
-      told = detail;
+      if (detail !== lastDetail) await this.#step('replicating', detail);
+      lastDetail = detail;
       await sleep(COPY_LOOK_MS);
     }
     await sleep(this.#times.knownAfterMs);

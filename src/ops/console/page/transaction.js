@@ -185,19 +185,7 @@ function summaryOf(summary, related, again) {
       { class: 'facts' },
       facts.map(([name, value]) => factOf(name, String(value))),
     ),
-    related.length > 0 &&
-      h(
-        'p',
-        {},
-        'Related: ',
-        related.map((each) =>
-          h(
-            'a',
-            { 'data-view': true, href: `/ops/transactions/${each.id}` },
-            `${each.type} ${each.disposition ?? ''} `,
-          ),
-        ),
-      ),
+    related.length > 0 && h('p', {}, 'Related: ', related.map(linkTo)),
     isVoidable(summary) &&
       actButton({
         label: 'Void this sale',
@@ -217,6 +205,10 @@ function summaryOf(summary, related, again) {
         onDone: again,
       }),
   );
+}
+
+function linkTo({ id, type, disposition }) {
+  return h('a', { 'data-view': true, href: `/ops/transactions/${id}` }, `${type} ${disposition ?? ''} `);
 }
 
 function factOf(name, value) {
