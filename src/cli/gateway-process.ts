@@ -1,5 +1,5 @@
 import { readConfig } from '../config.ts';
-import { Siblings } from '../gateway/processes/siblings.ts';
+import { DRAINED_WITHIN_MS, Siblings } from '../gateway/processes/siblings.ts';
 import { startGateway } from '../main.ts';
 import { createLog } from '../ops/log.ts';
 import { toCliError } from './cli-error.ts';
@@ -15,6 +15,8 @@ async function run(siblings: Siblings): Promise<void> {
   siblings.ready(gateway.url);
   await siblings.drained;
   const askedAtMs = performance.now();
+  // The primary kills a process that takes longer. One whose primary has ended must not keep its connections to switches.
+  setTimeout(() => process.exit(1), DRAINED_WITHIN_MS).unref();
   await gateway.stop();
   await siblings.final();
   log.info({ tookMs: Math.round(performance.now() - askedAtMs) }, 'stopped');

@@ -4,14 +4,12 @@ import type { Log } from '../../ops/log.ts';
 import { GroupReporter, send } from './group-reporter.ts';
 import type { FromMember } from './messages.ts';
 import { RestartPolicy } from './restart-policy.ts';
-import { ALIVE_EVERY_MS, NUMBER_VARIABLE } from './siblings.ts';
+import { ALIVE_EVERY_MS, DRAINED_WITHIN_MS, NUMBER_VARIABLE } from './siblings.ts';
 
 /** A process whose event loop has been blocked for half a minute serves no client. */
 const MISSED_BEFORE_END = 6;
 /** A start reads the directory and waits for two seconds at most. Ten times as long on a busy machine is a fault. */
 const READY_WITHIN_MS = 60_000;
-/** The longest deadline of any switch (two minutes) with its slack. The program above usually ends the group earlier. */
-const DRAINED_WITHIN_MS = 150_000;
 
 export interface ProcessGroupOptions {
   /** The program of a process. */

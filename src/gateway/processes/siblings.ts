@@ -5,6 +5,8 @@ import type { FromMember, FromPrimary, GroupReports, MemberReports, ReportName }
 export const NUMBER_VARIABLE = 'TAPWIRE_PROCESS_NUMBER';
 /** The primary ends a process that it has not heard of for six times as long. */
 export const ALIVE_EVERY_MS = 5_000;
+/** The longest deadline of any switch (two minutes) with its slack. The program above usually ends the group earlier. */
+export const DRAINED_WITHIN_MS = 150_000;
 /** Longer than the primary waits for the slowest process. */
 const ANSWERED_WITHIN_MS = 4_000;
 
