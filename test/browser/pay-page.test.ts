@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { AppPhone, ask, createLink, type HandedLink, letExpire, MANDATE } from '../support/links.ts';
 import { voidSale } from '../support/refunds.ts';
-import { letDoubtPass } from '../support/transactions.ts';
+import { letDoubtPass, storedTransaction } from '../support/transactions.ts';
 import { launchChromium, PLAIN_HOST } from './chromium.ts';
 import { Customer } from './customer.ts';
 
@@ -221,6 +223,12 @@ test('a payment that the merchant cancels is shown as cancelled, and cannot be p
   const { serviceReference } = outcomeOf(await new AppPhone(installation, link).pay());
   await customer.sees('paid');
   expect((await voidSale(installation, serviceReference)).status).toBe(202);
+  // A page that shows a payment does not ask again whether it was cancelled since.
+  await eventually(async () =>
+    expect(await storedTransaction(installation.database, serviceReference)).toMatchObject({
+      disposition: Disposition.Voided,
+    }),
+  );
   const later = await open(urlOf(link));
   await later.sees('expired');
   expect(await later.text()).toContain('Payment cancelled. The merchant cancelled it.');
