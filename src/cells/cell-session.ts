@@ -26,7 +26,10 @@ export interface CellSession {
    * @throws CellError CELL_UNREACHABLE if the session is lost or the server stays silent
    */
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Like `query`, for a statement that may take up to an hour. Not in a transaction. */
+  /**
+   * Like `query`, for a statement that may take up to an hour, waits for others included: a replication slot waits for
+   * every transaction of the server that is older. Not in a transaction.
+   */
   queryLong(text: string, values?: readonly unknown[]): Promise<void>;
   /** Runs `work` between begin and commit. A rollback follows what it throws. */
   transaction<Result>(work: () => Promise<Result>): Promise<Result>;
@@ -55,7 +58,8 @@ export async function openCellSession(cell: Cell, times: SessionTimes = {}): Pro
     }
   };
   const query = <Row extends object>(text: string, values?: readonly unknown[]) => run<Row>(statementMs, text, values);
-  const setLimit = (limitMs: number) => query(`set statement_timeout = ${limitMs}`);
+  const setLimits = (limitMs: number, lockTimeout: string) =>
+    query(`set statement_timeout = ${limitMs}; set lock_timeout = '${lockTimeout}'`);
   try {
     await client.connect();
     const limits = [
@@ -72,11 +76,11 @@ export async function openCellSession(cell: Cell, times: SessionTimes = {}): Pro
     cell,
     query,
     queryLong: async (text, values) => {
-      await setLimit(LONG_STATEMENT_MS);
+      await setLimits(LONG_STATEMENT_MS, '0');
       try {
         await run(LONG_STATEMENT_MS, text, values);
       } finally {
-        await setLimit(statementMs).catch(() => {}); // the session is lost
+        await setLimits(statementMs, LOCK_TIMEOUT).catch(() => {}); // the session is lost
       }
     },
     transaction: (work) => inTransaction(query, work),

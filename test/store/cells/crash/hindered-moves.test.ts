@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openCellSession } from '../../../../src/cells/cell-session.ts';
 import { moveAcquirer } from '../../../../src/cells/move-acquirer.ts';
 import { endReplication, startReplication } from '../../../../src/cells/replication.ts';
@@ -31,6 +32,21 @@ const once = (wanted: string, act: () => Promise<void>) => {
     await act();
   };
 };
+
+test('a copy waits for a transaction of another program that is longer than the locks of the command', async () => {
+  const report = await cells.databases.a.connect();
+  onTestFinished(() => report.release());
+  let ended: Promise<unknown> | undefined;
+  const onStep = once('fenced', async () => {
+    await report.query('begin');
+    await report.query('select pg_current_xact_id()');
+    ended = sleep(4_000).then(() => report.query('commit'));
+  });
+  await cells.move('a', 'b', { onStep });
+  await ended;
+  await sellAt('b');
+  await cells.move('b', 'a');
+});
 
 test.each([
   [
