@@ -80,6 +80,6 @@ test('a failure names its error and its position, and quotes nothing of it', () 
   };
   const failed = processorConformance({ ...type1, readRequest: talkative }).filter(({ passed }) => !passed);
   expect(failed.length).toBeGreaterThan(3);
-  for (const { why } of failed) expect(why).toMatch(/^(TypeError at .*conformance\.test\.ts|[^4]*$)/);
-  expect(JSON.stringify(failed)).not.toContain('411111');
+  expect(failed.map(({ why }) => why)).toContainEqual(expect.stringMatching(/^TypeError at .+:\d+:\d+/));
+  expect(JSON.stringify(failed)).not.toMatch(/cannot read|4111/);
 });
