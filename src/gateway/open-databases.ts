@@ -10,6 +10,11 @@ const MESSAGE_CONNECTIONS = 1;
 const LEAST_JOB_CONNECTIONS = 2;
 /** The remaining connections serve taps. */
 const SHARE_OF_JOBS = 1 / 3;
+/**
+ * Half of those for taps: new taps, their outcomes, responses, reversals and PIN attempts each have one commit at a time,
+ * and the first three have one nearly always.
+ */
+const SHARE_OF_COMMITS = 1 / 2;
 /** In roles `api` and `worker`: the connection that receives notifications. */
 const LISTENING_CONNECTIONS = 1;
 
@@ -17,17 +22,21 @@ const LISTENING_CONNECTIONS = 1;
  * The connection pools of a process. Each has one purpose and the limits of that purpose. Slow or numerous work in
  * one pool takes no connection from another: ten thousand reversals after an outage do not delay a tap.
  *
- * - taps: work that a customer waits for, and all other short work
+ * - commits: the statuses of taps, in group commits
+ * - taps: all other work that a customer waits for, and short work
  * - jobs: the queues and what jobs write
  * - messages: the masked messages of taps, by COPY
  * - reports: long reads (lists, figures, the directory) and the purge
  */
-export type Databases = Readonly<Record<'taps' | 'jobs' | 'messages' | 'reports', Database>>;
+export type Databases = Readonly<Record<'commits' | 'taps' | 'jobs' | 'messages' | 'reports', Database>>;
 
 export function openDatabases(url: string, connections: number, closers: Closers): Databases {
   const ofJobs = Math.max(LEAST_JOB_CONNECTIONS, Math.floor(connections * SHARE_OF_JOBS));
+  const ofCommits = Math.floor((connections - ofJobs) * SHARE_OF_COMMITS);
+  const ofTaps = connections - ofJobs - ofCommits;
   const databases = {
-    taps: openPool(url, { maxConnections: connections - ofJobs, limits: SESSION_LIMITS.tap }),
+    commits: openPool(url, { maxConnections: ofCommits, limits: SESSION_LIMITS.tap, runsBatches: true }),
+    taps: openPool(url, { maxConnections: ofTaps, limits: SESSION_LIMITS.tap }),
     jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job }),
     messages: openPool(url, { maxConnections: MESSAGE_CONNECTIONS, limits: SESSION_LIMITS.job, runsCopy: true }),
     reports: openPool(url, { maxConnections: REPORT_CONNECTIONS, limits: SESSION_LIMITS.report }),

@@ -35,8 +35,10 @@ export async function openStores(
   closers.push(() => jobs.close());
   const directory = await PostgresDirectory.open(databases.reports, settingsEveryMs);
   closers.push(() => directory.close());
-  const parts: StoreParts = { keys, jobs, lists: databases.reports, report, closers };
-  return { keys, jobs, directory, ...storesOn(databases.taps, parts), ofJobs: storesOn(databases.jobs, parts) };
+  const { taps, commits, reports: lists } = databases;
+  const parts: StoreParts = { keys, jobs, lists, report, closers };
+  const ofJobs = storesOn({ database: databases.jobs, commits: databases.jobs }, parts);
+  return { keys, jobs, directory, ...storesOn({ database: taps, commits }, parts), ofJobs };
 }
 
 interface StoreParts {
@@ -48,13 +50,14 @@ interface StoreParts {
 }
 
 /** The stores of the use cases. Taps and jobs have one each, so that a commit of one never waits for the other's. */
-function storesOn(database: Database, { keys, jobs, lists, report, closers }: StoreParts) {
-  const store = new PostgresTransactionStore(
-    database,
-    jobs,
-    report('delivery of a response could not be recorded'),
+function storesOn(
+  { database, commits }: Readonly<Record<'database' | 'commits', Database>>,
+  { keys, jobs, lists, report, closers }: StoreParts,
+) {
+  const store = new PostgresTransactionStore(database, jobs, report('delivery of a response could not be recorded'), {
     lists,
-  );
+    commits,
+  });
   closers.push(() => store.close());
   const refunds = new PostgresRefundStore(database, jobs);
   closers.push(() => refunds.close());

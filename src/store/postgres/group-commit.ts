@@ -2,7 +2,8 @@ import { channel } from 'node:diagnostics_channel';
 import type pg from 'pg';
 import { isStoreCondition } from '../../errors/store-conditions.ts';
 import { Overloaded, StoreUnavailable } from '../../errors.ts';
-import type { Database } from './open-database.ts';
+import { BATCH_SETTINGS } from './batch-settings.ts';
+import { type Database, isForBatches } from './open-database.ts';
 import { beginWith, PipelinedTransaction } from './pipelined-transaction.ts';
 
 /** Writes per fsync: above this, the statement's own time dominates. */
@@ -12,20 +13,8 @@ const MAX_BATCH = 256;
  */
 const MOST_TOLD = 512;
 
-/**
- * A batch finds each of its rows by key, so one plan fits all batches. If Postgres chose, it would plan small batches
- * again each time, which takes longer than to run them (interleaved: 590 µs of its time for the insert of one tap, 225
- * with a plan that is kept). A plan is made once for each connection, perhaps while the table has a page or two and a
- * scan of all rows is cheapest, so scans and the joins that need them are off. Which index is best is known when the
- * table has statistics (first-statistics.ts).
- */
-const BATCH_SETTINGS = [
-  'plan_cache_mode = force_generic_plan',
-  'enable_seqscan = off',
-  'enable_hashjoin = off',
-  'enable_mergejoin = off',
-];
-const BEGIN = beginWith(BATCH_SETTINGS);
+/** For a pool whose sessions also serve statements that need a plan of their own. */
+const BEGIN_BATCH = beginWith(Object.entries(BATCH_SETTINGS).map(([name, value]) => `${name} = ${value}`));
 
 /** Channel of a {@link CommitReport} for each commit; it has subscribers only if there are metrics. */
 export const COMMITS = 'tapwire:commits';
@@ -77,6 +66,7 @@ export interface GroupCommitOptions<Item, Outcome> {
  */
 export class GroupCommit<Item, Outcome> {
   readonly #database: Database;
+  readonly #begin: string | undefined;
   readonly #options: GroupCommitOptions<Item, Outcome>;
   #queue: Waiting<Item, Outcome>[] = [];
   /** Whether a batch is running, or about to start with all writes that come until then. */
@@ -85,6 +75,7 @@ export class GroupCommit<Item, Outcome> {
 
   constructor(database: Database, options: GroupCommitOptions<Item, Outcome>) {
     this.#database = database;
+    this.#begin = isForBatches(database) ? undefined : BEGIN_BATCH;
     this.#options = options;
   }
 
@@ -152,7 +143,7 @@ export class GroupCommit<Item, Outcome> {
           seal,
         );
       };
-      const outcomes = await inTransaction(this.#database, work, BEGIN);
+      const outcomes = await inTransaction(this.#database, work, this.#begin);
       const report: CommitReport = { seconds: (performance.now() - startedAtMs) / 1_000, writes: outcomes.length };
       commits.publish(report);
       for (const [index, { resolve }] of batch!.entries()) resolve(outcomes[index]!);

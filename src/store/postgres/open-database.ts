@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { describeSystemError } from '../../errors/system-error.ts';
 import { StartError } from '../../errors.ts';
+import { BATCH_SETTINGS } from './batch-settings.ts';
 import { HeldClients } from './held-clients.ts';
 import { LimitedClient } from './limited-client.ts';
 import { limitSession, SESSION_LIMITS, type SessionLimits } from './session-limits.ts';
@@ -12,6 +13,12 @@ export type Database = pg.Pool;
 
 /** For each pool, the object that watches its clients in use. */
 const held = new WeakMap<Database, HeldClients>();
+const forBatches = new WeakSet<Database>();
+
+/** Whether the sessions of this pool have the settings of a batch. */
+export function isForBatches(database: Database): boolean {
+  return forBatches.has(database);
+}
 
 export interface DatabaseOptions {
   readonly maxConnections?: number;
@@ -20,6 +27,11 @@ export interface DatabaseOptions {
    * statements do not wait for the responses to those before them.
    */
   readonly runsCopy?: boolean;
+  /**
+   * Its sessions run the batches of group commits and nothing else, so they have the settings of a batch from the start.
+   * Elsewhere each commit sets them: four more statements.
+   */
+  readonly runsBatches?: boolean;
   /** A missing database is not created: a command that only reads would report an empty one. */
   readonly mustExist?: boolean;
   /** The purpose of its sessions; default: reports and commands. */
@@ -63,7 +75,7 @@ export function isDatabaseUrl(url: string): boolean {
 /** A pool that connects on first use; the caller has checked its server before. */
 export function openPool(
   url: string,
-  { maxConnections = 10, limits = SESSION_LIMITS.report, runsCopy = false }: DatabaseOptions = {},
+  { maxConnections = 10, limits = SESSION_LIMITS.report, runsCopy = false, runsBatches = false }: DatabaseOptions = {},
 ): Database {
   const clients = new HeldClients(limits.heldMs);
   const pool = new pg.Pool({
@@ -75,7 +87,7 @@ export function openPool(
     Client: LimitedClient,
     onConnect: (client) => {
       clients.taken(client);
-      return limitSession(client, limits);
+      return limitSession(client, limits, runsBatches ? BATCH_SETTINGS : {});
     },
   });
   // A client that loses its connection must not end the process, neither idle nor in use. The query in progress fails,
@@ -84,6 +96,7 @@ export function openPool(
   pool.on('connect', (client) => client.on('error', () => {}));
   clients.watch(pool);
   held.set(pool, clients);
+  if (runsBatches) forBatches.add(pool);
   return pool;
 }
 

@@ -88,7 +88,7 @@ const SET = `select set_config(name, value, false) from unnest($1::text[], $2::t
 
 /**
  * Postgres compiles a statement if its plan seems expensive, which takes a second of processor time at each execution.
- * The plans of batches seem so, because scans are off (group-commit.ts): the planner adds 10,000,000,000 to their costs.
+ * The plans of batches seem so, because scans are off (batch-settings.ts): the planner adds 10,000,000,000 to their costs.
  */
 const NO_COMPILATION = 'off';
 
@@ -106,8 +106,14 @@ export const SET_FORMATS = Object.entries(FORMATS)
 /**
  * Sets the limits and formats of a session in one statement. As startup parameters they would make a server that lacks one of
  * them, or a pooler that does not pass them on, refuse the connection.
+ *
+ * @param further settings of the session
  */
-export async function limitSession(client: pg.ClientBase, limits: SessionLimits): Promise<void> {
-  const settings = { ...serverSettings(limits), ...FORMATS, jit: NO_COMPILATION };
+export async function limitSession(
+  client: pg.ClientBase,
+  limits: SessionLimits,
+  further: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const settings = { ...serverSettings(limits), ...FORMATS, jit: NO_COMPILATION, ...further };
   await client.query(SET, [Object.keys(settings), Object.values(settings).map(String)]);
 }

@@ -8,7 +8,7 @@ const MILESTONES = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 
 /**
  * Has Postgres analyze a table as it grows. Batches run by plans that are made once for each connection
- * (group-commit.ts). For a table with a page or two, the scan of any index looks as cheap as a search by key, and such
+ * (batch-settings.ts). For a table with a page or two, the scan of any index looks as cheap as a search by key, and such
  * a plan remains until the next ANALYZE, which autovacuum begins up to a minute later. A table that was analyzed while
  * it was empty has the same plans. ANALYZE makes all connections plan again.
  */

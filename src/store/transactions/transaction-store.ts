@@ -71,8 +71,14 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   /**
    * @param onLostAnswer called if the record of a response could not be written; its `overdue` job makes it a 9
    * @param lists database for lists, which take longer than anything else
+   * @param commits database for the group commits
    */
-  constructor(database: Database, jobs: JobsInCommit, onLostAnswer: (error: unknown) => void, lists = database) {
+  constructor(
+    database: Database,
+    jobs: JobsInCommit,
+    onLostAnswer: (error: unknown) => void,
+    { lists = database, commits = database }: { readonly lists?: Database; readonly commits?: Database } = {},
+  ) {
     this.#database = database;
     this.#list = createTransactionList(lists);
     this.#statistics = {
@@ -85,7 +91,7 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
       write: (client: pg.PoolClient, items: readonly Item[], jobs: JobsInCommit, seal: Seal) => Promise<Outcome[]>,
       pace: { readonly maxQueued?: number; readonly everyMs?: number } = {},
     ) =>
-      new GroupCommit<Item, Outcome>(database, {
+      new GroupCommit<Item, Outcome>(commits, {
         ...pace,
         keyOf,
         write: (client, items, seal) => write(client, items, jobs, seal),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type1 from '../../../processors/type-1/index.ts';
 import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
@@ -18,40 +18,45 @@ let testDatabase: TestDatabase;
 /** With one connection, because each connection makes its own plans. */
 let database: Database;
 let store: PostgresTransactionStore;
-beforeAll(async () => {
-  testDatabase = await createTestDatabase();
-  database = openAlike(testDatabase.database, { maxConnections: 1 });
-  store = new PostgresTransactionStore(database, rememberJobs().jobs, failOnBug);
-});
-afterAll(async () => {
-  await store.close();
-  await database.end();
-  await testDatabase.drop();
-});
+describe.each([
+  { sessions: 'sessions that run only batches', runsBatches: true },
+  { sessions: 'sessions that run other statements as well', runsBatches: false },
+])('in $sessions', ({ runsBatches }) => {
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    database = openAlike(testDatabase.database, { maxConnections: 1, runsBatches });
+    store = new PostgresTransactionStore(database, rememberJobs().jobs, failOnBug);
+  });
+  afterAll(async () => {
+    await store.close();
+    await database.end();
+    await testDatabase.drop();
+  });
 
-test('a new table is analyzed as it grows, and batches then search transactions by key', async () => {
-  await respondTo([await insert()]); // plans the statement while the table has one page
-  await Promise.all(Array.from({ length: TAPS }, insert));
-  await expect.poll(() => isAnalyzed('transactions')).toBe(true);
+  test('a new table is analyzed as it grows, and batches then search transactions by key', async () => {
+    await respondTo([await insert()]); // plans the statement while the table has one page
+    await Promise.all(Array.from({ length: TAPS }, insert));
+    await expect.poll(() => isAnalyzed('transactions')).toBe(true);
 
-  const plan = await planOf('record-answers');
-  expect(plan).toContain('Index Scan using transactions_pkey on transactions');
-  expect(plan).toContain('Index Cond: ((acquirer_id = x."acquirerId") AND (id = x.id))');
-});
+    const plan = await planOf('record-answers');
+    expect(plan).toContain('Index Scan using transactions_pkey on transactions');
+    expect(plan).toContain('Index Cond: ((acquirer_id = x."acquirerId") AND (id = x.id))');
+  });
 
-test('a table of reversals that was analyzed while it was empty is analyzed again as it grows', async () => {
-  await database.query('analyze');
-  const transactions = await Promise.all(Array.from({ length: 110 }, insertUncertain));
-  await reverse(transactions.slice(0, 1)); // plans the statement while the table is empty
-  await reverse(transactions.slice(1));
-  await expect.poll(() => isAnalyzed('reversal_attempts')).toBe(true);
+  test('a table of reversals that was analyzed while it was empty is analyzed again as it grows', async () => {
+    await database.query('analyze');
+    const transactions = await Promise.all(Array.from({ length: 110 }, insertUncertain));
+    await reverse(transactions.slice(0, 1)); // plans the statement while the table is empty
+    await reverse(transactions.slice(1));
+    await expect.poll(() => isAnalyzed('reversal_attempts')).toBe(true);
 
-  const plan = await planOf('commit-reversals');
-  const condition = '((acquirer_id = x."acquirerId") AND (transaction_id = x.id) AND (attempt = x.attempt))';
-  const lines = plan.split('\n').map((line) => line.trim());
-  const scans = lines.flatMap((line, n) => (line.endsWith('on reversal_attempts a') ? [[line, lines[n + 1]]] : []));
-  expect(scans.length).toBeGreaterThan(0);
-  for (const [, searched] of scans) expect(searched).toContain(condition.slice(1, -2));
+    const plan = await planOf('commit-reversals');
+    const condition = '((acquirer_id = x."acquirerId") AND (transaction_id = x.id) AND (attempt = x.attempt))';
+    const lines = plan.split('\n').map((line) => line.trim());
+    const scans = lines.flatMap((line, n) => (line.endsWith('on reversal_attempts a') ? [[line, lines[n + 1]]] : []));
+    expect(scans.length).toBeGreaterThan(0);
+    for (const [, searched] of scans) expect(searched).toContain(condition.slice(1, -2));
+  });
 });
 
 async function insertUncertain(): Promise<Transaction> {
