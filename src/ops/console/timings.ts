@@ -37,7 +37,8 @@ export function percentileMs(timings: Timings, share: number): number | null {
     const count = counts[at] ?? 0;
     if (below + count >= wanted) {
       const from = at === 0 ? 0 : bounds[at - 1]!;
-      return (from + ((bound - from) * (wanted - below)) / count) * 1_000;
+      const within = from + ((bound - from) * (wanted - below)) / count;
+      return Math.min(within, bound) * 1_000; // the sum may be rounded up
     }
     below += count;
   }
