@@ -54,12 +54,22 @@ async function recoverTarget({ survivor, lost, acquirerId, flip, onStep }: Recov
   await completeMove(move, { ...own, state: 'finishing' });
 }
 
+/**
+ * Whether a cell that is `gone` is the source of the move and the other cell cannot have served the acquirer after it. The
+ * target of a move that is being undone is `gone`, too, and may have the end mark: it has not noted that it gave the
+ * acquirer up, and the source may have served it since.
+ */
+async function isAheadOfTarget(survivor: CellSession, acquirerId: number, generation: number): Promise<boolean> {
+  const hasNoted = async (step: string) => (await notedDetail(survivor, acquirerId, generation, step)) !== undefined;
+  if (!(await hasNoted('gaveUp')) || (await hasNoted('arrived'))) return false;
+  return hasArrived(survivor, acquirerId, generation);
+}
+
 /** The target is lost. */
 async function recoverSource({ survivor, lost, acquirerId, flip, onStep }: RecoverOptions, own: Ownership) {
   const { generation } = own;
   if (own.state === 'gone') {
-    const hasHandedOver = await hasArrived(survivor, acquirerId, generation);
-    if (!hasHandedOver || (await notedDetail(survivor, acquirerId, generation, 'arrived')) !== undefined) {
+    if (!(await isAheadOfTarget(survivor, acquirerId, generation))) {
       const what = `${lost} may have served acquirer ${acquirerId}, so ${survivor.cell.name} lacks what it has stored. Restore the database of ${lost} from a standby or a backup.`;
       throw new CellError('CANNOT_MOVE', what);
     }

@@ -2,13 +2,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CellSession } from '../../../../src/cells/cell-session.ts';
 import type { MoveStep } from '../../../../src/cells/move-options.ts';
 import { recoverAcquirer } from '../../../../src/cells/recover-acquirer.ts';
+import { undoMove } from '../../../../src/cells/undo-move.ts';
 import { COMMANDS } from '../../../../src/cli/command-table.ts';
 import { runTapwire } from '../../../../src/cli/commands.ts';
 import { outcomeOf } from '../../../support/answers.ts';
 import { findingsOf } from '../../../support/cell-books.ts';
-import { TwoCells } from '../../../support/cells.ts';
+import { Killed, TwoCells } from '../../../support/cells.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { runHere } from '../../../support/run-here.ts';
 
@@ -45,6 +47,19 @@ const addJobs = () =>
   cells.databases.a.query(`insert into pgboss.job (name, data, start_after)
     select 'webhook', '{"acquirerId": 1, "test": 1}', now() + n * interval '8 minutes' from generate_series(1, 2) n`);
 const removeJobs = (side: Side) => cells.databases[side].query(`delete from pgboss.job where data ? 'test'`);
+
+const END_MARK = `select from handed_over where acquirer_id = 1 and kind = 'end'`;
+
+/** A session of a command that dies before it notes this step. */
+function diesAtNote(session: CellSession, step: string): CellSession {
+  return {
+    ...session,
+    query: async (text, values = []) => {
+      if (text.includes('cell_moves') && values.includes(step)) throw new Killed();
+      return session.query(text, values);
+    },
+  };
+}
 
 /** Ends what only a running target does: nothing connects to the source afterwards. */
 async function loseTarget(): Promise<void> {
@@ -113,6 +128,23 @@ describe('a move whose source is lost', () => {
     await removeJobs('b');
     await cells.move('b', 'a');
     await removeJobs('a');
+  });
+});
+
+describe('a move that is being undone when its source is lost', () => {
+  test('is not ended in the target: the source may have served the acquirer since', async () => {
+    await cells.moveUntil('gaveUp', 'a', 'b');
+    await eventually(async () => expect(await read('b', END_MARK)).toHaveLength(1));
+    await loseTarget(); // what the source stores from now on does not arrive
+    await cells.withSessions('a', 'b', async ({ source, target }) => {
+      const dying = diesAtNote(source, 'undone');
+      await expect(undoMove({ source: dying, target, acquirerId: 1 })).rejects.toThrow(Killed);
+    });
+    await sellAt('a');
+    await expect(recover('b', 'a')).rejects.toThrow('a may have served acquirer 1');
+    await cells.withSessions('a', 'b', ({ source, target }) => undoMove({ source, target, acquirerId: 1 }));
+    await expect(recover('b', 'a')).rejects.toThrow('a may have served acquirer 1');
+    await sellAt('a');
   });
 });
 
