@@ -24,6 +24,7 @@ const RECORDED_KINDS = [
   'line',
   'process',
   'transactions',
+  'link',
   'session',
   'totp',
 ] as const;

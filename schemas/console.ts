@@ -15,6 +15,9 @@ export const merchantSuggestions = z.strictObject({ text: plainText(MAX_NAME_CHA
 /** Connection names of the gateway, `1-1-type-1-0a1b2c3d-1`. */
 const lineName = z.string().min(1).max(128);
 
+/** Of the form that a person filled in: all that it sends is one refund, or one cancellation. */
+const formId = z.string().regex(/^[\da-f]{32}$/, 'must be 32 hexadecimal digits');
+
 /** A refund from the console. Its outcome depends on the switch, so it is not one of the actions. */
 export const consoleRefund = z.strictObject({
   acquirerId: z.int().positive(),
@@ -22,8 +25,7 @@ export const consoleRefund = z.strictObject({
   id: z.uuid(),
   /** Major units of the sale's currency. */
   amount: z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be an amount such as 10.00'),
-  /** Of the form that a person filled in: all that it sends is one refund. */
-  formId: z.string().regex(/^[\da-f]{32}$/, 'must be 32 hexadecimal digits'),
+  formId,
   reason,
 });
 export type ConsoleRefund = z.output<typeof consoleRefund>;
@@ -33,6 +35,7 @@ export const consoleAct = z.discriminatedUnion('act', [
   z.strictObject({ act: z.literal('replayWebhook'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({ act: z.literal('replayWebhooks'), filter: undeliveredFilter }),
   z.strictObject({ act: z.literal('redriveDeadLetter'), id: z.uuid() }),
+  z.strictObject({ act: z.literal('cancelLink'), acquirerId: z.int().positive(), id: z.uuid(), formId, reason }),
   z.strictObject({ act: z.literal('voidSale'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({ act: z.literal('retryReversal'), acquirerId: z.int().positive(), id: z.uuid() }),
   z.strictObject({

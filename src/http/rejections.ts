@@ -102,6 +102,11 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
       'Another tap for this payment is in progress or was approved. Continue on the phone that made it, or see its result on ' +
       'the pay page. If it is declined, you can tap again.',
   },
+  LINK_NOT_CANCELLABLE: {
+    status: 409,
+    errorCode: 134,
+    detail: 'A tap holds the link: it is in progress, approved or uncertain. See its transaction.',
+  },
   LINK_EXPIRED: { status: 410, errorCode: 118, detail: 'The link or intent has expired.' },
   PAYMENT_REFERENCE_USED: {
     status: 409,

@@ -4,6 +4,7 @@ import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { createLink, statusOf } from '../support/links.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { sellApproved } from '../support/refunds.ts';
 import { untilAnswered } from '../support/transactions.ts';
@@ -182,6 +183,73 @@ describe('the work of operators', () => {
     expect(await viewed.getByText('Refund this sale').isVisible()).toBe(false);
   });
 
+  test('shows the outcome of a refund whose response was lost, after a reload, and then makes another', async () => {
+    const id = await sellApproved(installation, '18.00');
+    const visited = await visit('operator');
+    const { page } = visited;
+    const refundOnce = async () => {
+      await page.getByText('Refund this sale').click();
+      await page.getByLabel(/^Amount, at most/).fill('2');
+      await page.getByLabel(/^Reason for the refund/).fill('Returned goods');
+      await page.locator('.refund').getByRole('button', { name: 'Refund', exact: true }).click();
+      await page.locator('#sure').getByRole('button', { name: 'Refund it' }).click();
+    };
+    const amounts = async () => {
+      const text = 'select amount_minor::int as amount from transactions where original_id = $1';
+      return (await installation.database.query(text, [id])).rows.map(({ amount }) => amount);
+    };
+    await page.goto(addressOf(`/ops/transactions/${id}`));
+    await page.route('**/ops/refunds', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await refundOnce();
+    await page.locator('#sure-said').getByText('does not respond').waitFor();
+    await page.unroute('**/ops/refunds');
+    await page.reload();
+    await page.getByText('The refund of ZAR 2.00 that was sent before: Approved.').waitFor();
+    expect(await amounts()).toEqual([200]);
+    await refundOnce();
+    await page.getByText('Refund of ZAR 2: Approved.').waitFor();
+    expect(await amounts()).toEqual([200, 200]);
+    // The request never arrives: the form that continues after the reload is the same one.
+    await page.reload();
+    await page.route('**/ops/refunds', (route) => route.abort());
+    await refundOnce();
+    await page.locator('#sure-said').getByText('does not respond').waitFor();
+    await page.unroute('**/ops/refunds');
+    const kept = await page.evaluate('Object.values(sessionStorage)');
+    await page.reload();
+    await refundOnce();
+    await page.getByText('Refund of ZAR 2: Approved.').waitFor();
+    const text = 'select merchant_reference as reference from transactions where original_id = $1 order by created_at';
+    const { rows } = await installation.database.query(text, [id]);
+    expect(rows.map(({ reference }) => reference)[2]).toBe(`console-${(kept as string[])[0]}`);
+    await expectHarmless(visited);
+  });
+
+  test('cancels an unpaid link with a reason, found with the reference', async () => {
+    const link = await createLink(installation);
+    const visited = await visit('operator');
+    const { page } = visited;
+    await page.goto(addressOf('/ops/work/links'));
+    await page.getByLabel('Reference or id').fill(link.paymentReference);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.locator('#work-total').getByText('1 shown').waitFor();
+    expect(new URL(page.url()).searchParams.get('reference')).toBe(link.paymentReference);
+    await page.getByRole('button', { name: `Cancel the link ${link.paymentReference}` }).click();
+    await expectToFit(page, 'cancel-link');
+    await page.getByLabel('Reason for this act').fill('Wrong amount');
+    await page.locator('#sure').getByRole('button', { name: 'Cancel the link' }).dblclick();
+    await page.locator('#work-rows').getByText('cancelled').waitFor();
+    expect(await statusOf(installation, link.id)).toMatchObject({ expired: true });
+    await expectHarmless(visited);
+    const { page: viewed } = await visit('viewer');
+    await viewed.goto(addressOf(`/ops/work/links?state=cancelled&reference=${link.id}`));
+    await viewed.locator('#work-total').getByText('1 shown').waitFor();
+    expect(await viewed.locator('#work-rows button').count()).toBe(0);
+  });
+
   test('lists webhooks, jobs, settings, users and changes at addresses of their own, and retries a dead job', async () => {
     const { database } = installation;
     const job = '11111111-2222-4333-8444-555555555555';
@@ -200,7 +268,7 @@ describe('the work of operators', () => {
     const { page } = visited;
     await page.getByRole('link', { name: 'Work' }).click();
     await page.locator('#work-rows tbody tr').waitFor();
-    for (const list of ['Webhooks', 'Processors', 'Routes', 'Users', 'Jobs', 'Audit']) {
+    for (const list of ['Webhooks', 'Links', 'Processors', 'Routes', 'Users', 'Jobs', 'Audit']) {
       await page.locator('#work-lists').getByRole('link', { name: list }).click();
       await page.locator('#work-title').getByText(list).waitFor();
       await page.locator('#work-total').getByText('shown').waitFor();

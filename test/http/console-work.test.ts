@@ -6,7 +6,7 @@ import { expectInvariants } from '../support/invariants.ts';
 import { sellApproved, storedSale } from '../support/refunds.ts';
 
 const INSTALLATION = { acquirerId: 0 };
-const LISTS = ['webhooks', 'jobs', 'processors', 'routes', 'users', 'audit'];
+const LISTS = ['webhooks', 'links', 'jobs', 'processors', 'routes', 'users', 'audit'];
 
 interface WorkPage {
   readonly rows: (Record<string, unknown> & { id: string; acquirerId: number })[];

@@ -45,6 +45,9 @@ const ROWS: Readonly<Record<string, Row>> = {
 /** The other actions of the console. */
 const ACTS: readonly Row[] = [
   row(({ acquirerId, transactionId: id }) => ({ body: { act: 'retryReversal', acquirerId, id } })),
+  row(({ acquirerId, linkId: id }) => ({
+    body: { act: 'cancelLink', acquirerId, id, formId: 'a'.repeat(32), reason: 'why' },
+  })),
   row(({ acquirerId, transactionId: id }) => ({ body: { act: 'voidSale', acquirerId, id } })),
   row(({ acquirerId, transactionId: id }) => ({
     body: { act: 'resolveReview', acquirerId, id, books: 'voided', reason: 'why', seenAt: '2026-03-02T10:00:00.000Z' },

@@ -155,7 +155,9 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
 }
 
 /** Addresses of the console's page, which has no data. */
-const WORK_PAGES = ['webhooks', 'jobs', 'processors', 'routes', 'users', 'audit'].map((list) => `/ops/work/${list}`);
+const WORK_PAGES = ['webhooks', 'links', 'jobs', 'processors', 'routes', 'users', 'audit'].map(
+  (list) => `/ops/work/${list}`,
+);
 const CONSOLE_PAGES = [
   '/ops',
   '/ops/transactions',

@@ -27,10 +27,12 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'acts.js': [OWN, SCRIPT],
   'ask.js': [OWN, SCRIPT],
   'backlog.js': [OWN, SCRIPT],
+  'cancel-link.js': [OWN, SCRIPT],
   'cells.js': [OWN, SCRIPT],
   'charts.js': [OWN, SCRIPT],
   'copy.js': [OWN, SCRIPT],
   'dom.js': [OWN, SCRIPT],
+  'form-id.js': [OWN, SCRIPT],
   'list-filter.js': [OWN, SCRIPT],
   'list-row.js': [OWN, SCRIPT],
   'live.js': [OWN, SCRIPT],
@@ -57,7 +59,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
 };
 
 /** Addresses of the page. The page itself reads what they show, from the path and the query. */
-const WORK = ['webhooks', 'jobs', 'processors', 'routes', 'users', 'audit'].map((list) => `/ops/work/${list}`);
+const WORK = ['webhooks', 'links', 'jobs', 'processors', 'routes', 'users', 'audit'].map((list) => `/ops/work/${list}`);
 const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells', '/ops/account', ...WORK];
 
 const HEADERS = pageHeaders();

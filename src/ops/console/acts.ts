@@ -9,6 +9,7 @@ import { acquirersInSight } from '../../store/console/console-names.ts';
 import { askProcess } from '../../store/console/process-figures.ts';
 import type { TransactionLists } from '../../store/console/transaction-list.ts';
 import { findWebhooks, type UndeliveredEvent } from '../../store/console/work-lists.ts';
+import { cancelLink } from '../../store/links/cancel-link.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';
 import { refund } from '../../transactions/afterwards/refund.ts';
@@ -42,8 +43,8 @@ interface Subject {
 
 /**
  * The acts of operators at the console. An act first looks up its object, which must be visible to the actor. It is
- * then recorded, then performed, so the record exists even if the act fails half-way. A resolution of a transaction is
- * recorded in its own commit.
+ * then recorded, then performed, so the record exists even if the act fails half-way. A resolution of a transaction
+ * and the cancellation of a link are recorded in their own commit.
  */
 export class ConsoleActs {
   readonly #parts: ActParts;
@@ -68,6 +69,8 @@ export class ConsoleActs {
         return this.#retryReversal(actor, act);
       case 'voidSale':
         return this.#voidSale(actor, act);
+      case 'cancelLink':
+        return this.#cancelLink(actor, act);
       case 'resolveReview':
         checkSight(actor, act.acquirerId);
         return stateResolution(this.#parts.reviews, act, reviewerOf(actor));
@@ -153,6 +156,25 @@ export class ConsoleActs {
     const sale = await this.#findSale(actor, { acquirerId, id });
     await this.#record(actor, act, { acquirerId, kind: 'transactions', id });
     await voidSale(this.#parts.deps, sale);
+  }
+
+  /** Recorded in the commit of the cancellation: a link that a tap holds leaves no record. */
+  async #cancelLink(
+    actor: Actor,
+    { act, acquirerId, id, formId, reason }: Extract<ConsoleAct, { act: 'cancelLink' }>,
+  ): Promise<void> {
+    checkSight(actor, acquirerId);
+    await inAdminCommit(this.#parts.database, acquirerId, async (client) => {
+      if ((await cancelLink(client, { acquirerId, id }, formId)) === 'repeated') return;
+      const change = { acquirerId, actor: actorOf(actor) };
+      await recordChange(client, change, {
+        action: 'act',
+        kind: 'link',
+        id,
+        before: null,
+        after: { did: act, reason },
+      });
+    });
   }
 
   #decideProposal(

@@ -40,6 +40,9 @@ export interface StoryParts {
 export interface RelatedTransaction {
   readonly id: string;
   readonly type: string;
+  readonly reference: string;
+  /** With its currency. */
+  readonly amount: string | null;
   readonly disposition: string | null;
   readonly needsReview: boolean;
 }
@@ -87,20 +90,24 @@ async function webhooksOf({ webhooks }: StoryParts, { acquirerId, integratorId, 
   );
 }
 
+type RelatedRow = Pick<
+  Transaction,
+  'id' | 'type' | 'merchantReference' | 'amountMinor' | 'currency' | 'disposition' | 'needsReview'
+>;
+
 async function relatedTo(
   database: Database,
   { acquirerId, id, originalId }: Transaction,
 ): Promise<RelatedTransaction[]> {
-  const text = `select id, type, disposition, needs_review as "needsReview" from transactions
+  const text = `select id, type, merchant_reference as "merchantReference", amount_minor as "amountMinor", currency, disposition,
+      needs_review as "needsReview" from transactions
     where acquirer_id = $1 and (original_id = $2 or id = $3) order by created_at limit ${MAX_RELATED}`;
-  const { rows } = await database.query<Pick<Transaction, 'id' | 'type' | 'disposition' | 'needsReview'>>(text, [
-    acquirerId,
-    id,
-    originalId,
-  ]);
+  const { rows } = await database.query<RelatedRow>(text, [acquirerId, id, originalId]);
   return rows.map((row) => ({
     id: row.id,
     type: TRANSACTION_TYPE_NAMES[row.type],
+    reference: row.merchantReference,
+    amount: amountText(row, row.amountMinor),
     disposition: nameOf(row.disposition),
     needsReview: row.needsReview,
   }));
@@ -156,6 +163,6 @@ function refundableOf(transaction: Transaction): { readonly currency: string; re
   return currency === null || left <= 0 ? null : { currency, amount: formatAmount(left, currencyOf(currency)) };
 }
 
-function amountText({ currency }: Transaction, minor: number | null): string | null {
+function amountText({ currency }: Pick<Transaction, 'currency'>, minor: number | null): string | null {
   return minor === null || currency === null ? null : `${currency} ${formatAmount(minor, currencyOf(currency))}`;
 }

@@ -7,6 +7,8 @@ import type { TransactionLists } from '../../store/console/transaction-list.ts';
 import { readWorkRows, type WorkRow } from '../../store/console/work-lists.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION } from '../../store/settings/admin-commit.ts';
+import { type DispositionId, dispositionName } from '../../transactions/model/disposition.ts';
+import { currencyOf, formatAmount } from '../../transactions/model/money.ts';
 
 /** A page of a list, and where the next one continues; null after the last. */
 export interface WorkPage {
@@ -26,6 +28,17 @@ function shownJob({ data, ...row }: WorkRow): WorkRow {
   return { ...row, names: namesInPayload(String(row.queue), data) };
 }
 
+/** Amounts as people write them; the state of the payment under its name. */
+function shownLink({ amountMinor, currency, disposition, ...row }: WorkRow): WorkRow {
+  const amount = `${currency} ${formatAmount(Number(amountMinor), currencyOf(String(currency)))}`;
+  return { ...row, amount, disposition: disposition === null ? null : dispositionName(disposition as DispositionId) };
+}
+
+const SHOWN: Readonly<Partial<Record<WorkRequest['list'], (row: WorkRow) => WorkRow>>> = {
+  jobs: shownJob,
+  links: shownLink,
+};
+
 /** Lists that name people and their acts, which a viewer does not need. */
 const ONLY_WHO_MAY_ACT: readonly WorkRequest['list'][] = ['users', 'audit'];
 
@@ -35,7 +48,7 @@ export function createWorkReader(reports: Database, lists: TransactionLists): Re
     const acquirers = acquirerId === undefined ? [INSTALLATION, ...(await acquirersInSight(reports))] : [acquirerId];
     // One more row shows whether another page follows.
     const rows = await readWorkRows(lists, request, acquirers, WORK_PAGE_ROWS + 1);
-    const page = rows.slice(0, WORK_PAGE_ROWS).map(request.list === 'jobs' ? shownJob : shown);
+    const page = rows.slice(0, WORK_PAGE_ROWS).map(SHOWN[request.list] ?? shown);
     return { rows: page, next: rows.length > page.length ? page.at(-1)!.position : null };
   };
 }

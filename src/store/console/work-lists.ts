@@ -1,5 +1,7 @@
-import type { WebhookWorkFilter, WorkRequest } from '#schemas/console-work';
+import type { LinkWorkFilter, WebhookWorkFilter, WorkRequest } from '#schemas/console-work';
 import { RequestRejected } from '../../errors.ts';
+import { Disposition } from '../../transactions/model/disposition.ts';
+import { IS_HELD, namedLink } from '../links/link-claims.ts';
 import type { TransactionLists } from './transaction-list.ts';
 
 /** The lists of the console's work view. Each statement reads the acquirers in sight, in the order of a key. */
@@ -50,6 +52,21 @@ const SELECTIONS = {
     keys: [
       ['e.created_at', 'timestamptz'],
       ['e.id', 'uuid'],
+    ],
+    order: 'desc',
+  }),
+  links: ({ filter }, acquirers, add) => ({
+    columns: `l.acquirer_id as "acquirerId", l.id, l.kind, l.payment_reference as reference, l.merchant_id as "merchantId",
+      m.name as merchant, l.amount_minor as "amountMinor", l.currency, ${LINK_STATE} as state,
+      tap.id as "transactionId", tap.disposition, l.created_at as "createdAt", l.expires_at as "expiresAt"`,
+    from: `links l
+      left join merchants m on m.acquirer_id = l.acquirer_id and m.id = l.merchant_id
+      left join transactions tap on tap.acquirer_id = l.acquirer_id and tap.id = l.transaction_id`,
+    owners: 'acquirers own',
+    conditions: ['l.acquirer_id = own.id', ...linkConditions(filter, acquirers, add)],
+    keys: [
+      ['l.created_at', 'timestamptz'],
+      ['l.id', 'uuid'],
     ],
     order: 'desc',
   }),
@@ -128,6 +145,13 @@ const SELECTIONS = {
 const JOB_STATE = `case when j.name = '${DEAD_LETTERS}' then 'dead' when j.state = 'active' then 'active' when j.state = 'retry' then 'retry'
   when j.start_after > now() then 'later' else 'ready' end`;
 
+// A sale that the merchant voided was paid, and its tap still holds the link.
+const LINK_STATE = `case
+  when ${IS_HELD} then case when tap.disposition = ${Disposition.Approved} or tap.void_state is not null then 'paid' else 'held' end
+  when l.cancellation_id is not null then 'cancelled'
+  when l.is_expired or l.expires_at <= clock_timestamp() then 'expired'
+  else 'open' end`;
+
 function inSight(column: string, acquirers: readonly number[], acquirer: number | undefined, add: Add) {
   return [
     `${column} = any(${add(acquirers)}::int[])`,
@@ -143,6 +167,19 @@ function webhookConditions(filter: WebhookWorkFilter, acquirers: readonly number
     merchant && `t.merchant_id = ${add(merchant)}`,
     from && `e.created_at >= ${add(from)}`,
     to && `e.created_at < ${add(to)}`,
+  ];
+}
+
+function linkConditions(filter: LinkWorkFilter, acquirers: readonly number[], add: Add): Selection['conditions'] {
+  const { acquirer, state, merchant, reference, from, to } = filter;
+  const id = reference && namedLink(reference);
+  return [
+    ...inSight('l.acquirer_id', acquirers, acquirer, add),
+    state && `${LINK_STATE} = ${add(state)}`,
+    merchant && `l.merchant_id = ${add(merchant)}`,
+    reference && `(l.payment_reference = ${add(reference)}${id ? ` or l.id = ${add(id)}` : ''})`,
+    from && `l.created_at >= ${add(from)}`,
+    to && `l.created_at < ${add(to)}`,
   ];
 }
 

@@ -13,7 +13,7 @@ export function isAllowedToAct() {
 }
 
 /** A button for an act, with a confirmation; nothing for a user who may only look. */
-export function actButton({ label, name, title, text, yes, body, onDone }) {
+export function actButton({ label, name, body, ...confirmation }) {
   if (!mayAct) return null;
   return h(
     'button',
@@ -21,26 +21,34 @@ export function actButton({ label, name, title, text, yes, body, onDone }) {
       type: 'button',
       class: 'act',
       'aria-label': name ?? label,
-      onclick: () => askFirst({ title, text, yes, body: typeof body === 'function' ? body() : body, onDone }),
+      onclick: () => askFirst({ ...confirmation, body: typeof body === 'function' ? body() : body }),
     },
     label,
   );
 }
 
-/** @param send what a confirmation does; by default, the act `body` */
-export function askFirst({ title, text, yes, body, send = () => act(body), onDone }) {
+/**
+ * @param needsReason the person must write a reason, which becomes part of the act
+ * @param send what a confirmation does; by default, the act `body`
+ */
+export function askFirst({ title, text, yes, no = 'Cancel', needsReason = false, body, send, onDone }) {
   const dialog = byId('sure');
   byId('sure-title').textContent = title;
   byId('sure-text').textContent = text;
   byId('sure-said').textContent = '';
   byId('sure-yes').textContent = yes;
   byId('sure-yes').disabled = false;
+  byId('sure-no').textContent = no;
+  const reason = byId('sure-reason');
+  reason.value = '';
+  reason.required = needsReason;
+  reason.closest('label').hidden = !needsReason;
   byId('sure-no').onclick = () => dialog.close();
   byId('sure-form').onsubmit = async (event) => {
     event.preventDefault();
     byId('sure-yes').disabled = true;
     try {
-      await send();
+      await (send ? send() : act({ ...body, ...(needsReason && { reason: oneLine(reason.value) }) }));
       dialog.close();
       onDone?.();
     } catch (error) {
@@ -49,5 +57,7 @@ export function askFirst({ title, text, yes, body, send = () => act(body), onDon
     }
   };
   dialog.showModal();
-  byId('sure-no').focus();
+  (needsReason ? reason : byId('sure-no')).focus();
 }
+
+const oneLine = (text) => text.replace(/\s+/g, ' ').trim();

@@ -1,22 +1,25 @@
 import { askFirst, isAllowedToAct } from './acts.js';
 import { refundSale } from './ask.js';
 import { h, setText } from './dom.js';
+import { forgetSent, keepSent, newFormId, sentForm } from './form-id.js';
 import { words } from './list-row.js';
 
 /** The form that refunds a sale, in part or in full. */
 
 const MAX_REASON_CHARS = 500;
-const FORM_ID_BYTES = 16;
 /** As people write it: `10.00`, or `ZAR 10.00`. */
 const AMOUNT = /^(?:([a-z]{3})\s*)?(\d{1,12}(?:\.\d{1,4})?)$/i;
 
 /**
- * The form keeps its id until it has an outcome: what is sent again after a lost response is the same refund.
+ * The form keeps its id until it has an outcome, also when the page is reloaded: what is sent again after a lost response
+ * is the same refund, and the outcome of the first is shown as soon as the sale has it.
  *
+ * @param id of the sale
  * @returns `{ element, update(story) }`; nothing is shown while nothing can be refunded
  */
-export function refundForm(again) {
-  let formId = newFormId();
+export function refundForm(id, again) {
+  const name = `refund ${id}`;
+  let formId = sentForm(name) ?? newFormId();
   let summary;
   const left = h('span');
   const amount = h('input', {
@@ -37,21 +40,35 @@ export function refundForm(again) {
     said,
     h('button', { type: 'submit' }, 'Refund'),
   );
+  const renew = (sentId) => {
+    if (formId !== sentId) return;
+    formId = newFormId();
+    forgetSent(name);
+  };
+  const showEarlier = (related) => {
+    const sentId = sentForm(name);
+    const earlier = sentId && related.find(({ reference }) => reference === `console-${sentId}`);
+    if (!earlier || form.contains(document.activeElement)) return;
+    const outcome = earlier.disposition === null ? 'has no outcome yet' : words(earlier.disposition);
+    setText(done, `The refund of ${earlier.amount} that was sent before: ${outcome}.`);
+    if (earlier.disposition !== null) renew(sentId);
+  };
   const fold = h('details', {}, h('summary', {}, 'Refund this sale'), form);
   form.onsubmit = (event) => {
     event.preventDefault();
     const wanted = readForm(amount.value, reason.value, summary.refundable);
     setText(said, wanted.fault ?? '');
     if (wanted.fault) return;
-    const { acquirerId, id } = summary;
+    const { acquirerId } = summary;
     const sentId = formId; // also for a confirmation that follows the outcome of an earlier one
     askFirst({
       title: `Refund ${summary.refundable.currency} ${wanted.amount}?`,
       text: 'The switch returns this amount to the card. It cannot be undone.',
       yes: 'Refund it',
       send: async () => {
+        keepSent(name, sentId);
         const { disposition } = await refundSale({ acquirerId, id, formId: sentId, ...wanted });
-        if (formId === sentId) formId = newFormId();
+        renew(sentId);
         form.reset();
         setText(done, `Refund of ${summary.refundable?.currency ?? ''} ${wanted.amount}: ${words(disposition)}.`);
       },
@@ -62,6 +79,7 @@ export function refundForm(again) {
     summary = story.summary;
     const { refundable } = summary;
     fold.hidden = refundable === null || !isAllowedToAct();
+    showEarlier(story.related);
     if (refundable) setText(left, `Amount, at most ${refundable.currency} ${refundable.amount}`);
   };
   return { element: h('div', { class: 'refund' }, fold, done), update };
@@ -74,10 +92,4 @@ function readForm(amountText, reasonText, { currency }) {
   if (named && named.toUpperCase() !== currency) return { fault: `The currency of the sale is ${currency}.` };
   if (reason === '') return { fault: 'Write the reason.' };
   return { amount, reason };
-}
-
-/** `crypto.randomUUID` exists only over HTTPS. */
-function newFormId() {
-  const bytes = crypto.getRandomValues(new Uint8Array(FORM_ID_BYTES));
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

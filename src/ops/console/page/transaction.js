@@ -34,7 +34,7 @@ function open([, id]) {
   close();
   shownId = id;
   story = undefined;
-  refund = refundForm(() => read(readTransaction));
+  refund = refundForm(shownId, () => read(readTransaction));
   setText(byId('one-title'), 'Transaction');
   byId('one-body').replaceChildren(h('p', { class: 'none' }, 'Reading the transaction.'));
   void read(readTransaction);

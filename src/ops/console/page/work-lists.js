@@ -1,6 +1,8 @@
 import { actButton } from './acts.js';
+import { cancelLink } from './cancel-link.js';
 import { h } from './dom.js';
-import { acquirerName, processorName } from './names.js';
+import { words } from './list-row.js';
+import { acquirerName, merchantName, processorName } from './names.js';
 import { time } from './time.js';
 
 /** What each list of the work view shows: its filters, and its columns as `[title, cell]`. */
@@ -12,6 +14,7 @@ const transaction = (id) => h('a', { 'data-view': true, href: `/ops/transactions
 const long = (text) => h('span', { class: 'long' }, text);
 
 const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'];
+const LINK_STATES = ['open', 'held', 'paid', 'expired', 'cancelled'];
 const JOB_STATES = ['ready', 'active', 'later', 'retry', 'dead'];
 const QUEUES = [
   ...['authorize', 'refund', 'overdue', 'overdue-taps', 'expire-pin', 'expire-link'],
@@ -20,6 +23,9 @@ const QUEUES = [
 const STATE_MARKS = {
   delivered: 'good',
   pending: 'warn',
+  open: 'good',
+  paid: 'good',
+  held: 'warn',
   active: 'good',
   retry: 'warn',
   dead: 'bad',
@@ -56,6 +62,28 @@ export const LISTS = {
       ['Last response', ({ status, error }) => long(status ?? error ?? '–')],
       ['Next attempt', ({ nextAt }) => when(nextAt)],
       ['', replayOne],
+    ],
+  },
+  links: {
+    title: 'Links',
+    filters: [
+      { name: 'state', label: 'State', options: LINK_STATES.map((each) => [each, each]) },
+      { name: 'reference', label: 'Reference or id', maxlength: 255 },
+      { name: 'merchant', label: 'Merchant id', maxlength: 255 },
+      acquirer,
+      period,
+    ],
+    columns: [
+      ['Created', ({ createdAt }) => when(createdAt)],
+      ['State', ({ state }) => chip(state, STATE_MARKS[state])],
+      ['Amount', ({ amount }) => amount],
+      ['Reference', ({ reference }) => long(reference)],
+      ['Merchant', ({ merchant, merchantId }) => merchantName(merchant, merchantId)],
+      ['Acquirer', owner],
+      ['Kind', ({ kind }) => kind],
+      ['Last tap', lastTap],
+      ['Expires', ({ expiresAt }) => when(expiresAt)],
+      ['', cancelLink],
     ],
   },
   jobs: {
@@ -133,6 +161,12 @@ function subjectOf(names) {
   return Object.entries(names)
     .map(([name, value]) => `${name} ${Array.isArray(value) ? value.slice(0, 3).join(', ') : value}`)
     .join(' · ');
+}
+
+function lastTap({ transactionId, disposition }) {
+  if (transactionId === null) return '–';
+  const href = `/ops/transactions/${transactionId}`;
+  return h('a', { 'data-view': true, href }, words(disposition ?? 'InProgress'));
 }
 
 function replayOne({ acquirerId, id }, again) {
