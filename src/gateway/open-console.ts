@@ -37,7 +37,7 @@ import type { ReviewDependencies } from '../transactions/review/resolve-review.t
 import { createCompletionCheck } from './completing-switches.ts';
 import { loginFactors } from './login-factors.ts';
 import type { Databases } from './open-databases.ts';
-import { openSignIn } from './open-sign-in.ts';
+import { isStillGranted, openSignIn } from './open-sign-in.ts';
 import type { Stores } from './open-stores.ts';
 import type { Closers, Report } from './opening.ts';
 
@@ -91,6 +91,7 @@ export function registerConsole(
   };
   const sessions = new PortalSessions({
     ...{ sessions: postgresConsoleSessions(database), users },
+    isGranted: (identity) => isStillGranted(config, identity),
     mustEnrol: createMustEnrol(config.CONSOLE_NEEDS_TOTP),
   });
   registerConsoleRoutes(server, {

@@ -1,5 +1,7 @@
 import { OidcProvider } from '../auth/oidc/oidc-provider.ts';
 import { createPendingSignIns } from '../auth/oidc/pending-sign-in.ts';
+import type { ProviderIdentity } from '../auth/oidc/provider-identity.ts';
+import { isMapped } from '../auth/oidc/role-mapping.ts';
 import { SignIns } from '../auth/oidc/sign-in.ts';
 import type { PortalSessions } from '../auth/portal/portal-session.ts';
 import type { KeyRing } from '../card/key-ring.ts';
@@ -10,6 +12,16 @@ import type { ProviderParts } from '../http/routes/console-guard.ts';
 import { createSignInRecorder } from '../store/console/sign-ins.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { Report } from './opening.ts';
+
+/**
+ * Whether the settings of this process still give a person the role of an earlier sign-in: the operator may have removed
+ * the provider, or the entry of the mapping. Only the origins of the issuers are compared, because one provider may have an issuer
+ * for each tenant.
+ */
+export function isStillGranted({ OIDC_ISSUER, OIDC_ROLES }: Config, identity: ProviderIdentity): boolean {
+  const isOfProvider = OIDC_ISSUER !== undefined && new URL(OIDC_ISSUER).origin === new URL(identity.issuer).origin;
+  return isOfProvider && isMapped(OIDC_ROLES, identity);
+}
 
 const OF_PEOPLE: ReadonlySet<SignInErrorCode> = new Set(['NO_ROLE', 'CANCELLED', 'NOT_BEGUN']);
 

@@ -9,15 +9,14 @@ import { SignInBrowser } from '../support/sign-in-browser.ts';
 /** The console with an OpenID provider: real redirects, cookies and tokens over loopback. */
 let provider: IdentityProvider;
 let installation: Installation;
+let settings: NodeJS.ProcessEnv;
 beforeAll(async () => {
   provider = await IdentityProvider.start();
-  installation = await startInstallation({
-    role: 'api',
-    settings: {
-      ...{ OIDC_ISSUER: provider.url, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret },
-      OIDC_ROLES: 'admins=admin,operators=operator,of-acquirer=viewer@1,lost=viewer@999',
-    },
-  });
+  settings = {
+    ...{ OIDC_ISSUER: provider.url, OIDC_CLIENT_ID: CLIENT.id, OIDC_CLIENT_SECRET: CLIENT.secret },
+    OIDC_ROLES: 'admins=admin,operators=operator,of-acquirer=viewer@1,lost=viewer@999',
+  };
+  installation = await startInstallation({ role: 'api', settings });
   provider.admit(installation.url);
 });
 afterAll(async () => {
@@ -42,8 +41,8 @@ async function signIn(person: Person | undefined, to = '/ops'): Promise<string> 
   return browser.follow(at(`/ops/oidc?${new URLSearchParams({ to })}`));
 }
 
-async function session(headers: Record<string, string> = {}) {
-  const answer = await fetch(at('/ops/session'), {
+async function session(headers: Record<string, string> = {}, url = installation.url) {
+  const answer = await fetch(new URL('/ops/session', url), {
     headers: { cookie: browser.cookiesOf(installation.url), ...headers },
   });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
@@ -81,6 +80,26 @@ describe('a person whom the provider knows', () => {
     expect((await session()).body).toMatchObject({ role: 'viewer' });
     browser = before;
     expect((await session()).status).toBe(401);
+  });
+
+  test('loses the session with the provider or the role in the settings, and while the acquirer is blocked', async () => {
+    const others = [
+      { ...settings, OIDC_ROLES: 'of-acquirer=viewer@2,admins=viewer' },
+      { ...settings, OIDC_ISSUER: 'https://other.example' },
+      { OIDC_ISSUER: undefined, OIDC_CLIENT_ID: undefined, OIDC_CLIENT_SECRET: undefined, OIDC_ROLES: undefined },
+    ];
+    await signIn(personWith('of-acquirer'));
+    for (const changed of others) {
+      const other = await installation.startGateway({ ...changed, CONSOLE_URL: installation.url });
+      expect((await session({}, other.url)).status).toBe(401);
+      await other.stop();
+    }
+    expect((await session()).status).toBe(200);
+    const block = 'update acquirers set is_blocked = $1 where id = 1';
+    await installation.database.query(block, [true]);
+    expect((await session()).status).toBe(401);
+    await installation.database.query(block, [false]);
+    expect((await session()).status).toBe(200);
   });
 
   test('is refused without a role, and for an acquirer that does not exist, with a reason and without a session', async () => {

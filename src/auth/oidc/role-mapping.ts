@@ -21,6 +21,11 @@ export function readMappedRole(entry: string): MappedRole | undefined {
   return { value, role, acquirerId };
 }
 
+/** Whether any entry gives this role. */
+export function isMapped(mapping: readonly MappedRole[], { role, acquirerId }: Omit<MappedRole, 'value'>): boolean {
+  return mapping.some((each) => each.role === role && each.acquirerId === acquirerId);
+}
+
 function isRole(text: string | undefined): text is Role {
   return text !== undefined && Object.hasOwn(ROLE_SCOPES, text);
 }

@@ -42,6 +42,7 @@ export interface StoredSession {
   readonly identity: ProviderIdentity | undefined;
   readonly acquirerId: number;
   readonly userId: string;
+  readonly isOfBlockedAcquirer: boolean;
   readonly beganSecondsAgo: number;
   readonly actedSecondsAgo: number;
   /** Milliseconds since 1970. */
@@ -77,6 +78,8 @@ export type SessionUse = 'watch' | 'follow' | 'act';
 export interface PortalSessionsOptions {
   readonly sessions: SessionStore;
   readonly users: PortalUsers;
+  /** Whether the present settings still give a person of a provider this role. */
+  readonly isGranted: (identity: ProviderIdentity) => boolean;
   readonly mustEnrol: (user: PortalUser) => boolean;
 }
 
@@ -115,7 +118,7 @@ export class PortalSessions {
    */
   async find(secret: string | undefined, use: SessionUse): Promise<PortalSession> {
     if (secret === undefined || !SECRET.test(secret)) throw new AuthError('UNAUTHORISED', 'session');
-    const { sessions, users } = this.#options;
+    const { sessions, users, isGranted } = this.#options;
     const secretHash = hashOf(secret);
     const stored = await sessions.find(secretHash);
     if (stored === undefined || stored.beganSecondsAgo >= SESSION_SECONDS)
@@ -124,7 +127,9 @@ export class PortalSessions {
     const { identity } = stored;
     const user = identity ? userOfIdentity(identity) : await users.find(stored.acquirerId, stored.userId);
     const isOver = user === undefined || user.isBlocked || user.passwordChangedAtMs > stored.begunAtMs;
-    if (isOver) throw new AuthError('UNAUTHORISED', 'user');
+    // The role of the sign-in is stored with the session, so the reasons to withdraw it are looked up again.
+    const isWithdrawn = stored.isOfBlockedAcquirer || (identity !== undefined && !isGranted(identity));
+    if (isOver || isWithdrawn) throw new AuthError('UNAUTHORISED', 'user');
     if (use === 'act' && stored.actedSecondsAgo >= ACT_RECORDED_EVERY_SECONDS) await sessions.recordAct(secretHash);
     const mustEnrol = this.#options.mustEnrol(user);
     return { ...sessionOf(stored, user, secret), mustEnrol };

@@ -27,7 +27,8 @@ const FIND = `
 select ${SESSION_ID} as id, acquirer_id as "acquirerId", user_id as "userId", (extract(epoch from begun_at) * 1000)::float8 as "begunAtMs",
   extract(epoch from clock_timestamp() - begun_at)::float8 as "beganSecondsAgo",
   extract(epoch from clock_timestamp() - acted_at)::float8 as "actedSecondsAgo",
-  issuer, subject, username, role
+  issuer, subject, username, role,
+  exists (select from acquirers a where a.id = acquirer_id and a.is_blocked) as "isOfBlockedAcquirer"
 from console_sessions where secret_hash = $1`;
 
 type Row = Omit<StoredSession, 'identity'> & {
