@@ -51,7 +51,7 @@ export interface LoginRequest {
 
 /** A hash takes a core for 0.3 s and 128 MB; the other cores are for taps. */
 const LOGINS_AT_ONCE = 1;
-/** About five seconds of waiting. People do not wait longer, and password guessers should. */
+/** About five seconds of waiting on an idle machine. People do not wait longer, and password guessers should. */
 const LOGINS_WAITING = 16;
 
 /**
@@ -91,6 +91,9 @@ export function createLogIn({ tokens, mustEnrol, ...options }: LogInOptions): Lo
  * missing one-time code and a blocked user are refused in the same way, after the same work, and are counted in the same
  * way. A code is used up only by a login that succeeds.
  *
+ * The check takes seconds on a busy machine. A password that is reset meanwhile ends the sessions that exist, so a login
+ * that began with the earlier one must not begin another.
+ *
  * @returns a function that returns the user, and throws AuthError UNAUTHORISED for a failed login, Throttled for one
  * too many, Overloaded if too many wait, StoreUnavailable
  */
@@ -123,6 +126,8 @@ export function createLoginCheck({
     const isComplete = user?.secondFactor === undefined || proof !== undefined;
     if (!user || !isRight || !isComplete || user.isBlocked) throw new AuthError('UNAUTHORISED', 'login');
     if (proof && !(await factors.use(user, proof))) throw new AuthError('UNAUTHORISED', 'code was used');
+    const current = await logins.findByUsername(name);
+    if (!current || !isSameAs(user, current)) throw new AuthError('UNAUTHORISED', 'user has changed');
     await tries.forgive(subject, address);
     await logins.recordLogin(user);
     return user;
@@ -135,4 +140,8 @@ export function createLoginCheck({
     // Queues before it counts: a refusal because the queue is full is not an attempt.
     return line.run(() => attempt(request, address));
   };
+}
+
+function isSameAs(one: PortalUser, other: PortalUser): boolean {
+  return one.id === other.id && !other.isBlocked && one.passwordChangedAtMs === other.passwordChangedAtMs;
 }

@@ -126,6 +126,18 @@ describe('a login', () => {
     expect(recorded).toHaveLength(2);
   });
 
+  test.each([
+    ['reset', { passwordChangedAtMs: 1 }],
+    ['blocked', { isBlocked: true }],
+    ['removed', undefined],
+  ])('is refused if the user is %s while the password is checked', async (_what, change) => {
+    const login = attempt();
+    await new Promise(setImmediate); // the user has been read
+    user = change && { ...USER, ...change };
+    await expect(login).rejects.toMatchObject({ code: 'UNAUTHORISED', check: 'user has changed' });
+    expect(recorded).toEqual([]);
+  });
+
   test('is refused in the same way for a wrong password, a blocked user and one without a usable hash', async () => {
     const refused = { code: 'UNAUTHORISED', check: 'login' };
     await expect(attempt('wrong')).rejects.toMatchObject(refused);
