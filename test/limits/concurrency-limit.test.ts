@@ -23,6 +23,20 @@ describe('a queue with a limit', () => {
     expect(most).toBe(2);
   });
 
+  test('refuses work that has waited too long, which never runs, and keeps its slots', async () => {
+    const line = new ConcurrencyLimit({ atOnce: 1, waitMost: 2, waitAtMostMs: 20 });
+    let end = () => {};
+    const slow = line.run(() => new Promise<void>((resolve) => (end = resolve)));
+    const ran: string[] = [];
+    const late = ['one', 'two'].map((name) => line.run(async () => ran.push(name)));
+    for (const each of await Promise.allSettled(late))
+      expect((each as PromiseRejectedResult).reason).toBeInstanceOf(Overloaded);
+    end();
+    await slow;
+    await line.run(async () => ran.push('three'));
+    expect(ran).toEqual(['three']);
+  });
+
   test('continues after failed work', async () => {
     const line = new ConcurrencyLimit({ atOnce: 1, waitMost: 1 });
     const failing = line.run(() => Promise.reject(new Error('no')));
