@@ -9,6 +9,11 @@ import { trailOf } from '../support/transactions.ts';
 
 const OWNER = { acquirerId: 1 };
 const scene = scriptedInstallation();
+/** The provider of sessions that the tests plant; nothing connects to it. */
+const SETTINGS = {
+  RESOLUTION_NEEDS_TWO: 'true',
+  ...{ OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'console', OIDC_ROLES: 'own=admin@1,all=admin' },
+};
 const { logIn, act, look } = consoleClient(() => scene.installation);
 const { tapInReview, resolve } = reviewsIn(scene, { act, look });
 const stored = (id: string) => storedSale(scene.installation.database, id);
@@ -33,7 +38,7 @@ describe('where a second person must confirm', () => {
     act(session, { act: `${verdict}Resolution`, ...OWNER, id });
 
   test('the proposer cannot, another person can, and both are recorded', async () => {
-    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    await scene.installOwn({ settings: SETTINGS });
     const { id } = await tapInReview();
     const [first, second] = [await logIn(OWNER, 'operator'), await logIn({ acquirerId: 0 }, 'admin')];
     expect((await resolve(first, id, 'voided')).status).toBe(204);
@@ -77,7 +82,7 @@ describe('where a second person must confirm', () => {
   });
 
   test('a proposal of a person who was deleted or blocked meanwhile is not confirmed, and can be rejected', async () => {
-    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    await scene.installOwn({ settings: SETTINGS });
     const { database } = scene.installation;
     const second = await logIn(OWNER, 'admin');
     for (const end of [
@@ -97,7 +102,7 @@ describe('where a second person must confirm', () => {
   });
 
   test('keeps the review if the switch contradicts between proposal and confirmation', async () => {
-    await scene.installOwn({ settings: { RESOLUTION_NEEDS_TWO: 'true' } });
+    await scene.installOwn({ settings: SETTINGS });
     const { id, repeat } = await tapInReview();
     const [one, other] = [await logIn(OWNER, 'operator'), await logIn(OWNER, 'admin')];
     const confirm = async () => {
