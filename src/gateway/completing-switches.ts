@@ -3,8 +3,9 @@ import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { Transaction } from '../transactions/model/transaction.ts';
 
 /**
- * Whether the switch of a transaction posts approvals only after their completions, according to its type. False if the
- * processor was removed, or its configuration is invalid.
+ * Whether the switch of a transaction posts approvals only after their completions, according to its type. True if that is
+ * unknown (the processor was removed or is being moved, its type is not installed, or its configuration is invalid): an
+ * approval that no switch posts must not be reported to the merchant.
  */
 export function createCompletionCheck(
   types: ReadonlyMap<string, Pick<Processor, 'configSchema' | 'completion'>>,
@@ -14,7 +15,10 @@ export function createCompletionCheck(
     const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
     const stored = directory.processors().find((row) => row.acquirerId === acquirerId && row.id === route?.processorId);
     const type = stored && types.get(stored.type);
-    const checked = type?.configSchema.safeParse(stored!.config);
-    return checked?.success === true && (type!.completion?.isWanted(checked.data) ?? false);
+    if (!type) return true;
+    const { completion, configSchema } = type;
+    if (!completion) return false;
+    const { data } = configSchema.safeParse(stored!.config);
+    return data === undefined || completion.isWanted(data);
   };
 }

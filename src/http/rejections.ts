@@ -36,7 +36,7 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     status: 409,
     errorCode: 134,
     detail:
-      'The switch posts a sale only after its completion, which is no longer sent. Have the acquirer correct its books, then resolve the transaction as voided or adjusted.',
+      'The switch posts a sale only after its completion, which is no longer sent, or its processor is not available, so that this is unknown. Have the acquirer correct its books, then resolve the transaction as voided or adjusted.',
   },
   RESOLUTION_OF_VOID: { status: 409, errorCode: 134, detail: 'A void is resolved with its sale. Resolve the sale.' },
   RESOLUTION_OUTDATED: {

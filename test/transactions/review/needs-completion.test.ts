@@ -55,7 +55,7 @@ test.each([
   expect(await resolveAsApproved(type, false)).toBe('Approved');
 });
 
-test('the type of the processor says whether a switch wants completions, under any name', () => {
+test('the type of the processor says whether a switch wants completions, under any name, and what is unknown is not posted', () => {
   const configSchema = z.object({ posts: z.enum(['automatically', 'later']).default('later') });
   const completion = { isWanted: ({ posts }: { posts: string }) => posts === 'later' };
   const types = new Map([
@@ -64,14 +64,15 @@ test('the type of the processor says whether a switch wants completions, under a
   ]) as unknown as Parameters<typeof createCompletionCheck>[0];
   const processor = (id: number, type: string, config: object) => ({ acquirerId: 1, id, type, config });
   const wantsCompletion = createCompletionCheck(types, {
-    routes: () => [1, 2, 3, 4].map((id) => ({ id: 100 * id, processorId: id })),
+    routes: () => [1, 2, 3, 4, 6].map((id) => ({ id: 100 * id, processorId: id })),
     processors: () => [
       processor(1, 'own', {}),
       processor(2, 'own', { posts: 'automatically' }),
       processor(3, 'automatic', { completion: true }),
       processor(4, 'own', { posts: 'never' }),
+      processor(6, 'not installed', {}),
     ],
   } as unknown as Parameters<typeof createCompletionCheck>[1]);
-  const answers = [100, 200, 300, 400, 500].map((routeId) => wantsCompletion({ acquirerId: 1, routeId }));
-  expect(answers).toEqual([true, false, false, false, false]);
+  const answers = [100, 200, 300, 400, 500, 600].map((routeId) => wantsCompletion({ acquirerId: 1, routeId }));
+  expect(answers).toEqual([true, false, false, true, true, true]);
 });
