@@ -1,6 +1,4 @@
-/** Decodes bytes as text in one native call. The typings lack these methods, which accept any Uint8Array. */
-type ReadText = (this: Uint8Array, from: number, to: number) => string;
-const { latin1Slice, hexSlice } = Buffer.prototype as unknown as { latin1Slice: ReadText; hexSlice: ReadText };
+import { hexSlice, latin1Slice } from './native-text.ts';
 
 /**
  * A reading position in bytes. The reader must stop at `end`, which a nested value narrows while it is read. Offsets

@@ -1,4 +1,5 @@
 import { DigitError } from '../errors/codec-errors.ts';
+import { hexSlice } from './native-text.ts';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).toUpperCase().padStart(2, '0'));
 
@@ -10,11 +11,7 @@ const SHORT_BYTES = 12;
 
 /** Upper-case hex of `bytes`, from `start` to `end` (exclusive). */
 export function toHex(bytes: Uint8Array, start = 0, end = bytes.length): string {
-  if (end - start > SHORT_BYTES) {
-    return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start)
-      .toString('hex')
-      .toUpperCase();
-  }
+  if (end - start > SHORT_BYTES) return hexSlice.call(bytes, start, end).toUpperCase();
   let text = '';
   for (let position = start; position < end; position++) text += OCTETS[bytes[position]!];
   return text;

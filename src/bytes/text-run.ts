@@ -1,5 +1,6 @@
 import { KIND_OF_LATIN1, OTHER } from './character-classes.ts';
 import type { Cursor } from './cursor.ts';
+import { utf8Write } from './native-text.ts';
 import type { Sink } from './sink.ts';
 
 const ZERO = 0x30;
@@ -9,10 +10,6 @@ const ZERO = 0x30;
  * "copy").
  */
 const SHORT_CHARACTERS = 20;
-/** Encodes text as UTF-8 in one native call. The typings lack this method, which accepts any Uint8Array. */
-const { utf8Write } = Buffer.prototype as unknown as {
-  utf8Write: (this: Uint8Array, text: string, at: number, most: number) => number;
-};
 
 /**
  * A run of ASCII characters, of fixed length or with a prefix for its length in decimal digits. Six numbers describe any
@@ -86,7 +83,8 @@ export function copyLatin1(text: string, target: Uint8Array, from: number, refus
   let seen = 0;
   if (length >= SHORT_CHARACTERS && (refused & OTHER) !== 0) {
     // In UTF-8 a character outside ASCII takes bytes of the kind OTHER, and is refused as required.
-    utf8Write.call(target, text, from, length);
+    // One that no longer fits is left out, and the byte in its place is that of an earlier message.
+    if (utf8Write.call(target, text, from, length) < length) return OTHER;
     for (let at = from; at < from + length; at++) seen |= KIND_OF_LATIN1[target[at]!]!;
     return seen;
   }

@@ -1,5 +1,5 @@
 import { describeSystemError } from '../errors/system-error.ts';
-import { CryptoError, NotFound, RequestRejected, StartError, type TapwireError, UserFixableError } from '../errors.ts';
+import { CryptoError, NotFound, RequestRejected, StartError, sentenceOf, UserFixableError } from '../errors.ts';
 import { REJECTIONS } from '../http/rejections.ts';
 
 /** The text that standard error shows for an error, and the exit code. */
@@ -55,11 +55,6 @@ export function faultOfArguments(error: unknown): string | undefined {
   return `${String(message)
     .split(/\. |\.?\n/, 1)[0]!
     .replace(/\.$/, '')}.`;
-}
-
-/** What an error says, without its code: a person reads the sentence. */
-export function sentenceOf({ code, message }: TapwireError): string {
-  return message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
 }
 
 /** The database has refused a write of an acquirer (migration 0037). */

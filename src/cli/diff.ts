@@ -1,9 +1,7 @@
 import { parseArgs } from 'node:util';
-import { Iso8583Error } from '../errors.ts';
-import { type Codec, compileSpec } from '../iso8583/codec.ts';
-import { type Difference, diffMessages } from '../iso8583/diff.ts';
-import { decodeCaptured } from '../iso8583/strip-frame.ts';
-import { sentenceOf } from './cli-error.ts';
+import { Iso8583Error, sentenceOf } from '../errors.ts';
+import type { Difference } from '../iso8583/diff.ts';
+import { compareMessages } from '../iso8583/message-tool.ts';
 import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag, text } from './words.ts';
@@ -31,10 +29,8 @@ export async function run(args: string[]): Promise<number> {
   });
   const [before, after] = [readHexInput(positionals[0], USAGE), readHexInput(positionals[1], USAGE)];
   const spec = await readSpec(values.spec);
-  const codec = compileSpec(spec);
   try {
-    const [one, other] = [messageOf(codec, before), messageOf(codec, after)];
-    const differences = diffMessages(spec, one, other, { unmasked: values.unmasked });
+    const differences = compareMessages(spec, before, after, values);
     console.log(values.json ? JSON.stringify(differences, null, 2) : tell(differences));
     return differences.length === 0 ? 0 : 3;
   } catch (error) {
@@ -42,12 +38,6 @@ export async function run(args: string[]): Promise<number> {
     console.error(`One of the messages does not decode: ${sentenceOf(error)}`);
     return 1;
   }
-}
-
-function messageOf(codec: Codec<{ readonly mti: string }>, bytes: Uint8Array): object {
-  const { message, error } = decodeCaptured(codec, bytes);
-  if (error !== undefined) throw error;
-  return message;
 }
 
 function tell(differences: readonly Difference[]): string {

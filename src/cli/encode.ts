@@ -1,9 +1,6 @@
 import { parseArgs } from 'node:util';
-import { toHex } from '../bytes/hex.ts';
-import { Iso8583Error, StartError } from '../errors.ts';
-import { compileSpec } from '../iso8583/codec.ts';
-import { messageFromJson } from '../iso8583/message-json.ts';
-import { sentenceOf } from './cli-error.ts';
+import { Iso8583Error, StartError, sentenceOf } from '../errors.ts';
+import { encodeJson } from '../iso8583/message-tool.ts';
 import { readSpec } from './processor-types.ts';
 import { readJson } from './read-file.ts';
 import { flag, text } from './words.ts';
@@ -25,8 +22,7 @@ export async function run(args: string[]): Promise<number> {
   if (file === undefined) throw new StartError('BAD_USAGE', USAGE);
   const spec = await readSpec(values.spec);
   try {
-    const message = messageFromJson(spec, messageIn(readJson(undefined, file)));
-    const hex = toHex(compileSpec(spec).toBytes(message));
+    const hex = encodeJson(spec, readJson(undefined, file));
     console.log(values.json ? JSON.stringify({ hex, lengthBytes: hex.length / 2 }) : hex);
     return 0;
   } catch (error) {
@@ -41,9 +37,3 @@ export async function run(args: string[]): Promise<number> {
 const HINTS: Readonly<Partial<Record<Iso8583Error['code'], string>>> = {
   VALUE_WITHHELD: '. To encode a decoded message, decode it with --unmasked.',
 };
-
-/** A message by field names, or the document of `tapwire decode --json` that contains one. */
-function messageIn(json: unknown): unknown {
-  const isDocument = typeof json === 'object' && json !== null && 'message' in json && 'fields' in json;
-  return isDocument ? json.message : json;
-}

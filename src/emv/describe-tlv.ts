@@ -1,5 +1,6 @@
 /** Formats TLV for engineers. A value is withheld unless the dictionary allows it to be shown. */
 import { toHex } from '../bytes/hex.ts';
+import { latin1Slice } from '../bytes/native-text.ts';
 import { TapwireError } from '../errors/tapwire-error.ts';
 import { describeBits } from './bits.ts';
 import { maskPan, parsePan, parseTrack2 } from './card.ts';
@@ -74,7 +75,7 @@ const FORMAT_DETAILS: Partial<Record<TagFormat, (value: Uint8Array, kernel: Kern
 /** The text, if all of it is printable. */
 function textDetails(value: Uint8Array): string[] {
   const printable = value.length > 0 && value.every((octet) => octet >= 0x20 && octet <= 0x7e);
-  return printable ? [`"${Buffer.from(value).toString('latin1')}"`] : [];
+  return printable ? [`"${latin1Slice.call(value, 0, value.length)}"`] : [];
 }
 
 /** The tags that a data object list requests, with the requested length. */

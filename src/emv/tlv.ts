@@ -2,6 +2,7 @@
  * BER-TLV as EMV uses it (Book 3 Annex B). One pass records the position of each object; values are views that are
  * created on request. Only bit 6 of the tag determines the nesting, never a guess at the content.
  */
+import { areEqualBytes } from '../bytes/equal-bytes.ts';
 import { toHex } from '../bytes/hex.ts';
 import { TlvError, type TlvErrorCode } from '../errors/codec-errors.ts';
 import type { TlvNode } from './encode-tlv.ts';
@@ -109,7 +110,7 @@ export class TlvIndex implements TlvValues, Iterable<TlvObject> {
     if (first < 0) return undefined;
     const value = this.#view(first);
     for (let at = this.#find(tag, first + WORDS); at >= 0; at = this.#find(tag, at + WORDS)) {
-      if (Buffer.compare(value, this.#view(at)) !== 0)
+      if (!areEqualBytes(value, this.#view(at)))
         throw new TlvError('CONFLICTING_VALUES', startOf(this.#words[at + 1]!), tag);
     }
     return value;

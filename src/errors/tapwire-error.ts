@@ -24,3 +24,8 @@ export abstract class UserFixableError<Code extends string> extends TapwireError
     this.reason = reason;
   }
 }
+
+/** What an error says, without its code: a person reads the sentence. */
+export function sentenceOf({ code, message }: TapwireError): string {
+  return message.startsWith(`${code}: `) ? message.slice(code.length + 2) : message;
+}

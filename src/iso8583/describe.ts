@@ -60,7 +60,11 @@ export function* describedValues(
 
 /** `messageRows` as lines of text. */
 export function describeMessage(spec: Spec, message: object, options?: DescribeOptions): string[] {
-  const rows = messageRows(spec, message, options);
+  return linesOf(messageRows(spec, message, options));
+}
+
+/** Rows as lines of text. */
+export function linesOf(rows: readonly MessageRow[]): string[] {
   const pathWidth = Math.max(0, ...rows.map(({ path, depth }) => path.length + depth * 2));
   const nameWidth = Math.max(0, ...rows.map(({ name }) => name.length));
   const typeWidth = Math.max(0, ...rows.map(({ type }) => type.length));

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { areEqualBytes } from '../bytes/equal-bytes.ts';
 import { type DescribedValue, type DescribeOptions, describedValues, type MessageRow } from './describe.ts';
 import type { Spec } from './spec.ts';
 
@@ -48,6 +48,6 @@ function isComposite(value: unknown): boolean {
 
 function isSame(a: DescribedValue | undefined, b: DescribedValue | undefined): boolean {
   if (a === undefined || b === undefined) return false;
-  if (a.value instanceof Uint8Array && b.value instanceof Uint8Array) return Buffer.compare(a.value, b.value) === 0;
-  return isDeepStrictEqual(a.value, b.value);
+  if (a.value instanceof Uint8Array && b.value instanceof Uint8Array) return areEqualBytes(a.value, b.value);
+  return a.value === b.value;
 }
