@@ -112,6 +112,7 @@ export function registerConsole(
     },
     names: (own) => readConsoleNames(reports, own),
     suggestMerchants: (own, text) => suggestMerchants(reports, own, text),
+    specs: [...types].map(([name, { spec }]) => ({ ...spec, name })),
     feed,
     readCells: () => cells.report(),
     acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists, deps }),

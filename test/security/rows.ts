@@ -164,6 +164,7 @@ const CONSOLE_PAGES = [
   '/ops/transactions/:id',
   '/ops/cells',
   '/ops/account',
+  '/ops/codec',
   ...WORK_PAGES,
 ];
 

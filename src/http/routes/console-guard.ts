@@ -10,6 +10,7 @@ import {
   type SessionUse,
 } from '../../auth/portal/portal-session.ts';
 import { AuthError, type SignInError } from '../../errors.ts';
+import type { Spec } from '../../iso8583/spec.ts';
 import type { Accounts } from '../../ops/console/account.ts';
 import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
@@ -41,6 +42,8 @@ export interface ConsoleParts {
   readonly tell: (acquirerId: number | undefined, id: string) => Promise<TransactionStory | undefined>;
   readonly names: (acquirerId: number | undefined) => Promise<ConsoleNames>;
   readonly suggestMerchants: (acquirerId: number | undefined, text: string) => Promise<SuggestedMerchant[]>;
+  /** The field tables of the installed processor types. */
+  readonly specs: readonly Spec[];
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;
   readonly deps: TransactionDependencies;

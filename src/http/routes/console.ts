@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { browserModules } from '../browser-modules.ts';
 import { pageHeaders } from '../page-headers.ts';
 import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -10,6 +11,7 @@ import type { ConsoleParts } from './console-guard.ts';
 import { registerConsoleRefunds } from './console-refunds.ts';
 import { registerConsoleSession } from './console-session.ts';
 import { registerConsoleSignIn } from './console-sign-in.ts';
+import { registerConsoleSpecs } from './console-specs.ts';
 import { registerConsoleStream } from './console-stream.ts';
 import { registerConsoleTransactions } from './console-transactions.ts';
 import { registerConsoleWork } from './console-work.ts';
@@ -30,6 +32,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'cancel-link.js': [OWN, SCRIPT],
   'cells.js': [OWN, SCRIPT],
   'charts.js': [OWN, SCRIPT],
+  'codec.js': [OWN, SCRIPT],
   'copy.js': [OWN, SCRIPT],
   'dom.js': [OWN, SCRIPT],
   'form-id.js': [OWN, SCRIPT],
@@ -60,7 +63,20 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
 
 /** Addresses of the page. The page itself reads what they show, from the path and the query. */
 const WORK = ['webhooks', 'links', 'jobs', 'processors', 'routes', 'users', 'audit'].map((list) => `/ops/work/${list}`);
-const ADDRESSES = ['/ops', '/ops/transactions', '/ops/transactions/:id', '/ops/cells', '/ops/account', ...WORK];
+const ADDRESSES = [
+  '/ops',
+  '/ops/transactions',
+  '/ops/transactions/:id',
+  '/ops/cells',
+  '/ops/account',
+  '/ops/codec',
+  ...WORK,
+];
+
+/** The codecs, which the page runs in the browser: what a person pastes there must not leave it. */
+const CODEC = browserModules('iso8583/message-tool.ts', {
+  'bytes/native-text.ts': new URL('native-text.js', OWN),
+});
 
 const HEADERS = pageHeaders();
 
@@ -87,6 +103,11 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
       reply.headers(HEADERS).header('cache-control', 'no-cache').type(type).send(content),
     );
   }
+  for (const { path, type, text } of CODEC)
+    server.get(`/ops/codec/${path}`, facts(`Get ${path}`), async (_request, reply) =>
+      reply.headers(HEADERS).header('cache-control', 'no-cache').type(type).send(text()),
+    );
+  registerConsoleSpecs(server, parts);
   registerConsoleSession(server, parts);
   registerConsoleSignIn(server, parts);
   registerConsoleTransactions(server, parts);

@@ -3,6 +3,7 @@ import { setMayAct } from './acts.js';
 import { logIn, logOut, readSession, whenOver, whenUnavailable } from './ask.js';
 import { openCells } from './cells.js';
 import { openCharts, redrawCharts } from './charts.js';
+import { openCodec } from './codec.js';
 import { byId } from './dom.js';
 import { follow, stop } from './live.js';
 import { openNames } from './names.js';
@@ -104,6 +105,7 @@ openTransactionView();
 openCells();
 openWork();
 openAccount();
+openCodec();
 openRouter();
 const failure = takeFailure();
 // Without a session the gateway does not ask its database, so the login would not state that it is unavailable.
