@@ -81,6 +81,11 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 212,
     detail: 'The switch has settled the sale, so it cannot be voided. Refund it instead.',
   },
+  SALE_IN_REVIEW: {
+    status: 409,
+    errorCode: 213,
+    detail: 'It is uncertain what the switch did with the sale. Have the acquirer resolve it before you refund it.',
+  },
   ALREADY_VOIDED_OR_REFUNDED: {
     status: 409,
     errorCode: 213,

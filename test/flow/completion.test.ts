@@ -1,12 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Type2Config } from '../../processors/type-2/config.ts';
 import { PostgresCompletions } from '../../src/store/transactions/completions.ts';
 import { findTransaction } from '../../src/store/transactions/find-transactions.ts';
 import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
-import { sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 
 let installation: Installation;
 afterEach(() => installation.stop());
@@ -86,6 +88,10 @@ describe('an approval that posts only when it is completed', () => {
       [id],
     );
     expect(rows).toEqual([{ outcome: 'givenUp' }]);
+    // The switch may never have posted the sale: a refund would return money that was not taken.
+    const refused = await refundSale(installation, id, { amount: '4.00', refundReference: randomUUID() });
+    expect(problemOf(refused)).toMatchObject({ status: 409, errorCode: 213 });
+    expect(await storedSale(database, id)).toMatchObject({ refundedMinor: 0 });
     await voidSale(installation, id);
     expect(await completions.begin(sale, 60)).toBe(false);
     await untilVoided(sale.id);

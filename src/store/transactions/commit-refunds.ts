@@ -23,7 +23,7 @@ export const HAS_REFUND_IN_DOUBT = `exists (select from transactions r
 const RESERVE = `
 update transactions set refunded_minor = refunded_minor + $3, updated_at = clock_timestamp()
 where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null
-  and not (reversal_state = ${ReversalState.resolved} and needs_review)
+  and not needs_review
   and type not in (${TransactionType.Refund}, ${TransactionType.Void})
   and refunded_minor + $3 <= coalesce(approved_minor, amount_minor) and not ${HAS_REFUND_IN_DOUBT}`;
 

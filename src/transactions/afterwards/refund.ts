@@ -51,7 +51,7 @@ interface Plan {
  *
  * @param sale the sale, already checked to belong to the caller
  * @returns the refund as committed, with its disposition
- * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, CARD_DATA_DELETED,
+ * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, SALE_IN_REVIEW, CARD_DATA_DELETED,
  * REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
  */
 export async function refund(
@@ -136,6 +136,8 @@ async function findRepeated(
 
 function refuseUnlessLeft(sale: Transaction, amountMinor: number): void {
   refuseUnlessApproved(sale);
+  // The switch may never have posted a sale whose completion it did not accept, or may have reversed one in doubt.
+  if (sale.needsReview) throw new RequestRejected('SALE_IN_REVIEW');
   if (amountMinor > leftToRefund(sale)) throw tooMuch();
 }
 
