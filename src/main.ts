@@ -106,7 +106,7 @@ async function compose(
   const health = new Health(database, switches);
   closers.push(() => health.stop());
   const counted = { metrics, databases, health, switches, messages };
-  reportFigures(counted, config, closers);
+  reportFigures(counted, config, report, closers);
   logMinutes(log, counted, config, closers);
   const shown = shownFor(siblings, health, metrics);
   const server = openFront({ ...common, pushes }, { log, metrics, tracing, examplesOf, shown, tapLoad });

@@ -7,7 +7,7 @@ const OF_THE_CELL = ['acquirer_cells', 'cell_moves'];
 /** Tables without a key whose rows are written once, besides those in which triggers enforce it. */
 const WRITTEN_ONCE = ['attempt_messages'];
 
-/** Tables without an acquirer_id, with the reason why a move leaves their rows behind. */
+/** Tables whose rows a move leaves behind, with the reason. */
 export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   cell_identity: 'describes the cell',
   console_sign_ins: 'sign-ins at this cell, for twenty minutes',
@@ -19,6 +19,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   process_figures: 'figures of processes of this cell',
   process_lines: 'connections of processes of this cell',
   purge_marks: 'handed over with the acquirer: the earlier mark of both cells counts',
+  stored_figures: 'what the processes of this cell counted',
   stan_blocks: 'handed over with the acquirer: the counters of its scopes',
 };
 
@@ -48,7 +49,10 @@ order by c.relname`;
 
 /** @throws CellError CANNOT_MOVE if the filter of a publication is impossible for a table */
 export async function tenantTables(session: CellSession): Promise<TenantTable[]> {
-  const rows = await session.query<TenantTable & { isIdentified: boolean }>(FIND, [OF_THE_CELL, WRITTEN_ONCE]);
+  const rows = await session.query<TenantTable & { isIdentified: boolean }>(FIND, [
+    [...OF_THE_CELL, ...Object.keys(LEFT_BEHIND)],
+    WRITTEN_ONCE,
+  ]);
   const unidentified = rows.find(({ isIdentified, isAppendOnly }) => !isIdentified && !isAppendOnly);
   if (unidentified) {
     const what = `Table ${unidentified.name} has no replica identity with acquirer_id, so its changes cannot be filtered.`;

@@ -11,6 +11,8 @@ import type { Server } from '../http/server.ts';
 import { Accounts } from '../ops/console/account.ts';
 import { ConsoleActs } from '../ops/console/acts.ts';
 import { ConsoleFeed } from '../ops/console/feed.ts';
+import { FiguresRecorder } from '../ops/console/figures-recorder.ts';
+import { createHistoryReader } from '../ops/console/history.ts';
 import { ProcessReporter } from '../ops/console/process-reporter.ts';
 import { createConsoleBacklog } from '../ops/console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../ops/console/read-figures.ts';
@@ -41,15 +43,19 @@ import { isStillGranted, openSignIn } from './open-sign-in.ts';
 import type { Stores } from './open-stores.ts';
 import type { Closers, Report } from './opening.ts';
 
-/** Publishes the counters of this process to the consoles of all processes. */
+/** Publishes the counters of this process to the consoles of all processes, and stores them for charts of the past. */
 export function reportFigures(
   parts: Omit<FiguresParts, 'role' | 'cell' | 'databases'> & { readonly databases: Databases },
   config: Config,
+  report: Report,
   closers: Closers,
 ): void {
   const read = createFiguresReader({ ...parts, role: config.TAPWIRE_ROLE, cell: config.CELL_NAME });
   const reporter = new ProcessReporter({ ...parts, database: parts.databases.reports, read });
   closers.push(() => reporter.stop());
+  const onError = report('figures for the charts of the console could not be stored');
+  const recorder = new FiguresRecorder({ database: parts.databases.reports, read, onError });
+  closers.push(() => recorder.stop());
 }
 
 export interface ConsoleRouteParts {
@@ -118,5 +124,6 @@ export function registerConsole(
     acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists, deps }),
     deps,
     work: createWorkReader(reports, lists),
+    history: createHistoryReader(lists),
   });
 }

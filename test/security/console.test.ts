@@ -35,6 +35,9 @@ const ROWS: Readonly<Record<string, Row>> = {
   'GET /ops/data/transactions/:id': row(({ transactionId: id }) => ({ params: { id } })),
   'GET /ops/data/transactions/:id/present': row(({ transactionId: id }) => ({ params: { id } })),
   'POST /ops/data/work': row(({ acquirerId: acquirer }) => ({ body: { list: 'webhooks', filter: { acquirer } } })),
+  'GET /ops/data/history': row(({ acquirerId: acquirer, processorId: processor }) => ({
+    query: { range: '1h', acquirer, processor },
+  })),
   'GET /ops/data/account': row(() => ({})),
   'GET /ops/data/sessions': row(() => ({})),
   'POST /ops/account/acts': row(() => ({ body: { act: 'endSession', id: 'f'.repeat(64) } })),

@@ -163,6 +163,7 @@ const CONSOLE_PAGES = [
   '/ops/transactions',
   '/ops/transactions/:id',
   '/ops/cells',
+  '/ops/history',
   '/ops/account',
   '/ops/codec',
   ...WORK_PAGES,

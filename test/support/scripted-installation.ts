@@ -50,6 +50,7 @@ interface Opened {
 /** What a transaction leaves in the database besides its audit trail, which cannot be removed. */
 const LEFT_BY_TRANSACTIONS = [
   'review_resolutions',
+  'stored_figures',
   'reversal_attempts',
   'superseded_attempts',
   'late_responses',

@@ -14,6 +14,7 @@ import type { Spec } from '../../iso8583/spec.ts';
 import type { Accounts } from '../../ops/console/account.ts';
 import type { ConsoleActs } from '../../ops/console/acts.ts';
 import type { ConsoleFeed } from '../../ops/console/feed.ts';
+import type { ReadHistory } from '../../ops/console/history.ts';
 import type { TransactionBrowser } from '../../ops/console/transaction-browser.ts';
 import type { TransactionStory } from '../../ops/console/transaction-story.ts';
 import type { ReadWork } from '../../ops/console/work-reader.ts';
@@ -48,6 +49,7 @@ export interface ConsoleParts {
   readonly acts: ConsoleActs;
   readonly deps: TransactionDependencies;
   readonly work: ReadWork;
+  readonly history: ReadHistory;
   /** The state of the cells, for operators of the installation. */
   readonly readCells: () => Promise<object>;
 }

@@ -8,6 +8,7 @@ import { registerConsoleAccount } from './console-account.ts';
 import { registerConsoleActs } from './console-acts.ts';
 import { registerConsoleCells } from './console-cells.ts';
 import type { ConsoleParts } from './console-guard.ts';
+import { registerConsoleHistory } from './console-history.ts';
 import { registerConsoleRefunds } from './console-refunds.ts';
 import { registerConsoleSession } from './console-session.ts';
 import { registerConsoleSignIn } from './console-sign-in.ts';
@@ -36,6 +37,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'copy.js': [OWN, SCRIPT],
   'dom.js': [OWN, SCRIPT],
   'form-id.js': [OWN, SCRIPT],
+  'history.js': [OWN, SCRIPT],
   'list-filter.js': [OWN, SCRIPT],
   'list-row.js': [OWN, SCRIPT],
   'live.js': [OWN, SCRIPT],
@@ -67,6 +69,7 @@ const ADDRESSES = [
   '/ops',
   '/ops/transactions',
   '/ops/transactions/:id',
+  '/ops/history',
   '/ops/cells',
   '/ops/account',
   '/ops/codec',
@@ -116,5 +119,6 @@ export function registerConsoleRoutes(server: Server, parts: ConsoleParts): void
   registerConsoleActs(server, parts);
   registerConsoleRefunds(server, parts);
   registerConsoleCells(server, parts);
+  registerConsoleHistory(server, parts);
   registerConsoleWork(server, parts);
 }

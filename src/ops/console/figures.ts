@@ -15,6 +15,14 @@ export interface CountedOutcomes {
   readonly count: number;
 }
 
+export interface CountedDeclines {
+  /** `<acquirer> <processor>`. */
+  readonly processor: string;
+  /** Response code; `other` if the interface does not define it. */
+  readonly code: string;
+  readonly count: number;
+}
+
 /** The counters of one switch's connections in one process. */
 export interface SwitchFigures {
   /** `<acquirer> <processor>`. */
@@ -53,6 +61,7 @@ export interface ProcessFigures {
   readonly commitWrites: number;
   readonly clients: { readonly idle: number; readonly used: number; readonly waiting: number };
   readonly outcomes: readonly CountedOutcomes[];
+  readonly declines: readonly CountedDeclines[];
   readonly switches: readonly SwitchFigures[];
   /** Exchanges whose messages were stored, and those that were dropped. */
   readonly messages: { readonly kept: number; readonly dropped: number };

@@ -4,7 +4,7 @@ import type { Database } from '../../store/postgres/open-database.ts';
 import type { AcquirerSwitch } from '../../switches/acquirer-switch.ts';
 import type { Health } from '../health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { CountedOutcomes, ProcessFigures, SwitchFigures, Timings } from './figures.ts';
+import type { CountedDeclines, CountedOutcomes, ProcessFigures, SwitchFigures, Timings } from './figures.ts';
 
 export type ConsoleSwitches = Iterable<readonly [string, AcquirerSwitch]>;
 
@@ -56,6 +56,7 @@ export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessF
       commitWrites: writes?.value ?? 0,
       clients: clientFigures(Object.values(databases)),
       outcomes: (await valuesOf('tapwire_outcomes_total')).slice(0, MOST_OUTCOMES).map(outcomeOf),
+      declines: (await valuesOf('tapwire_declines_total')).slice(0, MOST_OUTCOMES).map(declinesOf),
       switches: [...(switches ?? [])].slice(0, MOST_SWITCHES).map(([name, line]) => switchFigures(name, line)),
       messages: messages.counts,
     };
@@ -78,6 +79,10 @@ function isFailure({ http_response_status_code: status }: Value['labels']): bool
 function outcomeOf({ labels, value }: Value): CountedOutcomes {
   const { processor, scheme, disposition } = labels;
   return { processor: String(processor), scheme: String(scheme), disposition: String(disposition), count: value };
+}
+
+function declinesOf({ labels: { processor, code }, value }: Value): CountedDeclines {
+  return { processor: String(processor), code: String(code), count: value };
 }
 
 /** In Prometheus a bucket includes all lower ones; here each bucket counts only its own. Adds up all series. */

@@ -1,3 +1,4 @@
+import { RESPONSE_CODES } from '#schemas/response-codes';
 import { Disposition, type DispositionId, dispositionName } from '../../transactions/model/disposition.ts';
 import type { Transaction } from '../../transactions/model/transaction.ts';
 import type { NewAttempt, TransactionStore } from '../../transactions/ports/store-ports.ts';
@@ -8,20 +9,19 @@ import type { Metrics } from './metrics.ts';
 /** The dependencies, extended to count every outcome that this process commits. */
 export function countOutcomes(deps: TransactionDependencies, metrics: Metrics): TransactionDependencies {
   const { store, directory } = deps;
-  const count = (transaction: Transaction, disposition: DispositionId | null) => {
+  const count: Count = (transaction, disposition, responseCode) => {
     if (disposition === null) return;
     const { acquirerId, routeId, scheme } = transaction;
     const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
-    metrics.countOutcome({
-      disposition: dispositionName(disposition),
-      scheme: scheme ?? 'none',
-      processor: route ? `${acquirerId} ${route.processorId}` : '',
-    });
+    const processor = route ? `${acquirerId} ${route.processorId}` : '';
+    metrics.countOutcome({ disposition: dispositionName(disposition), scheme: scheme ?? 'none', processor });
+    if (disposition === Disposition.Declined && responseCode)
+      metrics.countDecline({ processor, code: responseCode in RESPONSE_CODES ? responseCode : 'other' });
   };
   return { ...deps, store: counting(store, count) };
 }
 
-type Count = (transaction: Transaction, disposition: DispositionId | null) => void;
+type Count = (transaction: Transaction, disposition: DispositionId | null, responseCode?: string | null) => void;
 
 function counting(store: TransactionStore, count: Count): TransactionStore {
   const started = async <T>(write: Promise<T>, { transaction }: NewAttempt, isDone: (outcome: T) => boolean) => {
@@ -34,7 +34,8 @@ function counting(store: TransactionStore, count: Count): TransactionStore {
     retry: (attempt) => started(store.retry(attempt), attempt, Boolean),
     recordDecision: async (guarded) => {
       const isCommitted = await store.recordDecision(guarded);
-      if (isCommitted) count(guarded.transaction, guarded.decision.result.disposition);
+      const { disposition, responseCode } = guarded.decision.result;
+      if (isCommitted) count(guarded.transaction, disposition, responseCode);
       return isCommitted;
     },
     expirePin: async (expiry) => {

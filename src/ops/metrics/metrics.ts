@@ -24,6 +24,12 @@ export interface CountedOutcome {
   readonly processor: string;
 }
 
+/** A decline of a switch, by the code of its response. */
+export interface CountedDecline {
+  readonly processor: string;
+  readonly code: string;
+}
+
 /**
  * The metrics of this process for Prometheus, under OpenTelemetry's names where they exist. Labels are patterns,
  * states and ids of configuration, never a reference, an address or card data.
@@ -32,6 +38,7 @@ export class Metrics {
   readonly registry = new Registry();
   readonly #requests: Histogram<RequestLabel>;
   readonly #outcomes: Counter;
+  readonly #declines: Counter;
   readonly #refusedTaps: Counter;
   readonly #commits: Histogram;
   readonly #batches: Histogram;
@@ -52,6 +59,12 @@ export class Metrics {
       name: 'tapwire_outcomes_total',
       help: 'Outcomes committed, by disposition, card scheme and processor',
       labelNames: ['disposition', 'scheme', 'processor'],
+      registers,
+    });
+    this.#declines = new Counter({
+      name: 'tapwire_declines_total',
+      help: 'Declines of switches committed, by response code and processor',
+      labelNames: ['code', 'processor'],
       registers,
     });
     this.#refusedTaps = new Counter({
@@ -95,6 +108,10 @@ export class Metrics {
 
   countOutcome(outcome: CountedOutcome): void {
     this.#outcomes.inc({ ...outcome });
+  }
+
+  countDecline(decline: CountedDecline): void {
+    this.#declines.inc({ ...decline });
   }
 
   recordCommit(seconds: number, writes: number): void {

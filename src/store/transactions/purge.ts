@@ -1,6 +1,7 @@
 import { PinState } from '../../transactions/model/pin.ts';
 import { MUST_NOT_REST } from '../../transactions/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../transactions/model/transaction.ts';
+import { FIGURE_SPANS } from '../console/stored-figures.ts';
 import type { Database } from '../postgres/open-database.ts';
 import {
   ATTEMPT_MESSAGES,
@@ -125,6 +126,11 @@ const DELETE_KEYS = unmarkedDeletion('exchanged_keys', 'retires_at');
 const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
 const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
 
+const DELETE_FIGURES = FIGURE_SPANS.map(
+  ({ minutes, keptDays }) =>
+    [unmarkedDeletion('stored_figures', 'begins_at', `minutes = ${minutes}`), keptDays] as const,
+);
+
 /** For a table so small that a full scan costs nothing, or with its ages summarized. */
 function unmarkedDeletion(table: string, at: string, condition = 'true'): string {
   return `
@@ -214,6 +220,7 @@ export async function purge(
     [DELETE_KEYS, LINE_DAYS],
     [DELETE_FAULTS, LINE_DAYS],
     [DELETE_HANDOVER_KEYS, LINE_DAYS],
+    ...DELETE_FIGURES,
   ] as const) {
     const { rows } = await database.query<{ count: string }>(statement, [days]);
     isFull ||= Number(rows[0]!.count) === BATCH_ROWS;

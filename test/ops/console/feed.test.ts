@@ -35,6 +35,7 @@ function figuresAfter(seconds: number): ProcessFigures {
     commits: { bounds: BOUNDS, counts: counts(4) },
     commitWrites: 0,
     clients: { idle: 0, used: 0, waiting: 0 },
+    declines: [],
     outcomes: [
       outcome('1 1', 'Approved', 17),
       outcome('1 2', 'Indeterminate', 3),

@@ -73,6 +73,7 @@ export const readAllSessions = () => ask('/ops/data/sessions');
 export const readCells = () => ask('/ops/data/cells');
 /** Field tables, to decode messages in the browser. */
 export const readSpecs = () => ask('/ops/data/specs');
+export const readHistory = (query) => ask(`/ops/data/history?${query}`);
 export const readNames = () => ask('/ops/data/names');
 export const suggestMerchants = (text) => post('/ops/data/merchants', { text });
 export const listTransactions = (filter, after) => post('/ops/data/transactions', { filter, ...(after && { after }) });

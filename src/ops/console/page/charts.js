@@ -14,12 +14,13 @@ function color(name) {
 /** Fractions of a millisecond are not zero. */
 const exact = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 });
 const times = (_plot, seconds) => seconds.map((at) => clockTime(at * 1_000));
+const charts = [];
 
 /**
  * Milliseconds with labels at powers of ten, because typical and worst values differ by a factor of a thousand. uPlot
  * passes null for a label without space.
  */
-const LOGARITHMIC = {
+export const LOGARITHMIC = {
   scale: {
     distr: 3,
     range: (_plot, low, high) => [
@@ -35,22 +36,35 @@ const LOGARITHMIC = {
     values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : exact.format(tick))),
   },
 };
-const FROM_ZERO = { scale: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] }, axis: {} };
+export const FROM_ZERO = { scale: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] }, axis: {} };
 
-/** A chart that fills its box, uses the colours of the style sheet and grows with new points. */
-class Chart {
+export const PERCENT = { scale: { range: () => [0, 100] }, axis: {} };
+
+/**
+ * A chart that fills its box, uses the colours of the style sheet and grows with new points.
+ *
+ * @param series names of colours, from left to right in each point
+ * @param labels writes the times below it
+ * @param isSparse whether a point may have no neighbours, so that it needs a dot
+ */
+export class Chart {
   #box;
   #series;
   #measure;
   #plot;
   #data;
+  #labels;
+  #isSparse;
 
-  constructor(id, series, measure) {
+  constructor(id, series, measure, { labels = times, isSparse = false } = {}) {
     this.#box = byId(id);
     this.#series = series;
     this.#measure = measure;
+    this.#labels = labels;
+    this.#isSparse = isSparse;
     this.#data = [[], ...series.map(() => [])];
     this.draw();
+    charts.push(this);
     new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#box);
   }
 
@@ -71,7 +85,7 @@ class Chart {
         padding: [10, 28, 0, 0],
         scales: { x: { time: true }, y: this.#measure.scale },
         axes: [
-          { ...axis, size: 30, space: 90, values: times },
+          { ...axis, size: 30, space: 90, values: this.#labels },
           { ...axis, size: 52, space: 36, ...this.#measure.axis },
         ],
         series: [
@@ -80,7 +94,7 @@ class Chart {
             stroke: color(name),
             width: 1.75,
             spanGaps: false,
-            points: { show: false },
+            points: this.#isSparse ? { show: true, size: 4, fill: color(name) } : { show: false },
             ...(fill && { fill: color(fill) }),
           })),
         ],
@@ -117,8 +131,7 @@ export function openCharts() {
 }
 
 export function redrawCharts() {
-  rates?.draw();
-  latencies?.draw();
+  for (const chart of charts) chart.draw();
 }
 
 /** @param history points `[at, perSecond, p50, p95, p99]` */

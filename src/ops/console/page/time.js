@@ -21,6 +21,7 @@ function formatsOf(timeZone) {
   return {
     moment: format({ ...day, ...clock }),
     clock: format(clock),
+    day: format({ day: '2-digit', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
     zone: format({ timeZoneName: 'short' }),
     parts: format({ ...day, month: '2-digit', ...clock }),
   };
@@ -47,6 +48,8 @@ export function zoneName(at = new Date()) {
 /** For tables whose title names the zone. */
 export const plainTime = (iso) => formats.moment.format(new Date(iso));
 export const clockTime = (at) => formats.clock.format(new Date(at));
+/** Of a day in the last weeks. */
+export const dayTime = (at) => formats.day.format(new Date(at));
 /** With its zone. */
 export const time = (iso) => `${plainTime(iso)} ${zoneName(new Date(iso))}`;
 

@@ -1,0 +1,82 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addFigures } from '../../src/store/console/stored-figures.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { launchChromium } from './chromium.ts';
+import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
+
+let installation: Installation;
+let browser: Browser;
+beforeAll(async () => {
+  [browser, installation] = await Promise.all([launchChromium(), startInstallation()]);
+  const counted = (acquirerId: number, processorId: number, taps: number, bound: string) => ({
+    ...{ acquirerId, processorId },
+    outcomes: { Approved: taps * 9, Declined: taps, Indeterminate: 1 },
+    declines: { '51': taps - 1, '05': 1 },
+    roundTrips: { [bound]: taps * 10 },
+  });
+  const names = `update processors set name = 'Main switch' where acquirer_id = 1 and id = 1`;
+  await installation.database.query(names);
+  for (const secondsAgo of [60, 120, 240, 1_800, 7_200, 20_000, 80_000, 400_000, 2_000_000])
+    await addFigures(installation.database, [counted(1, 1, 100, '0.05'), counted(2, 2, 10, '0.5')], secondsAgo);
+});
+afterAll(async () => {
+  await browser?.close();
+  await installation?.stop();
+});
+
+const { enter, visit, addressOf } = consoleVisits(
+  () => installation,
+  () => browser,
+);
+
+test('the past fits three screens, each range has its address, and reload, going back and choosing a switch work', async () => {
+  const visited = await visit('viewer');
+  const { page } = visited;
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await page.locator('#past-switches td').getByText('Main switch (1 · 1)').first().waitFor();
+  await page.locator('#declines').getByText('Not sufficient funds (51)').waitFor();
+  await expectToFit(page, 'history');
+  const totals = new Map<string, string>();
+  for (const [range, title] of Object.entries({
+    '15m': '15 minutes',
+    '6h': '6 hours',
+    '24h': '24 hours',
+    '7d': '7 days',
+    '30d': '30 days',
+  })) {
+    await page.getByRole('link', { name: title, exact: true }).click();
+    await expect.poll(() => page.url()).toContain(`range=${range}`);
+    await page.locator('#history-ranges [aria-current=page]').getByText(title, { exact: true }).waitFor();
+    await expect.poll(() => page.locator('#past-taps-said').textContent()).toContain(`in ${title}`);
+    totals.set(range, (await page.locator('#history-total').textContent())!);
+  }
+  // 3, 6, 7, 8 and 9 times 1,102 taps in each.
+  expect([...totals.values()].map((text) => text.split(' ', 1)[0])).toEqual([
+    '3,306',
+    '6,612',
+    '7,714',
+    '8,816',
+    '9,918',
+  ]);
+  await page.goBack();
+  await expect.poll(() => page.locator('#history-total').textContent()).toBe(totals.get('7d'));
+  await page.reload();
+  await expect.poll(() => page.locator('#history-total').textContent()).toBe(totals.get('7d'));
+  await page.locator('#past-switches tr', { hasText: 'Main switch' }).getByRole('link').click();
+  await expect.poll(() => page.locator('#history-total').textContent()).toContain('Main switch (1 · 1) only');
+  await page.getByRole('link', { name: 'Show all' }).click();
+  await expect.poll(() => page.locator('#history-total').textContent()).toBe(totals.get('7d'));
+  await expectHarmless(visited);
+});
+
+test("an acquirer's user sees the own switches only, without taps the page says so", async () => {
+  const { page } = await enter('viewer', 'dark', { acquirerId: 2 });
+  await page.goto(addressOf('/ops/history?range=1h&acquirer=1&processor=1'));
+  await page.locator('#history-total').getByText('No taps').waitFor();
+  await page.goto(addressOf('/ops/history?range=7d'));
+  await page.locator('#past-switches td').getByText('2 · 2').first().waitFor();
+  expect(await page.locator('#past-switches').textContent()).not.toContain('Main switch');
+  await page.goto(addressOf('/ops/history?range=unknown'));
+  await page.locator('#history-ranges [aria-current=page]').getByText('1 hour', { exact: true }).waitFor();
+});
