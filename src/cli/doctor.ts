@@ -16,6 +16,7 @@ import { frontFindings } from '../ops/doctor/front-findings.ts';
 import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { partitionFindings } from '../ops/doctor/partition-findings.ts';
+import { providerFindings } from '../ops/doctor/provider-findings.ts';
 import { sessionFindings } from '../ops/doctor/session-findings.ts';
 import { askAvailabilities } from '../ops/doctor/signed-on.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
@@ -62,7 +63,7 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
   findings.push(...frontFindings(config));
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
   if (certFile !== undefined) findings.push(...(await certificateFindings('https', { certFile, keyFile }, nowMs)));
-  findings.push(await hsmFinding(config));
+  findings.push(await hsmFinding(config), ...(await providerFindings(config.OIDC_ISSUER, () => Date.now())));
   if (config.DATABASE_URL === undefined && !existsSync(join(config.TAPWIRE_DATA, 'postgres'))) {
     return [
       ...findings,
