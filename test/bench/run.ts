@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   mac: () => import('./mac.ts'),
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
+  profile: () => import('./profile.ts'),
   compare: () => import('./compare.ts'),
   overload: () => import('./overload.ts'),
   soak: () => import('./soak.ts'),
@@ -33,7 +34,7 @@ export interface BenchOptions {
   readonly rounds?: number | undefined;
   /** The folder of another checkout; `compare`. */
   readonly against?: string | undefined;
-  /** How many processes of the gateway share the load; `e2e`, `compare`, `overload` and `soak`. */
+  /** How many processes of the gateway share the load; `e2e`, `profile`, `compare`, `overload` and `soak`. */
   readonly gateways?: number | undefined;
   /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;

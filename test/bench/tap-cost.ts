@@ -34,7 +34,7 @@ export async function readUsage(database: Database, pids: Readonly<Record<string
     `select wal_bytes::float8 as "walBytes", wal_fpi as "fullPages",
        (select sum(xact_commit) from pg_stat_database)::float8 as commits from pg_stat_wal`,
   );
-  const written = withChildren(pids.gateway!).map(writtenBy);
+  const written = [pids.gateway!, ...childrenOf(pids.gateway!)].map(writtenBy);
   return {
     processorTime: processorTime(pids),
     statements: await countStatements(database),
@@ -81,13 +81,13 @@ async function countStatements(database: Database): Promise<number | undefined> 
   return rows[0]!.calls;
 }
 
-/** From /proc/PID/io, which counts the bytes and calls of write(2) and its relatives; undefined without it. */
-/** A group of processes is the children of its primary. */
-function withChildren(pid: number): number[] {
+/** The processes of a group, which their primary has started. */
+export function childrenOf(pid: number): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim();
-  return [pid, ...(children === '' ? [] : children.split(' ').map(Number))];
+  return children === '' ? [] : children.split(' ').map(Number);
 }
 
+/** From /proc/PID/io, which counts the bytes and calls of write(2) and its relatives; 0 without it. */
 function writtenBy(pid: number): { readonly bytes: number; readonly calls: number } {
   try {
     const text = readFileSync(`/proc/${pid}/io`, 'latin1');

@@ -1,0 +1,181 @@
+/**
+ * Where the processor time of a tap goes, at full and at half load: by function of one of the gateway's processes, and by
+ * statement of Postgres.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Database } from '../../src/store/postgres/open-database.ts';
+import { Profiler, type Sampled } from './cpu-profile.ts';
+import { CONNECTIONS, GATEWAYS, MOST_PER_SECOND, startParts } from './e2e.ts';
+import { checked, type LoadResult, saturate, sustain } from './http-load.ts';
+import type { BenchOptions } from './run.ts';
+import { childrenOf, costPerTap, readUsage } from './tap-cost.ts';
+
+const SECONDS = 10;
+const WARM_UP_SECONDS = 20;
+const FUNCTIONS = 40;
+const STATEMENTS = 20;
+const MOST_STATEMENTS = 500;
+const TEXT_CHARS = 90;
+/** V8 reports these natives without a file. */
+const SOCKET_WRITES = /^(writev|writeBuffer|writeUtf8String|writeLatin1String)$/;
+const CIPHERS = /Cipher|Hash|Hmac|Digest|digest|Random|^(init|update|final|setAAD|getAuthTag|setAuthTag)$/;
+
+interface Statement {
+  readonly calls: number;
+  readonly microseconds: number;
+  readonly walBytes: number;
+  readonly text: string;
+}
+
+interface Part {
+  readonly taps: number;
+  readonly perSecond: number;
+  readonly gatewayUs: number;
+  readonly postgresUs: number;
+  readonly functions: readonly Sampled[];
+  readonly statements: readonly Statement[];
+}
+
+export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
+  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const { database, gatewayPort, taps, pids } = await startParts(folder, closers, { gateways });
+    await taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+    const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
+    const profiler = await Profiler.attach(childrenOf(pids.gateway!)[0] ?? pids.gateway!);
+    closers.push(() => profiler.close());
+    const measure = async (load: () => Promise<LoadResult>): Promise<Part> => {
+      await taps.prepare(seconds * MOST_PER_SECOND);
+      await database.query('select pg_stat_statements_reset()');
+      const before = await readUsage(database, pids);
+      await profiler.start();
+      const { answered, perSecond } = checked(await load());
+      const functions = await profiler.stop();
+      const { microseconds } = costPerTap(before, await readUsage(database, pids), answered);
+      const statements = await readStatements(database);
+      const { gateway: gatewayUs = 0, Postgres: postgresUs = 0 } = microseconds;
+      return { taps: answered, perSecond, gatewayUs, postgresUs, functions, statements };
+    };
+    const full = await measure(() => saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
+    const half = await measure(() => sustain([gatewayPort], CONNECTIONS, seconds, warm.perSecond / 2, taps.next));
+    print(full, half, gateways);
+    if (json) writeFileSync(json, `${JSON.stringify({ full, half }, null, 2)}\n`);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+async function readStatements(database: Database): Promise<Statement[]> {
+  const { rows } = await database.query<Statement>(
+    `select sum(calls)::float8 as calls, sum(total_exec_time + total_plan_time)::float8 * 1000 as microseconds,
+       sum(wal_bytes)::float8 as "walBytes", min(regexp_replace(query, '\\s+', ' ', 'g')) as text
+     from pg_stat_statements group by queryid order by 2 desc limit $1`,
+    [MOST_STATEMENTS],
+  );
+  return rows;
+}
+
+function print(full: Part, half: Part, gateways: number): void {
+  const head = (part: Part) => `${part.perSecond.toFixed(0)} taps/s`;
+  console.log(`
+${gateways} gateway processes, one of them sampled; µs of processor time per tap
+
+| | Full load, ${head(full)} | Half load, ${head(half)} |
+|---|---|---|
+| Gateway, all threads of all processes | ${full.gatewayUs.toFixed(0)} | ${half.gatewayUs.toFixed(0)} |
+| Postgres | ${full.postgresUs.toFixed(0)} | ${half.postgresUs.toFixed(0)} |
+
+Main thread by area
+
+| | Full load | Half load |
+|---|---|---|
+${rowsOf(full, half, gateways, areaOf, Number.POSITIVE_INFINITY)}
+
+Main thread by function
+
+| | Full load | Half load |
+|---|---|---|
+${rowsOf(full, half, gateways, functionOf, FUNCTIONS)}
+
+Statements of Postgres
+
+| | Full load: calls, µs, bytes of log | Half load |
+|---|---|---|
+${statementRows(full, half)}
+`);
+}
+
+function rowsOf(full: Part, half: Part, gateways: number, key: (sampled: Sampled) => string, most: number): string {
+  const sums = (part: Part) => {
+    const byKey = new Map<string, number>();
+    for (const sampled of part.functions) {
+      const perTap = (sampled.microseconds * gateways) / part.taps;
+      byKey.set(key(sampled), (byKey.get(key(sampled)) ?? 0) + perTap);
+    }
+    return byKey;
+  };
+  const [atFull, atHalf] = [sums(full), sums(half)];
+  return [...atFull]
+    .sort(([, one], [, other]) => other - one)
+    .slice(0, most)
+    .map(([name, us]) => `| ${name} | ${us.toFixed(1)} | ${(atHalf.get(name) ?? 0).toFixed(1)} |`)
+    .join('\n');
+}
+
+function statementRows(full: Part, half: Part): string {
+  const [atFull, atHalf] = [byLabel(full), byLabel(half)];
+  const cell = (part: Part, sum: Sum | undefined) => {
+    const per = (value = 0, digits = 0) => (value / part.taps).toFixed(digits);
+    return `${per(sum?.calls, 3)}, ${per(sum?.microseconds, 1)}, ${per(sum?.walBytes)}`;
+  };
+  return [...atFull]
+    .sort(([, one], [, other]) => other.microseconds - one.microseconds)
+    .slice(0, STATEMENTS)
+    .map(([label, sum]) => `| ${label} | ${cell(full, sum)} | ${cell(half, atHalf.get(label))} |`)
+    .join('\n');
+}
+
+type Sum = Omit<Statement, 'text'>;
+
+function byLabel({ statements }: Part): Map<string, Sum> {
+  const sums = new Map<string, Sum>();
+  for (const { text, ...own } of statements) {
+    const known = sums.get(labelOf(text)) ?? { calls: 0, microseconds: 0, walBytes: 0 };
+    const add = (key: keyof Sum) => known[key] + own[key];
+    sums.set(labelOf(text), { calls: add('calls'), microseconds: add('microseconds'), walBytes: add('walBytes') });
+  }
+  return sums;
+}
+
+/** What it writes; otherwise its beginning. The names of pg-boss's tables are hashes. */
+function labelOf(text: string): string {
+  const writes = [...text.matchAll(/\b(insert into|update|delete from|copy) ((?:pgboss\.)?[a-z_]\w*)/gi)];
+  const named = writes.map(
+    ([, verb, table]) => `${verb!.toLowerCase()} ${table!.replace(/pgboss\.j\w{20,}/, 'pgboss jobs')}`,
+  );
+  return named.length > 0 ? [...new Set(named)].join(', ') : `\`${text.slice(0, TEXT_CHARS)}\``;
+}
+
+function functionOf({ name, file }: Sampled): string {
+  return `${name || '(anonymous)'} ${shortFile(file)}`.trim();
+}
+
+function shortFile(file: string): string {
+  return file.replace(/^.*\/node_modules\//, '').replace(/^.*\/(src|processors|schemas)\//, '$1/');
+}
+
+/** The part of the gateway, the package or the part of Node. */
+function areaOf({ name, file }: Sampled): string {
+  if (file === '') {
+    if (SOCKET_WRITES.test(name)) return 'writes to sockets';
+    return CIPHERS.test(name) ? 'ciphers and hashes' : name === '(garbage collector)' ? 'garbage' : 'native functions';
+  }
+  if (file.startsWith('node:')) return file.startsWith('node:internal/crypto') ? 'ciphers and hashes' : 'Node';
+  const short = shortFile(file);
+  const [top, area] = short.split('/');
+  if (/\/node_modules\//.test(file)) return `package ${top!.startsWith('@') ? `${top}/${area}` : top}`;
+  return top === 'src' ? `src/${area}` : top!;
+}
