@@ -19,7 +19,7 @@ import type { Report } from './opening.ts';
  * for each tenant.
  */
 export function isStillGranted({ OIDC_ISSUER, OIDC_ROLES }: Config, identity: ProviderIdentity): boolean {
-  const isOfProvider = OIDC_ISSUER !== undefined && new URL(OIDC_ISSUER).origin === new URL(identity.issuer).origin;
+  const isOfProvider = OIDC_ISSUER !== undefined && new URL(OIDC_ISSUER).origin === URL.parse(identity.issuer)?.origin;
   return isOfProvider && isMapped(OIDC_ROLES, identity);
 }
 

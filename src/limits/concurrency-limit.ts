@@ -1,7 +1,7 @@
 import { Overloaded } from '../errors.ts';
 
-/** A person, or a program, that waits for longer has given up, and its request has to be answered before its deadline. */
-const WAIT_AT_MOST_MS = 5_000;
+/** A request has to be answered within 30 s, and its work takes a few of them. */
+const WAIT_AT_MOST_MS = 20_000;
 
 export interface ConcurrencyLimits {
   readonly atOnce: number;

@@ -40,6 +40,8 @@ const AWAITED_MS = 5_000;
 /** URLs can hang, and webhooks need sockets, too. */
 const FETCHES_AT_ONCE = 16;
 const FETCHES_WAITING = 1_024;
+/** No request waits for a fetch in the queue: other issuers' URLs may hang for so long. */
+const FETCHES_WAIT_AT_MOST_MS = 60_000;
 
 interface KeySet {
   readonly url: string;
@@ -55,7 +57,11 @@ interface KeySet {
 export class KeySets {
   readonly #options: KeySetsOptions;
   readonly #sets = new Map<string, KeySet>();
-  readonly #line = new ConcurrencyLimit({ atOnce: FETCHES_AT_ONCE, waitMost: FETCHES_WAITING });
+  readonly #line = new ConcurrencyLimit({
+    atOnce: FETCHES_AT_ONCE,
+    waitMost: FETCHES_WAITING,
+    waitAtMostMs: FETCHES_WAIT_AT_MOST_MS,
+  });
   readonly #timer: NodeJS.Timeout;
   #changes = 0;
 

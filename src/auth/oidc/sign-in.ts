@@ -35,11 +35,17 @@ export const CALLBACK_PATH = '/ops/oidc/callback';
 /** A provider that hangs must not collect requests. People sign in a few times a day. */
 const SIGN_INS_AT_ONCE = 16;
 const SIGN_INS_WAITING = 64;
+/** The exchanges of a sign-in may take most of the time for its request. */
+const SIGN_INS_WAIT_AT_MOST_MS = 5_000;
 
 /** Sign-in to the console with an OpenID provider, from the click to the session. */
 export class SignIns {
   readonly #parts: SignInParts;
-  readonly #line = new ConcurrencyLimit({ atOnce: SIGN_INS_AT_ONCE, waitMost: SIGN_INS_WAITING });
+  readonly #line = new ConcurrencyLimit({
+    atOnce: SIGN_INS_AT_ONCE,
+    waitMost: SIGN_INS_WAITING,
+    waitAtMostMs: SIGN_INS_WAIT_AT_MOST_MS,
+  });
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
