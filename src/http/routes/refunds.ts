@@ -50,7 +50,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
         waitsForSwitch: true,
         takes: ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'],
         scope: 'transactions:refund',
-        description: `Refunds an approved sale, in part or in full, and waits for the outcome. The refund is a separate transaction. The sum of all refunds cannot exceed the approved amount. ${RIGHT}`,
+        description: `Refunds an approved sale, in part or in full, and waits for the outcome. The refund is a separate transaction. The sum of all refunds cannot exceed the approved amount. A sale that needs review is refused (213) until the acquirer has resolved it. ${RIGHT}`,
         problems: { 400: [104], 409: [104, 124, 212, 213], 500: [208], 503: [203] },
       },
     },
