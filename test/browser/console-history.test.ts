@@ -1,9 +1,11 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { addFigures } from '../../src/store/console/stored-figures.ts';
+import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';
-import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
+import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
 
 let installation: Installation;
 let browser: Browser;
@@ -79,4 +81,34 @@ test("an acquirer's user sees the own switches only, without taps the page says 
   expect(await page.locator('#past-switches').textContent()).not.toContain('Main switch');
   await page.goto(addressOf('/ops/history?range=unknown'));
   await page.locator('#history-ranges [aria-current=page]').getByText('1 hour', { exact: true }).waitFor();
+});
+
+test('without the database the page says so, shows no figures of another range, and continues when it returns', async () => {
+  const line = await DatabaseRelay.open(installation.environment().DATABASE_URL!);
+  onTestFinished(() => line.close());
+  const gateway = await installation.startGateway({ DATABASE_URL: line.url, TAPWIRE_ROLE: 'api' });
+  onTestFinished(() => gateway.stop());
+  const { username } = await savePortalUser(installation.database, INSTALLATION, 'viewer');
+  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  await page.goto(new URL('/ops/history?range=30d', gateway.url).href);
+  await page.getByLabel('Username').fill(username);
+  await page.getByLabel('Password').fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await page.locator('#past-switches td').getByText('Main switch (1 · 1)').first().waitFor();
+  await line.goAway();
+  await page.getByRole('link', { name: '7 days', exact: true }).click();
+  await page
+    .locator('#history-said')
+    .getByText(/unavailable/)
+    .waitFor();
+  // The figures of 30 days would be taken for those of 7 days.
+  await page.locator('#past-switches').waitFor({ state: 'hidden' });
+  expect(await page.locator('#history-total').textContent()).toBe('');
+  await line.comeBack();
+  await page.locator('body > .outage').waitFor({ state: 'hidden' });
+  await page.getByRole('link', { name: '30 days', exact: true }).click();
+  await page.locator('#past-switches td').getByText('Main switch (1 · 1)').first().waitFor();
+  expect(await page.locator('#history-said').textContent()).toBe('');
 });

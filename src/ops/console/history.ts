@@ -50,21 +50,21 @@ export interface History {
 
 export type ReadHistory = (viewer: Pick<PortalSession, 'acquirerId'>, query: HistoryQuery) => Promise<History>;
 
-export function createHistoryReader(lists: TransactionLists, nowMs = () => Date.now()): ReadHistory {
+export function createHistoryReader(lists: TransactionLists): ReadHistory {
   return async ({ acquirerId: own }, { range, acquirer, processor }) => {
     const { minutes, spanMinutes } = HISTORY_RANGES[range];
     // The switches of another acquirer are out of sight, so the filter finds nothing.
     if (own !== undefined && acquirer !== undefined && acquirer !== own)
       return { spanMinutes, points: [], switches: [], declines: [] };
     const wanted = { spanMinutes, minutes, own, acquirerId: acquirer, processorId: processor };
-    const { spans, switches } = await readFigures(lists, wanted);
+    const { nowMs, spans, switches } = await readFigures(lists, wanted);
     const known = new Map(spans.map((span) => [span.atMs, span]));
-    const times = new Set([...beginsOf(minutes, spanMinutes, nowMs()), ...known.keys()]);
     return {
       spanMinutes,
-      points: [...times]
-        .sort((one, other) => one - other)
-        .map((atMs) => ({ atMs, outcomes: known.get(atMs)?.outcomes ?? {}, ...percentilesOf(known.get(atMs)) })),
+      points: beginsOf(minutes, spanMinutes, nowMs).map((atMs) => ({
+        ...{ atMs, outcomes: known.get(atMs)?.outcomes ?? {} },
+        ...percentilesOf(known.get(atMs)),
+      })),
       switches: switches.map(({ acquirerId, processorId, ...counts }) => ({
         ...{ acquirerId, processorId, outcomes: counts.outcomes },
         ...percentilesOf(counts),
@@ -74,11 +74,12 @@ export function createHistoryReader(lists: TransactionLists, nowMs = () => Date.
   };
 }
 
-/** Spans begin at multiples of their length since 1970, as `date_bin` from 2000 on does. */
+/** In order. Spans begin at multiples of their length since 1970, as `date_bin` from 2000 on does. */
 function beginsOf(minutes: number, spanMinutes: number, nowMs: number): number[] {
   const spanMs = spanMinutes * MINUTE_MS;
   const last = Math.floor(nowMs / spanMs) * spanMs;
-  return Array.from({ length: minutes / spanMinutes }, (_, back) => last - back * spanMs);
+  const length = minutes / spanMinutes;
+  return Array.from({ length }, (_, at) => last - (length - 1 - at) * spanMs);
 }
 
 function percentilesOf(counts: SwitchCounts | undefined): Percentiles {

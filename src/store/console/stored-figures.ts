@@ -52,8 +52,11 @@ on conflict (acquirer_id, processor_id, minutes, begins_at) do update set
   declines = add_counts(stored_figures.declines, excluded.declines),
   round_trips = add_counts(stored_figures.round_trips, excluded.round_trips)`;
 
+/** Time is that of the database, for rows and for charts: the clocks of the processes may differ. */
+const NOW = `select (extract(epoch from now()) * 1000)::float8 as "nowMs"`;
+
 /** Null: all acquirers of this database, all processors. */
-const IN_SIGHT = `minutes = $1 and begins_at > now() - make_interval(mins => $2)
+const IN_SIGHT = `minutes = $1 and begins_at > now() - make_interval(mins => $2) and begins_at <= now()
   and ($3::integer is null or acquirer_id = $3) and ($4::integer is null or processor_id = $4)`;
 
 const KINDS = { outcomes: 'outcomes', declines: 'declines', roundTrips: 'round_trips' } as const;
@@ -102,6 +105,8 @@ export interface WantedFigures {
 }
 
 export interface ReadSpans {
+  /** The present of the database. */
+  readonly nowMs: number;
   /** In order; spans without taps are missing. */
   readonly spans: readonly CountedSpan[];
   /** All in sight. */
@@ -116,9 +121,11 @@ export function readFigures(lists: TransactionLists, wanted: WantedFigures): Pro
       const values = [spanMinutes, minutes, acquirer ?? null, processor ?? null];
       return assembled((await client.query<SumRow<Whole>>(text, values)).rows);
     };
+    const { nowMs } = (await client.query<{ nowMs: number }>(NOW)).rows[0]!;
     const spans = await sums<number>(BY_SPAN, own ?? acquirerId, processorId);
     const switches = await sums<readonly [number, number]>(BY_SWITCH, own);
     return {
+      nowMs,
       spans: spans.map(([atMs, counts]) => ({ atMs, ...counts })),
       switches: switches.map(([[of, id], counts]) => ({ acquirerId: of, processorId: id, ...counts })),
     };

@@ -24,6 +24,8 @@ const LOOKED_EVERY_MS = 20_000;
 let range = FIRST;
 let chosen = {};
 let shown;
+/** The address that the shown figures answer. */
+let shownFor;
 let looking;
 let reading = 0;
 let charts;
@@ -60,14 +62,27 @@ async function look() {
   looking = setTimeout(() => void look(), LOOKED_EVERY_MS);
   if (document.hidden || !document.body.classList.contains('is-in')) return;
   const mine = ++reading;
+  const wanted = addressOf(range, chosen);
   try {
     const history = await readHistory(new URLSearchParams({ range, ...chosen }));
     if (mine !== reading) return;
     setText(byId('history-said'), '');
+    shownFor = wanted;
+    byId('history-figures').hidden = false;
     show(history);
   } catch (error) {
-    if (mine === reading) setText(byId('history-said'), error.message);
+    if (mine !== reading) return;
+    setText(byId('history-said'), error.message);
+    if (shownFor !== wanted) hideFigures();
   }
+}
+
+/** Those of another range would be taken for those of this one. */
+function hideFigures() {
+  shown = undefined;
+  shownFor = undefined;
+  byId('history-figures').hidden = true;
+  setText(byId('history-total'), '');
 }
 
 /** Of all dispositions, `Voided` follows another one of the same tap. */
