@@ -53,7 +53,6 @@ export interface LoginRequest {
 const LOGINS_AT_ONCE = 1;
 /** About five seconds of waiting on an idle machine. People do not wait longer, and password guessers should. */
 const LOGINS_WAITING = 16;
-const LOGINS_WAIT_AT_MOST_MS = 5_000;
 
 /**
  * For this long, an address that has used up its attempts is refused without another count, so it does not delay
@@ -105,11 +104,7 @@ export function createLoginCheck({
   limits,
   monotonicMs = () => performance.now(),
 }: LoginCheckOptions): CheckLogin {
-  const line = new ConcurrencyLimit({
-    atOnce: LOGINS_AT_ONCE,
-    waitMost: LOGINS_WAITING,
-    waitAtMostMs: LOGINS_WAIT_AT_MOST_MS,
-  });
+  const line = new ConcurrencyLimit({ atOnce: LOGINS_AT_ONCE, waitMost: LOGINS_WAITING });
   const sentAway = new LruMap<string, { readonly endsAtMs: number; readonly error: Throttled }>(MAX_SENT_AWAY);
 
   async function count(subject: string, name: string, most: number): Promise<Throttled | undefined> {

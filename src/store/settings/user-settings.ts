@@ -16,7 +16,6 @@ const MAX_USERS = 200_000;
 const HASHES_AT_ONCE = 1;
 /** About five seconds of waiting on an idle machine. */
 const HASHES_WAITING = 16;
-const HASHES_WAIT_AT_MOST_MS = 5_000;
 /** 120 bits: 20 characters to be typed once. */
 const MADE_PASSWORD_BYTES = 15;
 
@@ -52,11 +51,7 @@ export interface CreatedUser {
 export class UserSettings {
   readonly #database: Database;
   readonly #rows: AcquirerSettings<UserRow, StoredUser>;
-  readonly #line = new ConcurrencyLimit({
-    atOnce: HASHES_AT_ONCE,
-    waitMost: HASHES_WAITING,
-    waitAtMostMs: HASHES_WAIT_AT_MOST_MS,
-  });
+  readonly #line = new ConcurrencyLimit({ atOnce: HASHES_AT_ONCE, waitMost: HASHES_WAITING });
 
   constructor(database: Database) {
     this.#database = database;
