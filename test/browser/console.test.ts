@@ -59,6 +59,18 @@ describe('the console', () => {
     await expectHarmless(visited);
   });
 
+  test('has its header in one line on a laptop, with all links of an operator', async () => {
+    const { page } = await visit('operator');
+    const [first, last] = [page.locator('header h1'), page.getByRole('button', { name: 'Log out' })];
+    // The link of the present view is wider.
+    for (const path of ['/ops', '/ops/transactions']) {
+      await page.goto(addressOf(path));
+      await page.getByRole('link', { name: 'Cells' }).waitFor();
+      const [above, below] = [(await first.boundingBox())!, (await last.boundingBox())!];
+      expect(below.y, path).toBeLessThan(above.y + above.height);
+    }
+  });
+
   test('finds a tap by keyboard and shows its time line, both messages and the chip; foreign input remains text', async () => {
     const visited = await visit('viewer');
     const { page } = visited;
