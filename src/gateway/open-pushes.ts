@@ -16,6 +16,7 @@ import type { TransactionDependencies } from '../transactions/ports/transaction-
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { createLinkServices } from './create-link-services.ts';
 import type { Stores } from './open-stores.ts';
+import type { Report } from './opening.ts';
 
 export interface PushParts {
   readonly config: Config;
@@ -25,6 +26,7 @@ export interface PushParts {
   readonly deps: TransactionDependencies;
   readonly fetcher: GuardedFetch;
   readonly log: Log;
+  readonly report: Report;
   /** The address on which this process listens. */
   readonly origin: () => string;
 }
@@ -37,7 +39,7 @@ export interface Pushes {
 
 /** @throws StartError BAD_CONFIG for an unusable service account */
 export async function openPushes(parts: PushParts): Promise<Pushes> {
-  const { database, stores, ownTokens, deps, log, origin } = parts;
+  const { database, stores, ownTokens, deps, log, report, origin } = parts;
   const { keys, jobs, links, directory } = stores;
   const devices = new PostgresDevices(database);
   const vault = createPushTokenVault(keys);
@@ -52,6 +54,7 @@ export async function openPushes(parts: PushParts): Promise<Pushes> {
     links,
     sender: await openSender(parts),
     directory,
+    record: (push) => links.recordPush(push).catch(report('the outcome of a push could not be recorded')),
     enqueue: (job) => inTransaction(database, (client) => jobs.enqueue(client, [job])),
     onFailed: (push) => log.warn(push, 'payment could not be pushed to its device'),
   });

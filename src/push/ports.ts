@@ -95,6 +95,17 @@ export type PushResult =
   /** The push service is unavailable or busy. */
   | { readonly kind: 'unavailable'; readonly retryAfterSeconds: number | undefined };
 
+/** The outcome of an attempt, for people. */
+export interface PushRecord {
+  readonly acquirerId: number;
+  /** Reference of the link. */
+  readonly reference: string;
+  /** Id of the device's registration. */
+  readonly deviceId: string;
+  /** `queued`: the next attempt follows. */
+  readonly outcome: 'sent' | 'queued' | PushFailure | 'UNAVAILABLE';
+}
+
 /** A push service. It does not throw for a response of the service, or for a missing one. */
 export interface PushSender {
   send(message: PushMessage, timeoutMs: number): Promise<PushResult>;

@@ -9,7 +9,15 @@ import type { Directory } from '../transactions/ports/directory-ports.ts';
 import type { LinkFinder } from '../transactions/ports/link-ports.ts';
 import type { Tenant } from '../transactions/ports/store-ports.ts';
 import { unknownDevice } from './device-registry.ts';
-import type { DeviceStore, PushDevice, PushedPayment, PushFailure, PushResult, PushSender } from './ports.ts';
+import type {
+  DeviceStore,
+  PushDevice,
+  PushedPayment,
+  PushFailure,
+  PushRecord,
+  PushResult,
+  PushSender,
+} from './ports.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
 
 /** The caller waits for it, and has the link as an alternative. */
@@ -31,6 +39,8 @@ export interface PushPaymentsOptions {
   readonly sender: PushSender;
   readonly directory: Pick<Directory, 'isBlockedDevice'>;
   readonly enqueue: (job: JobRequest) => Promise<void>;
+  /** Keeps the outcome of the last attempt. Never fails: the message was sent or not all the same. */
+  readonly record: (push: PushRecord) => Promise<void>;
   /** Called for each push that cannot be delivered. */
   readonly onFailed: (push: FailedPush) => void;
 }
@@ -74,6 +84,7 @@ export class PushPayments {
     const { link, url, token, qrCode } = created;
     const result = await this.#send(device, paymentOf(link, url, token), FIRST_ATTEMPT_MS);
     if (result.kind === 'unavailable') await this.#options.enqueue(firstRetry(device, link.id, result));
+    await this.#record(device, link.id, result, true);
     if (result.kind === 'failed') this.#options.onFailed({ ...keyOf(link), reason: result.reason });
     return {
       reference: link.id,
@@ -96,11 +107,17 @@ export class PushPayments {
     const token = await services.tokens.issue(link);
     const result = await this.#send(device, paymentOf(link, payUrl(services, link, token), token), ATTEMPT_MS);
     const againAfterSeconds = result.kind === 'unavailable' ? delayAfter(attempt, result) : undefined;
+    await this.#record(device, reference, result, againAfterSeconds !== undefined);
     if (againAfterSeconds !== undefined) return { againAfterSeconds, payload: { ...job, attempt: attempt + 1 } };
     if (result.kind !== 'sent') {
       onFailed({ ...keyOf(link), reason: result.kind === 'failed' ? result.reason : 'UNAVAILABLE' });
     }
     return 'done';
+  }
+
+  #record(device: PushDevice, reference: string, result: PushResult, isRepeated: boolean): Promise<void> {
+    const { acquirerId, id: deviceId } = device;
+    return this.#options.record({ acquirerId, reference, deviceId, outcome: outcomeOf(result, isRepeated) });
   }
 
   async #findDevice(owner: Tenant, deviceId: string): Promise<PushDevice> {
@@ -124,6 +141,12 @@ export class PushPayments {
     if (result.kind === 'failed' && result.reason === 'UNREGISTERED') await devices.dropToken(device);
     return result;
   }
+}
+
+/** @param isRepeated whether another attempt follows if the push service is unavailable */
+function outcomeOf(result: PushResult, isRepeated: boolean): PushRecord['outcome'] {
+  if (result.kind === 'failed') return result.reason;
+  return result.kind === 'sent' ? 'sent' : isRepeated ? 'queued' : 'UNAVAILABLE';
 }
 
 type Unavailable = Extract<PushResult, { kind: 'unavailable' }>;

@@ -6,6 +6,7 @@ import type { Problem } from '../../schemas/problem.ts';
 import type { PushAnswer } from '../../schemas/push.ts';
 import { FakeFcm } from '../push/fake-fcm.ts';
 import { saveApiKey } from '../support/api-keys.ts';
+import { consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { letExpire } from '../support/links.ts';
@@ -42,6 +43,8 @@ afterAll(async () => {
   await installation.stop();
   await fcm.close();
 });
+
+const { logIn, data } = consoleClient(() => installation);
 
 type Headers = Record<string, string | undefined>;
 
@@ -231,6 +234,24 @@ describe('a payment is pushed', () => {
       });
       expect(details).toMatchObject({ status: 200, body: { amount: '10.50', currency: 'ZAR', merchantReference } });
     }
+  });
+
+  test('and people at the console see the outcome, with the name of the device while it is registered', async () => {
+    const { id, friendlyName } = await register();
+    const merchantReference = randomUUID();
+    const before = Date.now();
+    const { body } = await push(id, { merchantReference });
+    const shown = async (acquirerId: number) => {
+      const session = await logIn({ acquirerId }, 'viewer');
+      const answer = await data(session, 'work', { list: 'links', filter: { reference: merchantReference } });
+      return ((await answer.json()) as { rows: Record<string, string>[] }).rows;
+    };
+    const [link] = await shown(1);
+    expect(link).toMatchObject({ id: (body as PushAnswer).reference, pushOutcome: 'sent', device: friendlyName });
+    expect(Math.abs(Date.parse(link!.pushedAt!) - before)).toBeLessThan(60_000);
+    expect(await shown(2)).toEqual([]);
+    await call('DELETE', `/devices/${id}`);
+    expect(await shown(1)).toMatchObject([{ device: id }]);
   });
 
   test('with a QR code if requested', async () => {

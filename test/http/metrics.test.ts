@@ -63,7 +63,7 @@ describe('/metrics', () => {
   test('has how long commits take and how many writes share one', () => {
     const [commits] = seriesOf(text, 'tapwire_commit_duration_seconds_count');
     expect(Number(commits?.split(' ').at(-1))).toBeGreaterThan(3);
-    expect(seriesOf(text, 'db_client_connection_count')).toHaveLength(8); // four pools, idle and used
+    expect(seriesOf(text, 'db_client_connection_count')).toHaveLength(10); // five pools, idle and used
   });
 
   test('has pending work: jobs by queue and state, reversals, transactions for review, the size of the database', () => {

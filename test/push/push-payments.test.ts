@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { Secret } from '../../src/bytes/secret.ts';
 import type { LinkServices } from '../../src/links/create-link.ts';
 import { createLogSender, NO_PUSH_SENDER } from '../../src/push/log-sender.ts';
-import type { DeviceStore, PushDevice, PushMessage, PushResult } from '../../src/push/ports.ts';
+import type { DeviceStore, PushDevice, PushMessage, PushRecord, PushResult } from '../../src/push/ports.ts';
 import { PushPayments } from '../../src/push/push-payments.ts';
 import type { JobRequest } from '../../src/transactions/model/jobs.ts';
 import type { Link } from '../../src/transactions/model/link.ts';
@@ -24,10 +24,12 @@ let results: PushResult[];
 let sent: { message: PushMessage; timeoutMs: number }[];
 let enqueued: JobRequest[];
 let failed: object[];
+let recorded: PushRecord[];
 let link: Link | undefined;
 let isBlocked: boolean;
 beforeEach(() => {
   results = [];
+  recorded = [];
   [sent, enqueued, failed] = [[], [], []];
   isBlocked = false;
   const times = { expiresAtMs: 1_000_000, createdAtMs: 0, updatedAtMs: 0 };
@@ -75,6 +77,7 @@ function pushesTo(device = DEVICE): PushPayments {
       },
     },
     directory: { isBlockedDevice: () => isBlocked },
+    record: async (push) => void recorded.push(push),
     enqueue: async (job) => void enqueued.push(job),
     onFailed: (push) => failed.push(push),
   });
@@ -109,6 +112,7 @@ test('a permanent failure is reported, too', async () => {
   });
   expect(failed).toEqual([{ acquirerId: 1, reference: LINK_ID, reason: 'NOT_CONFIGURED' }]);
   expect(enqueued).toEqual([]);
+  expect(recorded).toMatchObject([{ outcome: 'NOT_CONFIGURED' }]);
 });
 
 describe('further attempts', () => {
@@ -126,6 +130,10 @@ describe('further attempts', () => {
     expect(waits).toEqual([10, 20, 40, 60, 60, 60]);
     expect(waits.reduce((sum, wait) => sum + wait, 5)).toBeLessThan(300);
     expect(failed).toEqual([{ acquirerId: 1, reference: LINK_ID, reason: 'UNAVAILABLE' }]);
+    const { deviceId } = JOB;
+    const record = { acquirerId: 1, reference: LINK_ID, deviceId };
+    expect(recorded.map(({ outcome }) => outcome)).toEqual([...Array(6).fill('queued'), 'UNAVAILABLE']);
+    expect(recorded.at(-1)).toEqual({ ...record, outcome: 'UNAVAILABLE' });
   });
 
   test('end with a permanent failure, which is reported', async () => {

@@ -58,9 +58,11 @@ const SELECTIONS = {
   links: ({ filter }, acquirers, add) => ({
     columns: `l.acquirer_id as "acquirerId", l.id, l.kind, l.payment_reference as reference, l.merchant_id as "merchantId",
       m.name as merchant, l.amount_minor as "amountMinor", l.currency, ${LINK_STATE} as state,
-      tap.id as "transactionId", tap.disposition, l.created_at as "createdAt", l.expires_at as "expiresAt"`,
+      tap.id as "transactionId", tap.disposition, l.created_at as "createdAt", l.expires_at as "expiresAt",
+      l.pushed_at as "pushedAt", l.push_outcome as "pushOutcome", coalesce(d.friendly_name, l.push_device_id::text) as device`,
     from: `links l
       left join merchants m on m.acquirer_id = l.acquirer_id and m.id = l.merchant_id
+      left join devices d on d.acquirer_id = l.acquirer_id and d.id = l.push_device_id
       left join transactions tap on tap.acquirer_id = l.acquirer_id and tap.id = l.transaction_id`,
     owners: 'acquirers own',
     conditions: ['l.acquirer_id = own.id', ...linkConditions(filter, acquirers, add)],

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { MandateVault } from '../../links/mandate-vault.ts';
+import type { PushRecord } from '../../push/ports.ts';
 import { claimedLink, type Link, type LinkKey, type NewLink } from '../../transactions/model/link.ts';
 import type { LinkStateId } from '../../transactions/model/link-state.ts';
 import type { Transaction } from '../../transactions/model/transaction.ts';
@@ -34,6 +35,9 @@ const EXPIRE = `update links l set is_expired = true, updated_at = clock_timesta
   where l.acquirer_id = $1 and l.id = $2 and not l.is_expired and not ${IS_HELD}`;
 
 const MOVE = `update links set state = $3, updated_at = clock_timestamp() where acquirer_id = $1 and id = $2 and state < $3`;
+
+const RECORD_PUSH = `update links set pushed_at = clock_timestamp(), push_device_id = $3, push_outcome = $4
+  where acquirer_id = $1 and id = $2`;
 
 const ONLY_MERCHANT = `select id from merchants
   where acquirer_id = $1 and ($2::integer is null or integrator_id = $2) and ($3::text is null or id = $3) limit 2`;
@@ -83,6 +87,12 @@ export class PostgresLinks implements LinkStore {
 
   async moveTo({ acquirerId, id }: LinkKey, state: LinkStateId): Promise<void> {
     await mapConnectionLoss(this.#database.query({ name: 'move-link', text: MOVE, values: [acquirerId, id, state] }));
+  }
+
+  /** Replaces the record of the attempt before. */
+  async recordPush({ acquirerId, reference, deviceId, outcome }: PushRecord): Promise<void> {
+    const values = [acquirerId, reference, deviceId, outcome];
+    await mapConnectionLoss(this.#database.query({ name: 'record-push', text: RECORD_PUSH, values }));
   }
 
   expire({ acquirerId, id }: LinkKey): Promise<'done' | 'notYet'> {

@@ -40,6 +40,17 @@ const PERIODS = [
 const acquirer = { name: 'acquirer', label: 'Acquirer', inputmode: 'numeric', pattern: '[1-9][0-9]{0,8}' };
 const period = { name: 'period', label: 'Period', options: PERIODS };
 
+/** The codes of a failure in words. */
+const PUSH_OUTCOMES = {
+  sent: 'sent',
+  queued: 'waits for the push service',
+  NO_PUSH_TOKEN: 'failed: the device has no push token',
+  UNREGISTERED: 'failed: the app is no longer on the device',
+  REFUSED: 'failed: refused by the push service',
+  NOT_CONFIGURED: 'failed: no push service is configured',
+  UNAVAILABLE: 'failed: the push service did not respond',
+};
+
 export const LISTS = {
   webhooks: {
     title: 'Webhooks',
@@ -81,6 +92,7 @@ export const LISTS = {
       ['Merchant', ({ merchant, merchantId }) => merchantName(merchant, merchantId)],
       ['Acquirer', owner],
       ['Kind', ({ kind }) => kind],
+      ['Pushed', pushed],
       ['Last tap', lastTap],
       ['Expires', ({ expiresAt }) => when(expiresAt)],
       ['', cancelLink],
@@ -161,6 +173,11 @@ function subjectOf(names) {
   return Object.entries(names)
     .map(([name, value]) => `${name} ${Array.isArray(value) ? value.slice(0, 3).join(', ') : value}`)
     .join(' · ');
+}
+
+function pushed({ pushedAt, pushOutcome, device }) {
+  if (!pushedAt) return '–';
+  return long(`${PUSH_OUTCOMES[pushOutcome] ?? pushOutcome}, to ${device}, ${time(pushedAt)}`);
 }
 
 function lastTap({ transactionId, disposition }) {
