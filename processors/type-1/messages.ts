@@ -249,8 +249,9 @@ export const mac: MacRule<Type1Message> = {
     const securityControl = wire.valueOf('securityControl');
     return securityControl === undefined ? values : Buffer.concat([values, Buffer.from(` ${toHex(securityControl)}`)]);
   },
-  compose: (keyNumber, mac) => Uint8Array.of(keyNumber, ...mac.subarray(0, 4), 0, 0, 0),
-  keyNumber: (value) => value[0],
+  macBytes: 4,
+  compose: (keyNumber, mac) => Uint8Array.of(keyNumber, ...mac, 0, 0, 0),
+  read: (value) => ({ keyNumber: value[0], mac: value.subarray(1, 5) }),
 };
 
 const MAC_FIELDS = [

@@ -227,6 +227,7 @@ export const mac: MacRule<Type1993Message> = {
   field: ['primaryMac', 'mac'],
   lengthBytes: 8,
   covered: (_message, body) => body,
-  compose: (_keyNumber, mac) => mac.subarray(0, 8),
-  keyNumber: () => undefined,
+  macBytes: 8,
+  compose: (_keyNumber, mac) => mac,
+  read: (mac) => ({ keyNumber: undefined, mac }),
 };

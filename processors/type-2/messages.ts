@@ -210,8 +210,9 @@ export const mac: MacRule<Type2Message> = {
   field: 'mac',
   lengthBytes: 8,
   covered: (_message, body) => body,
-  compose: (_keyNumber, mac) => mac.subarray(0, 8),
-  keyNumber: () => undefined,
+  macBytes: 8,
+  compose: (_keyNumber, mac) => mac,
+  read: (mac) => ({ keyNumber: undefined, mac }),
 };
 
 export function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {

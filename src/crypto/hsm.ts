@@ -6,7 +6,7 @@ import type { OnlinePinFormat, Pin } from './pin-block.ts';
 /**
  * The port to a hardware security module. Keys are named by id and never leave it; nor does any PIN. One key has one
  * use. All methods are asynchronous, because a module is usually on the network. Each rejects with a CryptoError;
- * any of them can have the codes KEY_UNKNOWN and KEY_USAGE.
+ * any of them can have the codes KEY_UNKNOWN and KEY_USAGE. A module that cannot respond rejects with HsmUnavailable.
  */
 export interface Hsm {
   /**
@@ -30,7 +30,7 @@ export interface Hsm {
    */
   translatePin(request: TranslatePinRequest): Promise<TranslatedPin>;
 
-  /** @throws {CryptoError} DATA_LENGTH */
+  /** @throws {CryptoError} DATA_LENGTH, KEY_LENGTH if the method is not for such a key */
   mac(request: MacRequest): Promise<Uint8Array>;
 
   /**
@@ -40,25 +40,18 @@ export interface Hsm {
   verifyMac(request: MacRequest & { readonly mac: Uint8Array }): Promise<boolean>;
 }
 
-/**
- * A module in this machine, which can authenticate synchronously. The wait itself would be cheap (under 1 µs). But a
- * message must be encoded into a shared buffer, authenticated and written in one turn of the event loop, so that its
- * deadline is checked in the turn of writing.
- */
-export interface LocalHsm extends Hsm {
-  /**
-   * Prepares a key for computing and checking the MACs of many messages of a connection; the key stays inside. The
-   * result throws KEY_UNKNOWN after the key is forgotten, and DATA_LENGTH.
-   *
-   * @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE, KEY_LENGTH
-   */
-  keyMac(keyId: string, method: MacMethod): MacFunction;
-}
-
 /** Additional operations of the far side of a connection: the simulated switch and card issuer. */
 export interface SwitchHsm extends Hsm {
   /** Whether the block contains this PIN. @throws {CryptoError} PIN_BLOCK if it contains none; KSN */
   verifyPin(request: VerifyPinRequest): Promise<boolean>;
+
+  /**
+   * Prepares a key for computing and checking the MACs of many messages in this process. The result throws KEY_UNKNOWN
+   * after the key is forgotten, and DATA_LENGTH.
+   *
+   * @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE, KEY_LENGTH
+   */
+  keyMac(keyId: string, method: MacMethod): MacFunction;
 
   /** Creates a random working key and exports it under a transport key, for a key change. */
   generateKey(request: GenerateKeyRequest): Promise<GeneratedKey>;

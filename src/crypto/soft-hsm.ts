@@ -14,7 +14,6 @@ import type {
   KeyBlockSource,
   KeyDescription,
   KeyUsage,
-  LocalHsm,
   MacRequest,
   PinKey,
   SwitchHsm,
@@ -44,7 +43,7 @@ export interface SoftHsmKey {
  * An Hsm in this process, for tests and simulated switches. Its keys exist only in memory; nothing is written
  * anywhere.
  */
-export class SoftHsm implements LocalHsm, SwitchHsm {
+export class SoftHsm implements SwitchHsm {
   readonly #keys = new SoftKeyStore();
 
   /** @throws {CryptoError} SOFT_HSM_FORBIDDEN in `prod`; KEY_LENGTH, KEY_EXISTS */

@@ -23,7 +23,7 @@ export class PinUnusable extends TapwireError {
   }
 }
 
-/** The HSM has not translated a PIN in time, or is overloaded. Nothing was sent. */
+/** The HSM has not responded in time, or is overloaded. */
 export class HsmUnavailable extends TapwireError {
   override readonly retryable = true;
 

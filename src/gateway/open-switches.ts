@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts';
 import { repeatEvery } from '../limits/repeat-every.ts';
 import type { Log } from '../ops/log.ts';
-import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { BusinessDates } from '../store/switches/business-dates.ts';
@@ -52,7 +51,6 @@ export async function openSwitches({ config, directory, database, closers, ...sh
   const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
   const hsm = await openHsm({ environment, keysFile, module });
   if (environment === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
-  const macKeys: MacKeys | undefined = hsm && ((keyId, method) => hsm.keyMac(keyId, method));
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
   const stans = await StanBlocks.open(
     database,
@@ -82,5 +80,5 @@ export async function openSwitches({ config, directory, database, closers, ...sh
     followStored: (onChange: () => void) => directory.followProcessors(onChange),
     faults: postgresProcessorFaults(database),
   };
-  return AcquirerSwitches.open({ ...shared, access, ...known, stans, dates, macKeys, pins, keyExchange });
+  return AcquirerSwitches.open({ ...shared, access, ...known, stans, dates, macs: hsm, pins, keyExchange });
 }

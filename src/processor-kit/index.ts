@@ -26,7 +26,7 @@ export type { IsoMessage, Mutable } from './iso-message.ts';
 export { answers, isResponse, keepFields, messageClass, responseMti } from './iso-message.ts';
 export { keyExchangeFaults } from './key-change.ts';
 export { keyExchangeConfig } from './key-exchange-config.ts';
-export type { MacField, MacKeySet, MacKeys, MacRule, NumberedMacKey, WireValues } from './mac-rule.ts';
+export type { MacField, MacKeySet, MacKeys, MacRule, MacValue, NumberedMacKey, WireValues } from './mac-rule.ts';
 export { MacPlace } from './mac-rule.ts';
 export { type MacVerdict, macVerdictOf } from './mac-verdict.ts';
 export { configuredMacKeys, macMethodOf, messageCodec } from './message-codec.ts';

@@ -2,10 +2,7 @@ import type { MacFunction, MacMethod } from '../crypto/mac.ts';
 import type { Spec } from '../iso8583/spec.ts';
 import type { IsoMessage } from './iso-message.ts';
 
-/**
- * Prepares the key with that id for MACs; the key itself stays in the HSM. Called once per key when a connection is
- * opened, because computing a MAC must be synchronous: it happens between encoding a message and writing it.
- */
+/** Prepares the key with that id for MACs, in the simulated switches and checks of this process. */
 export type MacKeys = (keyId: string, method: MacMethod) => MacFunction;
 
 /** A prepared key, with the number that identifies it in messages. */
@@ -40,15 +37,24 @@ export interface MacRule<Message extends IsoMessage = IsoMessage> {
   /** Each field is binary and of fixed length, and nothing follows it in a message that has it. */
   readonly field: MacField;
   readonly lengthBytes: number;
+  /** How many bytes of the MAC, from the left, the field carries. */
+  readonly macBytes: number;
   /**
    * The bytes that the MAC covers. `body` is the encoded message up to the MAC field. A rule that covers single fields
    * takes them from `wire`: decoding may have removed padding that the other side includes.
    */
   covered(message: Message, body: Uint8Array, wire: WireValues): Uint8Array;
-  /** The field's value, from the key number and the whole MAC; the MAC is truncated to the length of the field. */
+  /** The field's value. @param mac `macBytes` long */
   compose(keyNumber: number, mac: Uint8Array): Uint8Array;
-  /** Number of the key that made the field's value; undefined if the dialect does not carry one. */
-  keyNumber(value: Uint8Array): number | undefined;
+  /** The parts of the field's value. Bytes that belong to no part must have the values that `compose` gives them. */
+  read(value: Uint8Array): MacValue;
+}
+
+/** The content of a MAC field. */
+export interface MacValue {
+  /** Number of the key that made the MAC; undefined if the dialect does not carry one. */
+  readonly keyNumber: number | undefined;
+  readonly mac: Uint8Array;
 }
 
 const PRIMARY_MAC = 64;

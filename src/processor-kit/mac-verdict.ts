@@ -9,18 +9,24 @@ export type MacVerdict = 'good' | 'bad' | 'unverifiable';
 
 /** A symbol, so that no codec takes the verdict for a field. */
 const MAC_VERDICT = Symbol('MAC verdict');
-const JUDGE_AGAIN = Symbol('judges the MAC again');
+const JUDGE = Symbol('judges the MAC');
 
-/** @param judgeAgain checks with the keys that exist when it is called; absent if keys do not change */
-export function recordMacVerdict(message: IsoMessage, verdict: MacVerdict, judgeAgain?: () => MacVerdict): void {
+/** @param judge checks in the HSM, with the keys that exist when it is called */
+export function recordMacVerdict(message: IsoMessage, verdict: MacVerdict, judge?: () => Promise<MacVerdict>): void {
   Object.defineProperty(message, MAC_VERDICT, { value: verdict, configurable: true });
-  if (judgeAgain) Object.defineProperty(message, JUDGE_AGAIN, { value: judgeAgain, configurable: true });
+  if (judge) Object.defineProperty(message, JUDGE, { value: judge, configurable: true });
 }
 
-/** Checks a message again, because keys have arrived since it was decoded. */
-export function judgeMacAgain(message: IsoMessage): void {
-  const judge = (message as { [JUDGE_AGAIN]?: () => MacVerdict })[JUDGE_AGAIN];
-  if (judge) recordMacVerdict(message, judge());
+/**
+ * Checks the MAC of a received message, unless it is known to be good. Until then the message is not trusted. Keys that
+ * have arrived since the last check count.
+ *
+ * @throws {HsmUnavailable} if the HSM does not respond in time
+ * @throws {CryptoError} if the HSM refuses a key
+ */
+export async function judgeMac(message: IsoMessage): Promise<void> {
+  const judge = (message as { [JUDGE]?: () => Promise<MacVerdict> })[JUDGE];
+  if (judge && !isTrusted(message)) recordMacVerdict(message, await judge());
 }
 
 /** Undefined on a connection without MACs. */

@@ -2,21 +2,14 @@ import { isSameMac, type MacMethod } from '../crypto/mac.ts';
 import { MAC_ALGORITHMS } from '../crypto/mac-algorithms.ts';
 import { ProcessorError } from '../errors.ts';
 import type { Spec } from '../iso8583/spec.ts';
-import { WireValues } from '../iso8583/wire-values.ts';
 import type { IsoMessage } from './iso-message.ts';
-import {
-  type MacKeySet,
-  type MacKeys,
-  MacPlace,
-  type MacRule,
-  macFieldNames,
-  type NumberedMacKey,
-} from './mac-rule.ts';
-import { recordMacVerdict } from './mac-verdict.ts';
+import { candidateKeys, MacLayout } from './mac-layout.ts';
+import { type MacKeySet, type MacKeys, type MacRule, macFieldNames, type NumberedMacKey } from './mac-rule.ts';
+import { type MacVerdict, recordMacVerdict } from './mac-verdict.ts';
 import type { MessageCodec, Processor, SwitchConfig } from './processor.ts';
 
 /**
- * The codec of one switch, MAC included. If the configuration names keys, messages are sent with a MAC, and received
+ * The codec of one switch whose MAC keys are in this process: of simulated switches, and of checks. If the configuration names keys, messages are sent with a MAC, and received
  * messages are decoded with a verdict on their MAC (`macVerdictOf`). Without keys, a received MAC is `unverifiable`.
  *
  * @param live keys that change while traffic runs, instead of those of the configuration
@@ -65,41 +58,28 @@ function withoutKeys(codec: MessageCodec, rule: MacRule): MessageCodec {
 }
 
 function withKeys(codec: MessageCodec, rule: MacRule, spec: Spec, live: MacKeySet): MessageCodec {
-  const { lengthBytes } = rule;
-  const blank = new Uint8Array(lengthBytes);
-  const place = new MacPlace(rule, spec);
-  const wire = new WireValues(spec);
-  const coveredBy = (message: IsoMessage, bytes: Uint8Array, start: number, end: number) =>
-    rule.covered(message, bytes.subarray(start, Math.max(start, end - lengthBytes)), wire.turnTo(bytes, start, end));
+  const layout = new MacLayout(rule, codec, spec);
+  const judge = (message: IsoMessage, bytes: Uint8Array, start: number, end: number): MacVerdict => {
+    const received = layout.read(message);
+    const candidates = received && candidateKeys(received, live.keys);
+    if (!candidates?.length) return 'unverifiable';
+    const covered = layout.covered(message, bytes, start, end);
+    const isMadeBy = ({ mac }: NumberedMacKey) => isSameMac(mac(covered).subarray(0, rule.macBytes), received!.mac);
+    return received!.isWellFormed && candidates.some(isMadeBy) ? 'good' : 'bad';
+  };
   return {
-    /** Encodes with an empty MAC, which sets its bit in the bitmap, then writes the MAC over it. */
+    /** Encodes with an empty MAC, then writes the MAC over it. */
     encode(message, target, offset) {
-      place.put(message, blank);
-      const end = codec.encode(message, target, offset);
+      const end = layout.encodeBlank(message, target, offset);
       const { number, mac } = live.keys[0]!;
-      const value = rule.compose(number, mac(coveredBy(message, target, offset, end)));
-      target.set(value, end - lengthBytes);
-      place.put(message, value);
+      const value = layout.put(message, number, mac(layout.covered(message, target, offset, end)));
+      target.set(value, end - rule.lengthBytes);
       return end;
     },
     decode(bytes, start = 0, end = bytes.length) {
       const message = codec.decode(bytes, start, end);
-      const judge = () => {
-        const value = place.valueIn(message);
-        const candidates = value && candidatesFor(value, rule, live.keys);
-        if (!candidates?.length) return 'unverifiable';
-        const covered = coveredBy(message, bytes, start, end);
-        return candidates.some((key) => isSameMac(rule.compose(key.number, key.mac(covered)), value!)) ? 'good' : 'bad';
-      };
-      const verdict = judge();
-      recordMacVerdict(message, verdict, verdict === 'good' ? undefined : judge);
+      recordMacVerdict(message, judge(message, bytes, start, end));
       return message;
     },
   };
-}
-
-/** The keys that may have made the MAC. */
-function candidatesFor(value: Uint8Array, rule: MacRule, keys: readonly NumberedMacKey[]): readonly NumberedMacKey[] {
-  const number = rule.keyNumber(value);
-  return number === undefined ? keys : keys.filter((key) => key.number === number);
 }

@@ -1,10 +1,19 @@
 import { Iso8583Error } from '../errors.ts';
 import { pairingKey } from '../iso8583/message.ts';
 import { answers, type IsoMessage, isResponse, messageClass } from './iso-message.ts';
-import type { MacKeySet, MacKeys } from './mac-rule.ts';
 import { messageCodec } from './message-codec.ts';
-import type { Framing, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
+import type { Framing, MessageCodec, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
 import { framingOf } from './profile-of.ts';
+import { SealedReplies } from './sealed-replies.ts';
+
+/** A codec whose MACs are computed elsewhere, in an HSM. */
+export interface SealingCodec extends MessageCodec {
+  /**
+   * Puts the MAC into a message, which `encode` then requires; absent if messages carry no MAC, or `encode` computes it.
+   * Rejects if no MAC can be computed: the message must not be sent.
+   */
+  readonly seal?: ((message: IsoMessage) => Promise<void>) | undefined;
+}
 
 export interface SwitchProtocolOptions {
   /** STANs of network management messages, from the same sequence as those of transactions. */
@@ -12,7 +21,7 @@ export interface SwitchProtocolOptions {
   /** Wall clock, milliseconds since 1970. */
   readonly nowMs: () => number;
   /** Required if the configuration names MAC keys. */
-  readonly macKeys?: MacKeys | undefined;
+  readonly codec?: SealingCodec | undefined;
   /** Required if the configuration has `keyExchange`: handles key changes. */
   readonly keys?: KeyChangeSide | undefined;
   /**
@@ -42,8 +51,6 @@ export interface KeyDecision {
 
 /** The gateway's side of a key change (`key-change.ts` lists the steps). */
 export interface KeyChangeSide {
-  /** The MAC keys that are live. */
-  readonly macKeys: MacKeySet;
   /**
    * Runs when a connection has signed on, before it is ready.
    * @param answer the response to the sign-on; undefined if the switch has no sign-on
@@ -74,11 +81,7 @@ export interface ProcessorProtocol {
   readonly signOn: SessionStep | undefined;
   readonly echo: SessionStep | undefined;
   readonly signOff: SessionStep | undefined;
-  onRequest(
-    request: IsoMessage,
-    reply: (response: IsoMessage) => void,
-    line: RequestingConnection,
-  ): void | Promise<void>;
+  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void, line: RequestingConnection): Promise<void>;
 }
 
 /** A class without key fields is not paired: its responses are reported, never matched. */
@@ -96,8 +99,10 @@ export function switchProtocol(
   options: SwitchProtocolOptions,
 ): ProcessorProtocol {
   const { keys } = options;
-  const codec = messageCodec(processor, config, options.macKeys, keys?.macKeys);
-  const step = (kind: NetworkRequestKind) => sessionStep(kind, processor, config, options);
+  const codec: SealingCodec = options.codec ?? messageCodec(processor, config);
+  const replies = new SealedReplies(codec.seal);
+  const sealed = sealedLines(codec, replies);
+  const step = (kind: NetworkRequestKind) => sealed(sessionStep(kind, processor, config, options));
   const stanField = processor.spec.fields[11]?.name;
   const fieldsOf = (message: IsoMessage) => processor.match[messageClass(message)] ?? NO_FIELDS;
   return {
@@ -114,25 +119,47 @@ export function switchProtocol(
       ...(error instanceof Iso8583Error && { field: error.field, offset: error.offset }),
       ...(request && stanField && { stan: request[stanField] }),
     }),
-    signOn: signOnStep(processor, config, options),
+    signOn: sealed(signOnStep(processor, config, options)),
     echo: step('echo'),
     signOff: config.signOn ? step('signOff') : undefined,
-    onRequest(request, reply, line) {
+    async onRequest(request, write, line) {
+      const reply = (response: IsoMessage) => replies.send(line, response, write);
       const asked = processor.readRequest(request).network;
       if (keys && processor.keyChange && asked === 'keyChange') return takeKey(request, reply, processor, keys, line);
       const answer = processor.answerSwitchRequest(request, config);
-      if (answer !== undefined) reply(answer);
+      const replied = answer && reply(answer);
       // The switch would decline requests on this connection until it is signed on again.
       if (asked === 'signOff') line.signOnAgain();
-      options.onSwitchRequest?.(request);
-      return undefined;
+      try {
+        await replied;
+      } finally {
+        options.onSwitchRequest?.(request);
+      }
     },
   };
 }
 
+/** Gives the messages of a session step their MACs. A sign-on follows the reply to the sign-off that caused it. */
+function sealedLines(
+  { seal }: SealingCodec,
+  replies: SealedReplies,
+): (step: SessionStep | undefined) => SessionStep | undefined {
+  if (seal === undefined) return (step) => step;
+  return (step) =>
+    step &&
+    ((line) =>
+      step({
+        connectionId: line.connectionId,
+        exchange: async (request) => {
+          await Promise.all([seal(request), replies.lastOf(line)]);
+          return line.exchange(request);
+        },
+      }));
+}
+
 async function takeKey(
   announcement: IsoMessage,
-  reply: (response: IsoMessage) => void,
+  reply: (response: IsoMessage) => Promise<void>,
   processor: Processor,
   keys: KeyChangeSide,
   line: ExchangeConnection,
@@ -140,7 +167,7 @@ async function takeKey(
   const { responseCode, whenAnswered } = await keys.takeAnnouncement(announcement, line);
   let isSent = false;
   try {
-    reply(processor.keyChange!.answer(announcement, responseCode));
+    await reply(processor.keyChange!.answer(announcement, responseCode));
     isSent = true;
   } finally {
     whenAnswered?.(isSent);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LocalHsm, SwitchHsm } from '../crypto/hsm.ts';
+import type { SwitchHsm } from '../crypto/hsm.ts';
 import type { KeyShape } from '../crypto/mac.ts';
 import { keyShapeOf } from '../crypto/mac-algorithms.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../processor-kit/index.ts';
 
 /** The HSM functions that the switch's side of a connection needs. */
-export type SimulatorHsm = Pick<LocalHsm, 'keyMac' | 'forgetKey'> & Pick<SwitchHsm, 'verifyPin' | 'generateKey'>;
+export type SimulatorHsm = Pick<SwitchHsm, 'keyMac' | 'forgetKey' | 'verifyPin' | 'generateKey'>;
 
 /** The number of a key has two digits in a configuration, and at most one byte in a message. */
 const MOST_NUMBER = 99;

@@ -1,8 +1,8 @@
 import type { ConnectionLog } from '../connection/pool-options.ts';
-import type { MacKeys } from '../processor-kit/mac-rule.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import type { Clock } from '../transactions/ports/process-ports.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
+import type { MacHsm } from './hsm-codec.ts';
 import type { KeyExchangeParts } from './open-keys.ts';
 import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
 import type { PinTranslation } from './translate-pin.ts';
@@ -17,8 +17,8 @@ export interface AcquirerSwitchOptions {
   readonly dates: BusinessDates;
   readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
-  /** From the HSM; undefined if the installation has none. */
-  readonly macKeys: MacKeys | undefined;
+  /** The HSM that authenticates messages; undefined if the installation has none. */
+  readonly macs: MacHsm | undefined;
   readonly pins: PinTranslation | undefined;
   /** Also from the HSM. */
   readonly keyExchange: KeyExchangeParts | undefined;

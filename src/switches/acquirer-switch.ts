@@ -2,7 +2,6 @@ import { openPool, type Pool } from '../connection/pool.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
-import { messageCodec } from '../processor-kit/message-codec.ts';
 import type { PinData, Purchase, Refund, Terminal } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
 import { profileOf } from '../processor-kit/profile-of.ts';
@@ -15,16 +14,18 @@ import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
 import { faultLog, type ReportFault } from './fault-log.ts';
+import { HsmCalls } from './hsm-calls.ts';
+import { type HsmCodec, hsmCodec, type MacHsm } from './hsm-codec.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { MaskedCopies } from './masked-copies.ts';
 import type { NetworkStans } from './network-stans.ts';
-import { PinTranslator } from './pin-translator.ts';
 import { providerValues } from './provider-values.ts';
 import { ReceivedMessages } from './received-messages.ts';
 import { type Prepared, RequestBuilder } from './request-builder.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { switchSlot } from './switch-slot.ts';
 import { SwitchStans } from './switch-stans.ts';
+import { translatePin } from './translate-pin.ts';
 import type { TransportOptions } from './transport-options.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
 
@@ -46,6 +47,8 @@ export interface SwitchStats extends PoolStats {
   readonly badMacs: number;
   /** Messages that were not sent because the business date had no STAN left. */
   readonly stanless: number;
+  /** Calls that the HSM did not answer in time; only increases. */
+  readonly hsmFailures: number;
   /**
    * When the switch last answered an echo of the gateway; null before the first one, and if connections are never
    * idle.
@@ -80,23 +83,27 @@ export class AcquirerSwitch implements Switch {
   readonly #received: ReceivedMessages;
   readonly #requests: RequestBuilder;
   readonly #stans: SwitchStans;
-  readonly #pinTranslator: PinTranslator;
+  readonly #codec: HsmCodec;
+  readonly #pinCalls: HsmCalls;
+  readonly #macCalls: HsmCalls;
   readonly #copies: MaskedCopies;
   readonly #reportFault: ReportFault;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
   #lastEchoAtMs: number | null = null;
 
   constructor(options: AcquirerSwitchOptions, { networkStans, transport, keys }: OpenedParts) {
-    const { processor, config, macKeys, clock, log } = options;
+    const { processor, config, clock, log } = options;
     this.#options = options;
     this.#networkStans = networkStans;
+    this.#pinCalls = new HsmCalls({ ...options, purpose: 'PIN' });
+    this.#macCalls = new HsmCalls({ ...options, purpose: 'MAC' });
     this.#keys = keys;
     this.type = processor.type;
     this.profile = profileOf(processor, config);
-    this.#requests = new RequestBuilder(processor, config, messageCodec(processor, config, macKeys, keys?.macKeys));
+    this.#codec = hsmCodec(processor, config, this.#guardedMacs(), keys?.macKeys);
+    this.#requests = new RequestBuilder(processor, config, this.#codec);
     this.#copies = new MaskedCopies(processor.codec(config).spec);
     this.#reportFault = faultLog(options, log, clock.monotonicMs);
-    this.#pinTranslator = new PinTranslator(options);
     this.#stans = new SwitchStans(options);
     this.#fieldsOf = standardFieldReader(processor);
     this.#received = new ReceivedMessages({
@@ -108,6 +115,17 @@ export class AcquirerSwitch implements Switch {
       reportFault: this.#reportFault,
     });
     this.#pool = this.#openPool(transport);
+  }
+
+  /** The HSM, with a limit for each call. */
+  #guardedMacs(): MacHsm | undefined {
+    const { macs } = this.#options;
+    return (
+      macs && {
+        mac: (request) => this.#macCalls.run(() => macs.mac(request)),
+        verifyMac: (request) => this.#macCalls.run(() => macs.verifyMac(request)),
+      }
+    );
   }
 
   #openPool({ connectionsPerAddress, ...transport }: TransportOptions): Pool<IsoMessage> {
@@ -130,11 +148,11 @@ export class AcquirerSwitch implements Switch {
   }
 
   #protocol(): ProcessorProtocol {
-    const { processor, config, macKeys, clock, messages } = this.#options;
+    const { processor, config, clock, messages } = this.#options;
     const protocol = switchProtocol(processor, config, {
       nextStan: () => this.#networkStans.next(),
       nowMs: clock.nowMs,
-      macKeys,
+      codec: this.#codec,
       keys: this.#keys,
       onSwitchRequest: (request) => this.#received.noteRequest(request),
     });
@@ -164,7 +182,8 @@ export class AcquirerSwitch implements Switch {
     const { type, availability } = this;
     const { refused: stanless } = this.#stans;
     const { unmatchedCounters: unmatchedResponses, badMacs } = this.#received;
-    const counts = { unmatchedResponses, badMacs, stanless, keyExchange: this.#keys?.stats };
+    const hsmFailures = this.#pinCalls.failed + this.#macCalls.failed;
+    const counts = { unmatchedResponses, badMacs, stanless, hsmFailures, keyExchange: this.#keys?.stats };
     return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
   }
 
@@ -186,7 +205,8 @@ export class AcquirerSwitch implements Switch {
     if (!pins || !config.pinKey) throw new Error('The switch takes no PINs');
     const exchanged = this.#keys?.macKeys.current('pin');
     const key = exchanged ? { ...config.pinKey, keyId: exchanged.keyId } : config.pinKey;
-    return { ...(await this.#pinTranslator.translate(pins, key, pin, pan)), keyNumber: exchanged?.number };
+    const translated = await this.#pinCalls.run(() => translatePin(pins, key, pin, pan));
+    return { ...translated, keyNumber: exchanged?.number };
   }
 
   async takeSlot(connectionId?: string): Promise<SwitchSlot | undefined> {
@@ -247,7 +267,8 @@ export class AcquirerSwitch implements Switch {
   ): Promise<SwitchAnswer<Value>> {
     const note = (response: IsoMessage, connectionId: string) => this.#received.noteResponse(response, connectionId);
     const { processorId, messages, clock } = this.#options;
-    const parts = { processorId, messages, clock, copies: this.#copies, reportFault: this.#reportFault, note };
+    const { seal } = this.#codec;
+    const parts = { processorId, messages, clock, copies: this.#copies, reportFault: this.#reportFault, note, seal };
     return exchange(parts, slot, outgoing, read);
   }
 }

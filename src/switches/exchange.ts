@@ -8,6 +8,8 @@ import type { ReportFault } from './fault-log.ts';
 
 export interface ExchangeParts extends RecordParts {
   readonly reportFault: ReportFault;
+  /** Puts the MAC into the message; undefined if it needs none. */
+  readonly seal: ((message: IsoMessage) => Promise<void>) | undefined;
   /** Evaluates the rest of every response before its result is read. */
   readonly note: (response: IsoMessage, connectionId: string) => Promise<void>;
 }
@@ -28,6 +30,14 @@ export async function exchange<Value>(
   const record = recordExchange(parts, outgoing);
   let result: RequestResult<IsoMessage>;
   try {
+    await parts.seal?.(message);
+  } catch (error) {
+    slot.release();
+    parts.reportFault(error, slot.connectionId);
+    return { kind: 'failed', written: false, reason: 'MAC_UNAVAILABLE', connectionId: slot.connectionId };
+  }
+  try {
+    // The deadline counts from now on, too: a message whose MAC took too long is not written.
     result = await slot.request(message, { deadlineAtMs: timing.deadlineAtMs, sendByAtMs: timing.sendByAtMs });
   } catch (error) {
     // A rejection of the slot means that nothing was written: a duplicate key, or a value that does not fit its

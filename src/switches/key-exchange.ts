@@ -4,7 +4,7 @@ import { type Repetition, repeatEvery } from '../limits/repeat-every.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { KeyChange } from '../processor-kit/key-change.ts';
 import type { KeyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
-import { isTrusted, judgeMacAgain } from '../processor-kit/mac-verdict.ts';
+import { isTrusted, judgeMac } from '../processor-kit/mac-verdict.ts';
 import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../processor-kit/switch-protocol.ts';
 import { codeOf, KeyFaults } from './key-faults.ts';
@@ -147,9 +147,9 @@ export class KeyExchange implements KeyChangeSide {
 
   /** Whether a message's MAC is valid, also with a key that another worker has just exchanged. */
   async isTrusted(message: IsoMessage): Promise<boolean> {
+    await judgeMac(message);
     if (isTrusted(message)) return true;
     await this.#intake.isIdle;
-    judgeMacAgain(message);
     return this.#isTrustedNow(message);
   }
 
@@ -159,9 +159,10 @@ export class KeyExchange implements KeyChangeSide {
 
   /** Does not wait for announcements that are being processed. */
   async #isTrustedNow(message: IsoMessage): Promise<boolean> {
+    await judgeMac(message);
     if (isTrusted(message)) return true;
     await this.#refresh.lookAgain();
-    judgeMacAgain(message);
+    await judgeMac(message);
     return isTrusted(message);
   }
 

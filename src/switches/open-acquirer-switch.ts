@@ -12,11 +12,11 @@ import { checkTransport, openTransportOptions } from './transport-options.ts';
  * @throws StartError BAD_PROCESSOR if keys, files or addresses in the configuration are not available
  */
 export async function openAcquirerSwitch(options: AcquirerSwitchOptions): Promise<AcquirerSwitch> {
-  const { acquirerId, processorId, processor, config, macKeys, pins, stans, dates } = options;
+  const { acquirerId, processorId, processor, config, macs, pins, stans, dates } = options;
   const where = `processor ${processorId} of acquirer ${acquirerId} (${processor.type})`;
   checkTransport(processor, config, where);
   options.access.check(acquirerId, config, where);
-  checkMacKeys(processor, config, macKeys, where);
+  await checkMacKeys(processor, config, macs, where);
   await checkPinKeys(pins, config.pinKey, where);
   const scope = { acquirerId, tid: `network ${processorId}` };
   const transport = await openTransportOptions(config, where, options);

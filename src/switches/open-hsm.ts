@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { fromHex } from '../bytes/hex.ts';
 import { Secret } from '../bytes/secret.ts';
-import type { LocalHsm } from '../crypto/hsm.ts';
+import type { Hsm } from '../crypto/hsm.ts';
 import { SoftHsm } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
 
@@ -36,7 +36,7 @@ export interface HsmOptions {
   readonly environment: string;
   /** JSON with the keys of a software HSM. */
   readonly keysFile: string | undefined;
-  /** A path or a package whose `openHsm()` returns a `LocalHsm` (src/crypto/hsm.ts). */
+  /** A path or a package whose `openHsm()` returns an `Hsm` (src/crypto/hsm.ts). */
   readonly module: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface HsmOptions {
  *
  * @throws StartError BAD_CONFIG naming the file or module; never a key
  */
-export async function openHsm(options: HsmOptions): Promise<LocalHsm | undefined> {
+export async function openHsm(options: HsmOptions): Promise<Hsm | undefined> {
   if (options.module !== undefined) return openModule(options.module);
   if (options.keysFile === undefined) return undefined;
   const { keys } = await readKeys(options.keysFile);
@@ -85,17 +85,21 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function openModule(name: string): Promise<LocalHsm> {
-  let hsm: Partial<LocalHsm> | undefined;
+const METHODS: readonly (keyof Hsm)[] = ['importKey', 'forgetKey', 'kcv', 'translatePin', 'mac', 'verifyMac'];
+
+async function openModule(name: string): Promise<Hsm> {
+  let hsm: Partial<Hsm> | undefined;
   try {
     const path = createRequire(resolve('any.js')).resolve(name.startsWith('.') ? resolve(name) : name);
-    const loaded = (await import(pathToFileURL(path).href)) as { openHsm?: () => Promise<LocalHsm> };
+    const loaded = (await import(pathToFileURL(path).href)) as { openHsm?: () => Promise<Hsm> };
     hsm = await loaded.openHsm?.();
   } catch (cause) {
     throw new StartError('BAD_CONFIG', `the HSM module ${name} cannot be opened: ${(cause as Error).message}`, {
       cause,
     });
   }
-  if (typeof hsm?.keyMac === 'function' && typeof hsm.translatePin === 'function') return hsm as LocalHsm;
-  throw new StartError('BAD_CONFIG', `the HSM module ${name} has no openHsm() that gives a LocalHsm`);
+  const missing = METHODS.filter((method) => typeof hsm?.[method] !== 'function');
+  if (missing.length === 0) return hsm as Hsm;
+  const reason = `openHsm() of the HSM module ${name} must return an Hsm; missing: ${missing.join(', ')}`;
+  throw new StartError('BAD_CONFIG', reason);
 }

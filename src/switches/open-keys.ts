@@ -2,26 +2,28 @@ import type { ConnectionLog } from '../connection/pool-options.ts';
 import { namesOfMac } from '../crypto/mac-algorithms.ts';
 import { CryptoError, ProcessorError, StartError } from '../errors.ts';
 import { keyExchangeFaults } from '../processor-kit/key-change.ts';
-import type { MacKeys } from '../processor-kit/mac-rule.ts';
-import { macMethodOf, messageCodec } from '../processor-kit/message-codec.ts';
+import { macMethodOf } from '../processor-kit/message-codec.ts';
 import type { MessageStamp, Processor, SwitchConfig } from '../processor-kit/processor.ts';
+import { hsmCodec, type MacHsm } from './hsm-codec.ts';
 import { KeyExchange } from './key-exchange.ts';
+import { tryMacKey } from './mac-trial.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
 import { type KeyStore, WorkingKeys } from './working-keys.ts';
 
 /** A connection that requires authentication must not open without it: every message would be refused, or trusted. */
-export function checkMacKeys(
+export async function checkMacKeys(
   processor: Processor,
   config: SwitchConfig,
-  macKeys: MacKeys | undefined,
+  hsm: MacHsm | undefined,
   where: string,
-): void {
-  if (config.macKeys !== undefined && macKeys === undefined) {
+): Promise<void> {
+  if (config.macKeys !== undefined && hsm === undefined) {
     const remedy = 'set HSM_MODULE, or in dev and qa HSM_KEYS_FILE';
     throw new StartError('BAD_PROCESSOR', `${where}: it wants MACs, and there is no HSM that has the keys: ${remedy}`);
   }
   try {
-    messageCodec(processor, config, macKeys);
+    hsmCodec(processor, config, hsm);
+    for (const { keyId } of config.macKeys ?? []) await tryMacKey(processor, config, hsm!, keyId);
   } catch (error) {
     if (error instanceof CryptoError) {
       const ids = config.macKeys?.map(({ keyId }) => keyId).join(', ');

@@ -1,5 +1,5 @@
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
-import { isTrusted, macVerdictOf } from '../processor-kit/mac-verdict.ts';
+import { isTrusted, judgeMac, macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { ReportFault } from './fault-log.ts';
 import type { KeyExchange } from './key-exchange.ts';
@@ -77,6 +77,9 @@ export class ReceivedMessages {
 
   /** Also checks keys that arrived after the message was read. */
   async #isTrustedNow(message: IsoMessage): Promise<boolean> {
-    return isTrusted(message) || ((await this.#parts.keys?.isTrusted(message)) ?? false);
+    const { keys } = this.#parts;
+    if (keys) return keys.isTrusted(message);
+    await judgeMac(message);
+    return isTrusted(message);
   }
 }

@@ -1,6 +1,7 @@
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
-import type { MessageCodec, Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
+import type { Processor, Purchase, Refund, SwitchConfig } from '../processor-kit/processor.ts';
 import type { PreparedRequest } from '../transactions/ports/switch-ports.ts';
+import type { HsmCodec } from './hsm-codec.ts';
 
 /** The longest message of any dialect, to test an encoding. */
 const MAX_MESSAGE_BYTES = 16_384;
@@ -18,10 +19,10 @@ export interface Prepared extends PreparedRequest {
 export class RequestBuilder {
   readonly #processor: Processor;
   readonly #config: SwitchConfig;
-  readonly #codec: MessageCodec;
+  readonly #codec: Pick<HsmCodec, 'encodeUnsealed'>;
   readonly #scratch = new Uint8Array(MAX_MESSAGE_BYTES);
 
-  constructor(processor: Processor, config: SwitchConfig, codec: MessageCodec) {
+  constructor(processor: Processor, config: SwitchConfig, codec: Pick<HsmCodec, 'encodeUnsealed'>) {
     this.#processor = processor;
     this.#config = config;
     this.#codec = codec;
@@ -50,7 +51,7 @@ export class RequestBuilder {
 
   #prepared(message: IsoMessage, hasPin: boolean): Prepared {
     try {
-      this.#codec.encode(message, this.#scratch, 0);
+      this.#codec.encodeUnsealed(message, this.#scratch, 0);
     } finally {
       this.#scratch.fill(0);
     }

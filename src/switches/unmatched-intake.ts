@@ -46,6 +46,8 @@ export class UnmatchedIntake {
     this.#judged++;
     this.#parts
       .judge(response, connectionId)
+      // An HSM that does not respond must not hide a late approval, which re-arms a reversal also if it is not trusted.
+      .catch((error: unknown) => this.#parts.reportFault(error, connectionId))
       .then(() => this.#lookUp(response))
       .catch((error: unknown) => this.#parts.reportFault(error, connectionId))
       .finally(() => {

@@ -1,13 +1,13 @@
 import { fromHex } from '../bytes/hex.ts';
-import type { ImportKeyRequest, LocalHsm } from '../crypto/hsm.ts';
+import type { Hsm, ImportKeyRequest } from '../crypto/hsm.ts';
 import { CryptoError } from '../errors.ts';
-import type { MacKeySet, NumberedMacKey } from '../processor-kit/mac-rule.ts';
-import { configuredMacKeys, macMethodOf } from '../processor-kit/message-codec.ts';
 import type { Processor, SwitchConfig, WorkingKeyUse } from '../processor-kit/processor.ts';
+import type { MacKeyId, MacKeyIds } from './hsm-codec.ts';
+import { tryMacKey } from './mac-trial.ts';
 import type { ExchangedKey, ExchangedKeys, LiveKey, ProcessorKey } from './ports.ts';
 
 /** The HSM functions that a key change needs. */
-export type KeyStore = Pick<LocalHsm, 'importKey' | 'forgetKey' | 'kcv' | 'keyMac'>;
+export type KeyStore = Pick<Hsm, 'importKey' | 'forgetKey' | 'kcv' | 'mac'>;
 
 /** Delay before a key that no message uses leaves the HSM: another worker may not have noticed the change yet. */
 const FORGET_AFTER_MS = 60_000;
@@ -27,24 +27,21 @@ export interface WorkingKeysOptions {
  * The current working keys of one switch: those of its configuration, and those exchanged since. The newest one that
  * the switch knows the gateway has is used. Every key that has not retired is accepted.
  */
-export class WorkingKeys implements MacKeySet {
+export class WorkingKeys implements MacKeyIds {
   readonly #options: WorkingKeysOptions;
-  readonly #configured: readonly NumberedMacKey[];
-  readonly #macs = new Map<string, NumberedMacKey>();
+  readonly #configured: readonly MacKeyId[];
   /** Every key in the HSM, with the time from which it was no longer accepted. */
   readonly #inHsm = new Map<string, number | undefined>();
   /** Keys that this process acknowledged to the switch, whether or not the database has recorded it. */
   readonly #acknowledged = new Set<string>();
   #live: readonly LiveKey[] = [];
   #changes = 0;
-  #macKeys: readonly NumberedMacKey[];
+  #macKeys: readonly MacKeyId[];
   #reading: Promise<void> = Promise.resolve();
 
   private constructor(options: WorkingKeysOptions) {
-    const { processor, config, hsm } = options;
     this.#options = options;
-    const macKeys = (keyId: string, method: Parameters<LocalHsm['keyMac']>[1]) => hsm.keyMac(keyId, method);
-    this.#configured = processor.mac ? configuredMacKeys(processor.mac, config, macKeys) : [];
+    this.#configured = options.config.macKeys ?? [];
     this.#macKeys = this.#configured;
   }
 
@@ -55,7 +52,7 @@ export class WorkingKeys implements MacKeySet {
   }
 
   /** The accepted MAC keys; the first one makes MACs. */
-  get keys(): readonly NumberedMacKey[] {
+  get keys(): readonly MacKeyId[] {
     return this.#macKeys;
   }
 
@@ -80,7 +77,7 @@ export class WorkingKeys implements MacKeySet {
 
   /** Imports a key into the HSM. @throws {CryptoError} what is wrong with it, especially KEY_CHECK_VALUE */
   async import(key: ExchangedKey): Promise<void> {
-    const { hsm } = this.#options;
+    const { hsm, processor, config } = this.#options;
     try {
       await hsm.importKey(importRequest(key));
     } catch (error) {
@@ -90,7 +87,7 @@ export class WorkingKeys implements MacKeySet {
       if (!isThere) throw error;
     }
     this.#inHsm.set(key.keyId, undefined);
-    if (key.use === 'mac') this.#readyMac(key);
+    if (key.use === 'mac') await tryMacKey(processor, config, hsm, key.keyId);
   }
 
   /** An imported key is accepted from now on, and used when it `isCurrent`. */
@@ -102,7 +99,6 @@ export class WorkingKeys implements MacKeySet {
 
   async forget(keyId: string): Promise<void> {
     this.#inHsm.delete(keyId);
-    this.#macs.delete(keyId);
     this.#acknowledged.delete(keyId);
     await this.#options.hsm.forgetKey(keyId);
   }
@@ -141,10 +137,9 @@ export class WorkingKeys implements MacKeySet {
     const current = this.current('mac');
     const macs = live.filter(({ use }) => use === 'mac');
     const ordered = [...macs.filter((key) => key === current), ...macs.filter((key) => key !== current)];
-    const exchanged = ordered.flatMap(({ keyId }) => this.#macs.get(keyId) ?? []);
     const configured = this.#acceptsConfigured() ? this.#configured : [];
     // A key that is not acknowledged yet makes no MACs: the previous one does.
-    this.#macKeys = current ? [...exchanged, ...configured] : [...configured, ...exchanged];
+    this.#macKeys = current ? [...ordered, ...configured] : [...configured, ...ordered];
   }
 
   /**
@@ -156,11 +151,6 @@ export class WorkingKeys implements MacKeySet {
     if (first === undefined) return true;
     const overlapMs = (this.#options.config.keyExchange?.overlapSeconds ?? 0) * 1_000;
     return acknowledged.length === 1 && first.acknowledgedMsAgo! < overlapMs;
-  }
-
-  #readyMac({ keyId, number }: ExchangedKey): void {
-    const { hsm, processor, config } = this.#options;
-    this.#macs.set(keyId, { number, mac: hsm.keyMac(keyId, macMethodOf(processor.mac!, config)) });
   }
 
   async #forgetRetired(): Promise<void> {

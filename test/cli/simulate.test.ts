@@ -4,7 +4,7 @@ import type2 from '../../processors/type-2/index.ts';
 import { Secret } from '../../src/bytes/secret.ts';
 import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { MacKeys, Processor } from '../../src/processor-kit/index.ts';
+import type { Processor } from '../../src/processor-kit/index.ts';
 import { RawLine } from '../simulator/raw-line.ts';
 import { Acquirer } from '../simulator/support.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
@@ -20,19 +20,18 @@ async function simulate(...words: string[]) {
   return { simulated, ports, ledger: new URL(ledger!) };
 }
 
-function acquirerOf(processor: Processor, port: number, macKeys?: MacKeys): Acquirer {
+function acquirerOf(processor: Processor, port: number, hsm?: SoftHsm): Acquirer {
   const config = { ...processor.exampleConfig, addresses: [{ host: '127.0.0.1', port }] };
-  const acquirer = new Acquirer(processor, config, macKeys);
+  const acquirer = new Acquirer(processor, config, hsm);
   onTestFinished(() => acquirer.pool.destroy());
   return acquirer;
 }
 
 /** The printed key, in an HSM of the acquirer. */
-function printedKey(output: string, keyId: string): MacKeys {
+function printedKey(output: string, keyId: string): SoftHsm {
   const [, hex = ''] = new RegExp(`key ${keyId} \\(mac,[^)]*\\): ([0-9A-F]{32})\n`).exec(output) ?? [];
   const bytes = new Secret<Uint8Array>(Buffer.from(hex, 'hex'));
-  const hsm = new SoftHsm({ environment: 'dev', keys: [{ keyId, usage: 'mac', algorithm: 'tdes', bytes }] });
-  return (id, method) => hsm.keyMac(id, method);
+  return new SoftHsm({ environment: 'dev', keys: [{ keyId, usage: 'mac', algorithm: 'tdes', bytes }] });
 }
 
 describe('tapwire simulate', () => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   installation = await startInstallation({ settings, profile: { maxInFlight: 1 } });
 });
 afterEach(() => {
-  stallOfHsm().isStalled = false;
+  stallOfHsm().stalled = [];
   return expectInvariants(installation);
 });
 afterAll(() => installation.stop());
@@ -29,7 +29,7 @@ async function tapWithPin(phone: Phone) {
 
 test('a PIN that the HSM does not translate is UnableToGoOnline, nothing is sent, and other taps continue meanwhile', async () => {
   const stall = stallOfHsm();
-  stall.isStalled = true;
+  stall.stalled = ['translatePin'];
   const { authorizations } = installation.asked;
   const withPin = tapWithPin(installation.phone());
   await eventually(() => expect(stall.held).toBe(1));
@@ -41,7 +41,7 @@ test('a PIN that the HSM does not translate is UnableToGoOnline, nothing is sent
 test('a required PIN is UnableToGoOnline, too', async () => {
   const phone = installation.phone();
   const asked = await tapForPin(phone);
-  stallOfHsm().isStalled = true;
+  stallOfHsm().stalled = ['translatePin'];
   expect(outcomeOf(await enterPin(phone, asked))).toMatchObject({ type: 'UnableToGoOnline', errorCode: 210 });
   expect(installation.ledger.filter(({ amountMinor }) => amountMinor === 5_005)).toEqual([]);
 });

@@ -36,7 +36,7 @@ describe('a connection whose MACs are in DE64 or DE128 by the bitmap', () => {
   async function connect(): Promise<void> {
     scripted = await ScriptedSwitch.open({ processor: byBitmap, config: macConfig, macKeys });
     const addresses = [{ host: '127.0.0.1', port: scripted.port }];
-    acquirer = new Acquirer(byBitmap, configSchema.parse({ ...macConfig, addresses }), macKeys);
+    acquirer = new Acquirer(byBitmap, configSchema.parse({ ...macConfig, addresses }), hsm);
   }
 
   afterEach(async () => {

@@ -109,11 +109,11 @@ test('of a message that cannot be read completely, the readable part is used', (
   expect(protocol.salvage(new Error('something else'))).toBeUndefined();
 });
 
-test('a request of the switch is answered first and reported afterwards', () => {
+test('a request of the switch is answered first and reported afterwards', async () => {
   const reported: string[] = [];
   const protocol = protocolWith({}, (message) => reported.push(`reported ${String(message.networkCode)}`));
   const cutOver = type1.networkRequest('cutOver', { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
-  protocol.onRequest(cutOver, (answer) => reported.push(`answered ${String(answer.responseCode)}`), LINE);
+  await protocol.onRequest(cutOver, (answer) => reported.push(`answered ${String(answer.responseCode)}`), LINE);
   expect(reported).toEqual(['answered 00', 'reported 201']);
 });
 
@@ -123,14 +123,14 @@ test('a connection that the switch signs off is signed on again before it carrie
   const protocol = protocolWith();
   for (const kind of ['echo', 'cutOver', 'signOff'] as const) {
     const request = type1.networkRequest(kind, { stan: '000009', sentAtMs: 0 }, exampleConfig)!;
-    protocol.onRequest(request, (answer) => done.push(`answers ${String(answer.networkCode)}`), line);
+    void protocol.onRequest(request, (answer) => done.push(`answers ${String(answer.networkCode)}`), line);
   }
   expect(done).toEqual(['answers 301', 'answers 201', 'answers 002', 'signs on again']);
 });
 
-test('a sale from the switch is reported and not answered', () => {
+test('a sale from the switch is reported and not answered', async () => {
   const reported: string[] = [];
   const protocol = protocolWith({}, (message) => reported.push(message.mti));
-  protocol.onRequest(request, () => reported.push('answered'), LINE);
+  await protocol.onRequest(request, () => reported.push('answered'), LINE);
   expect(reported).toEqual(['0200']);
 });

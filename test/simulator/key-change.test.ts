@@ -56,7 +56,7 @@ async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], cha
     'the test’s switch',
   );
   closers.push(() => exchange!.close());
-  const acquirer = new Acquirer(processor, own, (keyId, method) => hsm.keyMac(keyId, method), exchange);
+  const acquirer = new Acquirer(processor, own, hsm, exchange);
   closers.push(() => acquirer.pool.destroy());
   return { simulator, farHsm, acquirer, exchange: exchange! };
 }

@@ -1,9 +1,11 @@
 import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';
 import { openPool, type Pool } from '../../src/connection/pool.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { IsoMessage, MacKeys, Outcome, Processor, SwitchConfig } from '../../src/processor-kit/index.ts';
+import type { IsoMessage, Outcome, Processor, SwitchConfig } from '../../src/processor-kit/index.ts';
 import { switchProtocol } from '../../src/processor-kit/index.ts';
-import type { KeyChangeSide } from '../../src/processor-kit/switch-protocol.ts';
+import { judgeMac } from '../../src/processor-kit/mac-verdict.ts';
+import { type HsmCodec, hsmCodec, type MacHsm } from '../../src/switches/hsm-codec.ts';
+import type { KeyExchange } from '../../src/switches/key-exchange.ts';
 
 /** Enough time to connect and sign on, on a busy machine; not part of a tap's deadline. */
 const CONNECT_WITHIN_MS = 10_000;
@@ -16,15 +18,20 @@ export class Acquirer {
   readonly processor: Processor;
   readonly config: SwitchConfig;
   readonly unmatched: UnmatchedResponse<IsoMessage>[] = [];
+  readonly #codec: HsmCodec;
+  readonly #keys: KeyExchange | undefined;
   #stan = 0;
   #onUnmatched: (() => void) | undefined;
 
-  constructor(processor: Processor, config: SwitchConfig, macKeys?: MacKeys, keys?: KeyChangeSide) {
+  constructor(processor: Processor, config: SwitchConfig, hsm?: MacHsm, keys?: KeyExchange) {
     this.processor = processor;
     this.config = config;
+    this.#codec = hsmCodec(processor, config, hsm, keys?.macKeys);
+    this.#keys = keys;
+    const nextStan = () => this.#nextStan();
     this.pool = openPool({
       name: 'test',
-      protocol: switchProtocol(processor, config, { nextStan: () => this.#nextStan(), nowMs: Date.now, macKeys, keys }),
+      protocol: switchProtocol(processor, config, { nextStan, nowMs: Date.now, codec: this.#codec, keys }),
       addresses: config.addresses,
       limits: { connectionsPerAddress: config.connectionsPerAddress },
       timeouts: { backoff: { firstMs: 10, mostMs: 50 } },
@@ -75,7 +82,10 @@ export class Acquirer {
     if (slot === undefined) {
       return { kind: 'failed', written: false, reason: 'noConnection', connectionId: undefined };
     }
-    return slot.request(request, { deadlineAtMs: performance.now() + deadlineMs });
+    await this.#codec.seal?.(request);
+    const result = await slot.request(request, { deadlineAtMs: performance.now() + deadlineMs });
+    if (result.kind === 'answered') await (this.#keys?.isTrusted(result.response) ?? judgeMac(result.response));
+    return result;
   }
 
   #outcomeOf(result: RequestResult<IsoMessage>, request: IsoMessage): Outcome | undefined {

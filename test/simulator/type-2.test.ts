@@ -7,7 +7,6 @@ import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } 
 import { encipherPin, parsePin } from '../../src/crypto/pin-block.ts';
 import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
 import { testCard } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { MacKeys } from '../../src/processor-kit/index.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
@@ -23,7 +22,6 @@ const config = (port: number) =>
   });
 
 const hsm = demoHsm([config(1)], 'dev');
-const macKeys: MacKeys = (keyId, method) => hsm.keyMac(keyId, method);
 
 let events: SimulatorEvent[];
 let simulator: Simulator;
@@ -35,7 +33,7 @@ beforeEach(async () => {
     processors: [{ processor: type2, config: config(1), port: 0 }],
     onEvent: (event) => events.push(event),
   });
-  acquirer = new Acquirer(type2, config(simulator.ports[0]!), macKeys);
+  acquirer = new Acquirer(type2, config(simulator.ports[0]!), hsm);
 });
 
 afterEach(async () => {
@@ -62,9 +60,7 @@ test('a bad MAC makes the approval unknown', async () => {
 
 test('a request with a MAC of another key is refused with 30, and books nothing', async () => {
   const strangers = new SoftHsm({ environment: 'dev', keys: [{ ...demoKey('another', 'mac'), keyId: 'type-2-mac' }] });
-  const stranger = new Acquirer(type2, { ...config(simulator.ports[0]!), signOn: false }, (keyId, method) =>
-    strangers.keyMac(keyId, method),
-  );
+  const stranger = new Acquirer(type2, { ...config(simulator.ports[0]!), signOn: false }, strangers);
   const { result } = await stranger.tap(10_00);
   stranger.pool.destroy();
   expect(result).toMatchObject({ kind: 'answered', response: { responseCode: '30' } });
@@ -99,5 +95,5 @@ test('a PIN block that cannot be opened is a wrong PIN', async () => {
 
 test('a transport header of another length is refused before any connection is opened', () => {
   const wrong = configSchema.parse({ ...type2.exampleConfig, transportHeader: '6001' });
-  expect(() => new Acquirer(type2, wrong, macKeys)).toThrow('transportHeader');
+  expect(() => new Acquirer(type2, wrong, hsm)).toThrow('transportHeader');
 });

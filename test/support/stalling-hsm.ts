@@ -1,33 +1,39 @@
 import { DEMO_READER_KEY, demoKey } from '../../src/crypto/demo-key.ts';
-import type { LocalHsm } from '../../src/crypto/hsm.ts';
+import type { Hsm } from '../../src/crypto/hsm.ts';
 import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
 
 /** Shared by the test and the gateway in its process, which loads this module from its path (`HSM_MODULE`). */
 interface Stall {
-  isStalled: boolean;
-  /** Translations that were requested while it stalled. */
+  /** The calls that stay without response. */
+  stalled: readonly StallingCall[];
+  /** Calls that were made while they stalled. */
   held: number;
 }
+
+type StallingCall = 'translatePin' | 'mac' | 'verifyMac';
 
 const NAME = Symbol.for('tapwire test: stalling HSM');
 
 /** Controls the HSM that this module opens. */
 export function stallOfHsm(): Stall {
   const known = globalThis as { [NAME]?: Stall };
-  known[NAME] ??= { isStalled: false, held: 0 };
+  known[NAME] ??= { stalled: [], held: 0 };
   return known[NAME];
 }
 
-/** A software HSM with the demo keys of type 1, which stops translating PINs when a test requests it. */
-export async function openHsm(): Promise<LocalHsm> {
+/** A software HSM with the demo keys of type 1, which stops responding when a test requests it. */
+export async function openHsm(): Promise<Hsm> {
   const keys = [demoKey(DEMO_READER_KEY, 'dukptBase'), demoKey('zone-pin', 'pin'), demoKey('demo-mac-1', 'mac')];
-  const hsm: LocalHsm = new SoftHsm({ environment: 'dev', keys });
-  const translate = hsm.translatePin.bind(hsm);
-  hsm.translatePin = (request) => {
-    const stall = stallOfHsm();
-    if (!stall.isStalled) return translate(request);
-    stall.held++;
-    return new Promise(() => {});
+  const hsm: Hsm = new SoftHsm({ environment: 'dev', keys });
+  const stalling = (name: StallingCall) => {
+    const call = hsm[name].bind(hsm) as (request: unknown) => Promise<never>;
+    return (request: unknown) => {
+      const stall = stallOfHsm();
+      if (!stall.stalled.includes(name)) return call(request);
+      stall.held++;
+      return new Promise<never>(() => {});
+    };
   };
-  return hsm;
+  const [translatePin, mac, verifyMac] = [stalling('translatePin'), stalling('mac'), stalling('verifyMac')];
+  return Object.assign(hsm, { translatePin, mac, verifyMac });
 }

@@ -50,7 +50,7 @@ async function open(
     dates: { current: () => '2026-11-20', announce: () => {} },
     unmatchedResponses: { take: () => {} } as never,
     messages: { isKeeping: false, keep: () => {} },
-    macKeys: undefined,
+    macs: undefined,
     pins: differing.pins,
     keyExchange: undefined,
     claims: differing.claims,

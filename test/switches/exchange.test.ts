@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RequestResult } from '../../src/connection/pending-requests.ts';
-import { Iso8583Error } from '../../src/errors.ts';
+import { HsmUnavailable, Iso8583Error } from '../../src/errors.ts';
 import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
 import { exchange } from '../../src/switches/exchange.ts';
 import { faultLog } from '../../src/switches/fault-log.ts';
@@ -17,13 +17,21 @@ function trips(): never {
 }
 
 /** A slot that returns `result`, with the log and the stored messages of the exchange. */
+interface ExchangeDifferences {
+  readonly read?: () => unknown;
+  readonly note?: () => void;
+  readonly seal?: () => Promise<void>;
+}
+
 async function exchangeOver(
   result: () => RequestResult<IsoMessage>,
-  { read = (): unknown => 'read', note = (): void => {} } = {},
+  { read = (): unknown => 'read', note = (): void => {}, seal }: ExchangeDifferences = {},
 ) {
   const kept: object[] = [];
   const reported: object[] = [];
-  const slot = { connectionId: 'line', request: async () => result(), release: () => {}, [Symbol.dispose]: () => {} };
+  let released = 0;
+  const release = () => void released++;
+  const slot = { connectionId: 'line', request: async () => result(), release, [Symbol.dispose]: () => {} };
   const parts = {
     processorId: 2,
     copies: {
@@ -36,11 +44,12 @@ async function exchangeOver(
     },
     reportFault: faultLog({ acquirerId: 1, processorId: 2 }, { warn: (fields) => void reported.push(fields) }, () => 0),
     note: async () => note(),
+    seal,
   };
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
   const timing = { deadlineAtMs: 1, sendByAtMs: 1 };
   const outgoing = { about, kind: 'authorization', number: 1, message: { mti: '0200' }, timing } as const;
-  return { answer: await exchange(parts, slot, outgoing, read), kept, reported };
+  return { answer: await exchange(parts, slot, outgoing, read), kept, reported, released };
 }
 
 test('a response has the outcome that was read from it', async () => {
@@ -116,4 +125,17 @@ test('a processor that always fails does not flood the log, which states how muc
   expect(reported.length).toBeLessThan(20);
   expect(reported.at(-1)).toMatchObject({ code: 'TypeError', suppressed: 1_000 - (reported.length - 1) });
   expect(JSON.stringify(reported)).not.toContain('4111');
+});
+
+test('a message that the HSM gives no MAC is not written, and its slot is released', async () => {
+  const never = () => {
+    throw new Error('It was written');
+  };
+  const seal = async () => {
+    throw new HsmUnavailable();
+  };
+  const { answer, reported, released } = await exchangeOver(never, { seal });
+  expect(answer).toEqual({ kind: 'failed', written: false, reason: 'MAC_UNAVAILABLE', connectionId: 'line' });
+  expect(released).toBe(1);
+  expect(reported).toHaveLength(1);
 });

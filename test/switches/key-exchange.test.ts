@@ -142,8 +142,8 @@ describe('while traffic runs', () => {
     const { number } = one.keys.current('mac')!;
     const judged = (by: number) => {
       const message: IsoMessage = { mti: '0210' };
-      const judge = () => (other.keys.keys.some((key) => key.number === by) ? 'good' : 'unverifiable');
-      recordMacVerdict(message, judge(), judge);
+      const judge = async () => (other.keys.keys.some((key) => key.number === by) ? 'good' : 'unverifiable');
+      recordMacVerdict(message, 'unverifiable', judge);
       return message;
     };
     expect(await other.exchange.isTrusted(judged(number))).toBe(true);

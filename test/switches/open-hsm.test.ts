@@ -39,8 +39,13 @@ describe('a software HSM', () => {
   test('has the keys of its file', async () => {
     const keysFile = fileOf('keys.json', JSON.stringify({ keys: [MAC_KEY] }));
     const hsm = await open({ keysFile });
-    expect(hsm!.keyMac('mac-1', { algorithm: 'cbc', padding: 1 })(Buffer.from('a message'))).toHaveLength(8);
-    expect(() => hsm!.keyMac('mac-2', { algorithm: 'cbc', padding: 1 })).toThrow('KEY_UNKNOWN');
+    const mac = {
+      method: { algorithm: 'cbc', padding: 1 },
+      message: Buffer.from('a message'),
+      lengthBytes: 8,
+    } as const;
+    expect(await hsm!.mac({ ...mac, keyId: 'mac-1' })).toHaveLength(8);
+    await expect(hsm!.mac({ ...mac, keyId: 'mac-2' })).rejects.toThrow('KEY_UNKNOWN');
   });
 
   test.each([
@@ -69,9 +74,10 @@ describe('a software HSM', () => {
 
 describe('an HSM module', () => {
   test('is opened through its openHsm, from a path', async () => {
-    const source = 'export const openHsm = async () => ({ keyMac: () => () => new Uint8Array(8), translatePin() {} });';
+    const methods = 'importKey() {}, forgetKey() {}, kcv() {}, translatePin() {}, verifyMac() {}, mac: async () => 17';
+    const source = `export const openHsm = async () => ({ ${methods} });`;
     const hsm = await open({ module: fileOf('vendor.mjs', source) });
-    expect(hsm!.keyMac('any', { algorithm: 'cmac' } as never)(new Uint8Array())).toHaveLength(8);
+    expect(await hsm!.mac({} as never)).toBe(17);
   });
 
   test.each([
@@ -81,8 +87,12 @@ describe('an HSM module', () => {
       'export const openHsm = async () => { throw new Error("no token in the slot"); };',
       /no token in the slot/,
     ],
-    ['has no openHsm', 'export const anything = 1;', /has no openHsm\(\)/],
-    ['gives something else', 'export const openHsm = async () => ({});', /has no openHsm\(\) that gives a LocalHsm/],
+    ['has no openHsm', 'export const anything = 1;', /openHsm\(\) .* must return an Hsm/],
+    [
+      'returns a part',
+      'export const openHsm = async () => ({ mac() {}, kcv() {} });',
+      /missing: importKey, forgetKey, tr/,
+    ],
   ])('does not open if it %s, and reports it', async (what, source, reason) => {
     const name = `${what.replaceAll(' ', '-')}.mjs`;
     const module = source === undefined ? join(folder, 'nowhere.mjs') : fileOf(name, source);

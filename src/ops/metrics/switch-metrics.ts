@@ -23,6 +23,7 @@ const COUNTERS = {
   badFrames: 'Bytes that are not a frame; each occurrence closed a connection',
   badMacs: 'Messages whose MAC is bad or missing',
   stanless: 'Messages that were not sent because no STAN was left before the cut-over',
+  hsmFailures: 'Calls for a PIN or a MAC that the HSM did not answer in time or could not take',
   reconnects: 'Connections opened to replace a closed one',
 } as const satisfies Partial<Record<keyof SwitchStats, string>>;
 

@@ -1,0 +1,75 @@
+import type { ConnectionLog } from '../connection/pool-options.ts';
+import { HsmUnavailable } from '../errors.ts';
+import { LogBudget } from '../limits/log-budget.ts';
+import type { Clock } from '../transactions/ports/process-ports.ts';
+import type { ProcessorKey } from './ports.ts';
+import { isTimeout, within } from './within.ts';
+
+/**
+ * An HSM needs milliseconds. Three seconds leave most of `ANSWER_SLACK_SECONDS`, and the cardholder is still at the
+ * till.
+ */
+const LIMIT_MS = 3_000;
+const LINES_PER_SECOND = 1;
+
+/** What the calls are for: logged if one fails. */
+export type HsmPurpose = 'PIN' | 'MAC';
+
+/**
+ * Concurrent calls for one switch. PINs: at 20 ms each, more than ten thousand a second. MACs: two for each request in
+ * flight, and one for each late response that is being looked up.
+ */
+const MOST_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = { PIN: 256, MAC: 4_096 };
+
+export interface HsmCallsOptions extends ProcessorKey {
+  readonly purpose: HsmPurpose;
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: Pick<ConnectionLog, 'warn'>;
+  readonly limitMs?: number | undefined;
+}
+
+/**
+ * The calls of one switch to the HSM for one purpose, each within a limit. An HSM that hangs delays only those that
+ * need it, by a few seconds.
+ */
+export class HsmCalls {
+  readonly #options: HsmCallsOptions;
+  readonly #budget = new LogBudget(LINES_PER_SECOND);
+  #underWay = 0;
+  #failed = 0;
+
+  constructor(options: HsmCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that the HSM did not take or did not answer in time; only increases. */
+  get failed(): number {
+    return this.#failed;
+  }
+
+  /**
+   * @throws HsmUnavailable if the HSM does not respond in time or too many calls wait for it; else what `call` throws
+   */
+  async run<Value>(call: () => Promise<Value>): Promise<Value> {
+    const { purpose, limitMs = LIMIT_MS } = this.#options;
+    if (this.#underWay >= MOST_UNDER_WAY[purpose]) throw this.#failure('BUSY');
+    this.#underWay++;
+    try {
+      return await within(limitMs, call());
+    } catch (cause) {
+      if (isTimeout(cause)) throw this.#failure('TIMEOUT', cause);
+      throw cause instanceof HsmUnavailable ? this.#failure('UNAVAILABLE', cause) : cause;
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  #failure(code: string, cause?: unknown): HsmUnavailable {
+    const { acquirerId, processorId, purpose, clock, log } = this.#options;
+    this.#failed++;
+    this.#budget.spend(clock.monotonicMs(), (suppressed) =>
+      log.warn({ acquirerId, processorId, purpose, code, suppressed }, 'HSM call failed'),
+    );
+    return new HsmUnavailable({ cause });
+  }
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { CryptoError, HsmUnavailable } from '../../src/errors.ts';
+import { HsmCalls } from '../../src/switches/hsm-calls.ts';
+
+function callsOf(purpose: 'PIN' | 'MAC', limitMs: number) {
+  const lines: object[] = [];
+  const log = { warn: (fields: object) => void lines.push(fields) };
+  const clock = { monotonicMs: () => 0 };
+  return { lines, calls: new HsmCalls({ acquirerId: 1, processorId: 2, purpose, clock, log, limitMs }) };
+}
+
+test('a call that the HSM does not finish in time fails by name, and the next one is made', async () => {
+  const { lines, calls } = callsOf('PIN', 20);
+  const { promise, reject } = Promise.withResolvers<string>();
+  await expect(calls.run(() => promise)).rejects.toThrow(HsmUnavailable);
+  expect(lines).toEqual([{ acquirerId: 1, processorId: 2, purpose: 'PIN', code: 'TIMEOUT', suppressed: 0 }]);
+  reject(new Error('too late to matter'));
+  expect(await calls.run(async () => 'next')).toBe('next');
+  expect(calls.failed).toBe(1);
+});
+
+test.each([
+  ['PIN', 256],
+  ['MAC', 4_096],
+] as const)('more %s calls at once than %i are refused without the HSM, until others have ended', async (purpose, most) => {
+  const { lines, calls } = callsOf(purpose, 60_000);
+  const held: PromiseWithResolvers<number>[] = [];
+  const hold = () => {
+    held.push(Promise.withResolvers());
+    return held.at(-1)!.promise;
+  };
+  const first = Array.from({ length: most }, () => calls.run(hold));
+  await expect(calls.run(hold)).rejects.toThrow(HsmUnavailable);
+  expect(lines).toMatchObject([{ purpose, code: 'BUSY' }]);
+  expect(held).toHaveLength(most);
+  for (const { resolve } of held) resolve(1);
+  await Promise.all(first);
+  expect(await calls.run(async () => 'again')).toBe('again');
+});
+
+test('a module that reports that it is unavailable is logged, and a refusal of a key passes unchanged', async () => {
+  const { lines, calls } = callsOf('MAC', 60_000);
+  const failWith = (error: Error) =>
+    calls.run(async () => {
+      throw error;
+    });
+  await expect(failWith(new HsmUnavailable())).rejects.toThrow(HsmUnavailable);
+  expect(lines).toMatchObject([{ code: 'UNAVAILABLE' }]);
+  await expect(failWith(new CryptoError('KEY_UNKNOWN'))).rejects.toThrow('KEY_UNKNOWN');
+  expect(calls.failed).toBe(1);
+});
