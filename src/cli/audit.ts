@@ -1,20 +1,32 @@
 import { parseArgs } from 'node:util';
+import { z } from 'zod';
 import type { RecordedChange } from '#schemas/admin-audit';
 import { StartError } from '../errors.ts';
+import { ChainCheck, type ChainFault, type ChainHead } from '../ops/audit-chain.ts';
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
+import { chainedEvents } from '../store/settings/admin-event-chain.ts';
 import { listAdminEvents } from '../store/settings/admin-events.ts';
-import { onDatabase } from './administration.ts';
-import { type Columns, printList } from './table.ts';
+import { checkedBy, onDatabase } from './administration.ts';
+import { readJson } from './read-file.ts';
+import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, text } from './words.ts';
 
 /** What `--help` prints. */
-export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json]        show who changed which setting, newest first`;
+export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json]        show who changed which setting, newest last
+       tapwire audit verify [--heads FILE] [--json]                 find changed and missing entries
+
+  --heads     the output of an earlier \`tapwire audit verify --json\`: without it, entries that were removed from the end of a
+              chain are not missed`;
 
 /** Most rows for a person to read; a program uses JSON. */
 const MOST = 10_000;
 
-/** `tapwire audit [--acquirer ID] [--limit 100] [--json]`: who changed what, newest last. */
+/** `tapwire audit`: who changed what, newest last; `tapwire audit verify`: whether the entries are as they were written. */
 export async function run(args: string[]): Promise<number> {
+  return args[0] === 'verify' ? verify(args.slice(1)) : list(args);
+}
+
+async function list(args: string[]): Promise<number> {
   const options = { acquirer: text, limit: { ...text, default: '100' }, json: flag };
   const { values } = parseArgs({ args, options });
   const acquirerId = values.acquirer === undefined ? undefined : idOf(values.acquirer, '--acquirer');
@@ -30,8 +42,7 @@ const COLUMNS: Columns<RecordedChange> = {
   titles: ['AT', 'ACQUIRER', 'WHO', 'DID', 'WHAT'],
   cellsOf: (change) => {
     const { at, acquirerId, actor, action, kind, id } = change;
-    const acquirer = acquirerId === INSTALLATION ? 'none' : String(acquirerId);
-    return [at, acquirer, actor, action, `${kind} ${id}${detailsOf(change)}`];
+    return [at, acquirer(acquirerId), actor, action, `${kind} ${id}${detailsOf(change)}`];
   },
 };
 
@@ -45,4 +56,43 @@ function differing(before: object | null, after: object | null): string[] {
   const [old, now] = [before ?? {}, after ?? {}] as Record<string, unknown>[];
   const isSame = (name: string) => JSON.stringify(old![name]) === JSON.stringify(now![name]);
   return Object.keys(now!).filter((name) => name !== 'updatedAt' && !isSame(name));
+}
+
+const acquirer = (id: number) => (id === INSTALLATION ? 'none' : String(id));
+
+const headsFile = z.object({
+  heads: z
+    .array(z.object({ acquirerId: z.int(), number: z.int().positive(), hash: z.string().length(64) }))
+    .max(1_000_000),
+});
+
+const HEADS: Columns<ChainHead> = {
+  titles: ['ACQUIRER', 'ENTRIES', 'HASH OF THE LAST'],
+  cellsOf: ({ acquirerId, number, hash }) => [acquirer(acquirerId), String(number), hash],
+};
+
+const FAULTS: Readonly<Record<ChainFault['kind'], string>> = {
+  changed: 'was changed after it was written, or the one before it',
+  missing: 'follows entries that are missing, or is missing',
+  replaced: 'is not the entry that --heads names',
+};
+
+/** Exit code 1 on a fault. */
+async function verify(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { heads: text, json: flag } });
+  const earlier = values.heads === undefined ? [] : checkedBy(headsFile, readJson('--heads', values.heads)).heads;
+  const check = new ChainCheck(earlier);
+  await onDatabase(async (database) => {
+    for await (const event of chainedEvents(database)) check.take(event);
+  });
+  check.end();
+  const { heads, faults } = check;
+  if (values.json) console.log(JSON.stringify({ heads, faults }, null, 2));
+  else {
+    console.log(listOf(heads, HEADS));
+    for (const { acquirerId, number, kind } of faults)
+      console.log(`Acquirer ${acquirer(acquirerId)}: entry ${number} ${FAULTS[kind]}.`);
+    if (faults.length === 0) console.log('No entry was changed, and none is missing.');
+  }
+  return faults.length === 0 ? 0 : 1;
 }

@@ -46,7 +46,10 @@ export const COMMANDS: Sections = {
       description: 'show the queues; list or retry permanently failed jobs (dead-letters)',
       load: () => import('./jobs.ts'),
     },
-    audit: { description: 'show who changed what (--acquirer ID)', load: () => import('./audit.ts') },
+    audit: {
+      description: 'show who changed what; find entries that were changed afterwards (verify)',
+      load: () => import('./audit.ts'),
+    },
     keys: { description: 'rotate the keys of this installation', load: () => import('./keys.ts') },
     cell: {
       description: 'list cells and move acquirers between them (list, add, status, move, recover, forget)',

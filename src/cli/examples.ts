@@ -17,6 +17,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   start: ['tapwire start', 'tapwire start --role api --processes 2'],
   jobs: ['tapwire jobs', 'tapwire jobs dead-letters list --json', 'tapwire jobs dead-letters redrive --queue webhook'],
+  audit: [
+    'tapwire audit --acquirer 1',
+    'tapwire audit verify --json > heads.json',
+    'tapwire audit verify --heads heads.json',
+  ],
   'cell add': [
     'tapwire cell add --name a --url https://a.internal --database env:CELL_A_DATABASE_URL',
     'tapwire cell add --name b --url https://b.internal --database file:/run/secrets/b --backend cell-b',

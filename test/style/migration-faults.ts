@@ -5,8 +5,8 @@ const TABLE = /^create (?:unlogged )?table (?:if not exists )?(\w+)/i;
 const ALTER = /^alter table (?:if exists )?(?:only )?(\w+)\s+(.*)$/is;
 const ROWS = /^(?:update|delete from) (\w+)/i;
 
-/** Tables with so few rows that reading or writing them again takes no time. */
-const SMALL: ReadonlySet<string> = new Set(['database_epoch']);
+/** Tables with few rows, or whose lock makes only changes of settings wait. */
+const MAY_BE_LOCKED: ReadonlySet<string> = new Set(['database_epoch', 'admin_events']);
 
 /** What makes the statements of taps wait for a migration, as far as its text shows. */
 export function faultsOf(text: string): string[] {
@@ -18,7 +18,7 @@ export function faultsOf(text: string): string[] {
       .map((each) => each.trim())
       .filter((each) => each !== ''),
   );
-  const created = new Set([...SMALL, ...statements.flatMap((sql) => TABLE.exec(sql)?.[1] ?? [])]);
+  const created = new Set([...MAY_BE_LOCKED, ...statements.flatMap((sql) => TABLE.exec(sql)?.[1] ?? [])]);
   return statements.flatMap((sql) => faultOf(sql, created, isTransaction) ?? []);
 }
 

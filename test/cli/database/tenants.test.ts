@@ -158,6 +158,22 @@ describe('from an empty database', () => {
     expect(all.stdout).not.toMatch(/scrypt|secretHash|PRIVATE/);
     expect((await tapwire('audit --limit 1')).stdout.trim().split('\n')).toHaveLength(2);
   });
+
+  test('the record is a chain, and an end that was removed is found with an earlier output', async () => {
+    const headsFile = join(folder, 'heads.json');
+    const earlier = await tapwire('audit verify --json');
+    expect(earlier.exitCode).toBe(0);
+    const { heads, faults } = JSON.parse(earlier.stdout);
+    expect(faults).toEqual([]);
+    expect((await tapwire('audit verify')).stdout).toContain('No entry was changed, and none is missing.');
+    const later = { ...heads[0], number: heads[0].number + 1 };
+    writeFileSync(headsFile, JSON.stringify({ heads: [later, ...heads.slice(1)] }));
+    const found = await tapwire(`audit verify --heads ${headsFile}`);
+    expect(found.exitCode).toBe(1);
+    expect(found.stdout).toMatch(new RegExp(`entry ${later.number} follows entries that are missing, or is missing`));
+    writeFileSync(headsFile, '{"heads": [{"acquirerId": "one"}]}');
+    expect((await tapwire(`audit verify --heads ${headsFile}`)).exitCode).toBe(1);
+  });
 });
 
 describe('a fault is named, and exits with 1', () => {
