@@ -83,14 +83,18 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Action codes of the 900 series with which a switch refuses a request before it passes the request on, so
- * no issuer has approved it. The other codes of the series leave the issuer's action unknown, because the request may have reached
- * the issuer.
+ * Action codes of the 900 series that state that no issuer has approved the request. With most of them the switch refuses
+ * it before it passes it on. 907, 910 and 912 state that no issuer could be asked, as 91 does in ISO 8583:1987. The other
+ * codes of the series leave the issuer's action unknown: 911 if the issuer was asked and did not respond in time, 909 if
+ * the switch failed at any point.
+ *
+ * An approval that follows one of these codes is reversed (reversal/late-response.ts), so a switch that uses them
+ * otherwise loses no money.
  */
-const REFUSED_BEFORE_ROUTING = ['902', '904', '905', '906', '908', '910', '914', '916', '917', '919', '950'];
+const NOT_APPROVED = ['902', '904', '905', '906', '907', '908', '910', '912', '914', '916', '917', '919', '950'];
 
 const DECLINES = Object.keys(MEANINGS).filter(
-  (code) => (/^[12]/.test(code) && code !== '112' && code !== '117') || REFUSED_BEFORE_ROUTING.includes(code),
+  (code) => (/^[12]/.test(code) && code !== '112' && code !== '117') || NOT_APPROVED.includes(code),
 );
 
 /** 112 is "PIN data required"; 117, "incorrect PIN", requests it again. */

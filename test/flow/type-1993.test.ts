@@ -55,6 +55,7 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
     ['10.51', '51', 'Not sufficient funds'],
     ['10.61', '61', 'Exceeds withdrawal amount limit'],
     ['10.54', '54', 'Expired card'],
+    ['10.91', '91', 'Issuer or switch inoperative'],
   ])('%s is declined, with the code and the text of the interface instead of three digits', async (amount, code, text) => {
     const answer = await tap(amount);
     expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, errorMessage: text });
@@ -84,8 +85,8 @@ describe('at a switch of ISO 8583:1993 where a 1200 posts a sale', () => {
     });
   });
 
-  test('907, an inoperative issuer or switch, is uncertain: it is reversed until 914 is confirmed', async () => {
-    const { serviceReference: id, ...answer } = await tap('10.91');
+  test('909, a malfunction of the switch, is uncertain: it is reversed until 914 is confirmed', async () => {
+    const { serviceReference: id, ...answer } = await tap('10.96');
     expect(answer.type).toBe('Indeterminate');
     await letDoubtPass(installation.database, id); // nothing was booked: the switch cannot locate it
     await untilVoided(id);

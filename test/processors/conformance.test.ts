@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
-import { classifyOutcome } from '../../src/processor-kit/classify-outcome.ts';
+import { classifyOutcome, classifyReversalAnswer } from '../../src/processor-kit/classify-outcome.ts';
 import { framingChecks } from '../../src/processor-kit/conformance/framing-checks.ts';
 import { processorConformance } from '../../src/processor-kit/conformance.ts';
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
@@ -55,6 +55,20 @@ describe('any DE39 for a card of any scheme', () => {
     }
     expect(codes.declined.filter((code) => !isListed(code))).toEqual([]);
   });
+});
+
+test.each([
+  ...processors.values(),
+])('$name declines a sale with each code for "issuer or switch inoperative", and decides no reversal by it', (type) => {
+  const { codes, reversal } = type.profile;
+  const { meanings = { 91: '91' } } = codes;
+  const inoperative = Object.keys(meanings).filter((code) => meanings[code] === '91');
+  expect(inoperative).not.toEqual([]);
+  for (const responseCode of inoperative) {
+    const { kind } = classifyOutcome(codes, { responseCode, cardTags: [] }, { ...PLAIN, scheme: '' });
+    expect([responseCode, kind]).toEqual([responseCode, 'declined']);
+    expect(classifyReversalAnswer(reversal, responseCode)).toBe('undecided');
+  }
 });
 
 test.each([
