@@ -11,6 +11,7 @@ export * from './errors/codec-errors.ts';
 export * from './errors/connection-errors.ts';
 export * from './errors/credential-errors.ts';
 export * from './errors/gateway-errors.ts';
+export * from './errors/hsm-errors.ts';
 export * from './errors/key-errors.ts';
 export * from './errors/load-errors.ts';
 export * from './errors/rejections.ts';

@@ -17,6 +17,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   crypto: 1,
   connection: 2,
   'processor-kit': 2,
+  hsm: 3,
   transactions: 3,
   auth: 4,
   card: 4,

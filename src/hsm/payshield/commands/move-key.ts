@@ -1,0 +1,94 @@
+import type { FieldReader } from '../field-reader.ts';
+import { commandBody, type HostCommand, type Lmk, lmkField } from '../host-command.ts';
+import { type KeyType, keyTypeField, readKeyField } from '../key-field.ts';
+
+/** A key and its check value: the first 6 hex digits. */
+export interface KeyResponse {
+  /** With its scheme. */
+  readonly key: string;
+  readonly kcv: string;
+  readonly hasOddParity: boolean;
+}
+
+const KCV_CHARS = 6;
+/** The error code of A7 and FB for a key without odd parity. It is a warning: the fields of the response follow. */
+const PARITY_WARNING = '01';
+
+/** What the header of a new key block states if the imported key is a bare cryptogram (A6, fields after `#`). */
+export interface KeyBlockAttributes {
+  /** Key Usage (2 A), `P0`. */
+  readonly usage: string;
+  /** Mode of Use (1 A), `B`. */
+  readonly modeOfUse: string;
+}
+
+export interface ImportKey {
+  readonly lmk: Lmk;
+  readonly keyType: KeyType;
+  readonly zmk: string;
+  /** The key under the ZMK: `X`, `Y` or no scheme for X9.17, `R` for TR-31. */
+  readonly key: string;
+  /** Key Scheme (LMK), 1 A. */
+  readonly scheme: string;
+  /** Required for a bare cryptogram under a key block LMK. */
+  readonly attributes?: KeyBlockAttributes | undefined;
+}
+
+/**
+ * A6 (Import a Key): Key Type, ZMK, Key (ZMK), Key Scheme (LMK), LMK Identifier, then for a bare cryptogram under a key block
+ * LMK the delimiter `#`, Key Usage, Mode of Use, Key Version Number 00, Exportability N and no optional blocks.
+ *
+ * @returns the key under the LMK; undefined if the device refused a key without odd parity
+ */
+export function importKey(request: ImportKey): HostCommand<KeyResponse | undefined> {
+  const { lmk, keyType, zmk, key, scheme, attributes } = request;
+  const header = attributes === undefined ? '' : `#${attributes.usage}${attributes.modeOfUse}00N00`;
+  return {
+    code: 'A6',
+    body: commandBody(keyTypeField(lmk, keyType), zmk, key, scheme, lmkField(lmk), header),
+    readableErrors: [PARITY_WARNING],
+    read: readKeyResponse,
+  };
+}
+
+export interface ExportKey {
+  readonly lmk: Lmk;
+  readonly keyType: KeyType;
+  readonly zmk: string;
+  /** Under the LMK. */
+  readonly key: string;
+  /** Key Scheme (ZMK): `X` and `Y` for X9.17, `U` and `T` with variants, `R` for TR-31. */
+  readonly scheme: string;
+}
+
+/** A8 (Export a Key): Key Type, ZMK, Key, Key Scheme (ZMK). */
+export function exportKey({ lmk, keyType, zmk, key, scheme }: ExportKey): HostCommand<KeyResponse | undefined> {
+  return {
+    code: 'A8',
+    body: commandBody(keyTypeField(lmk, keyType), zmk, key, scheme, lmkField(lmk)),
+    read: readKeyResponse,
+  };
+}
+
+/**
+ * FA (Translate a ZPK from ZMK to LMK Encryption): ZMK, ZPK, then after the delimiter `;` a reserved 0, Key Scheme (LMK),
+ * and Key Check Value Type 1 (6 H).
+ */
+export function translateZpk(request: Omit<ImportKey, 'keyType' | 'attributes'>): HostCommand<KeyResponse | undefined> {
+  const { lmk, zmk, key, scheme } = request;
+  return {
+    code: 'FA',
+    body: commandBody(zmk, key, `;0${scheme}1`, lmkField(lmk)),
+    readableErrors: [PARITY_WARNING],
+    read: readKeyResponse,
+  };
+}
+
+function readKeyResponse(fields: FieldReader, errorCode: string): KeyResponse | undefined {
+  const hasOddParity = errorCode !== PARITY_WARNING;
+  if (!hasOddParity && fields.isAtEnd) return undefined;
+  const key = readKeyField(fields);
+  const kcv = fields.hex(KCV_CHARS);
+  fields.end();
+  return { key, kcv, hasOddParity };
+}

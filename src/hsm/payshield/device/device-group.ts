@@ -1,0 +1,57 @@
+import { HsmDeviceError, HsmUnavailable } from '../../../errors.ts';
+import { blameOf } from '../error-codes.ts';
+import type { HostCommand } from '../host-command.ts';
+import type { Device } from './device.ts';
+import type { HsmDeviceState, HsmDevices } from './device-state.ts';
+
+/**
+ * Devices with the same local master key, any of which can carry out a command. Each command is sent to the device with
+ * the least load. If that device fails, the next one has the rest of the time limit.
+ */
+export class DeviceGroup implements HsmDevices {
+  readonly #devices: readonly Device[];
+  readonly #timeLimitMs: number;
+
+  constructor(devices: readonly Device[], timeLimitMs: number) {
+    this.#devices = devices;
+    this.#timeLimitMs = timeLimitMs;
+  }
+
+  /**
+   * @throws HsmDeviceError REFUSED if the PIN block is to blame; HsmUnavailable if no device succeeded in time, with the last
+   * failure as its cause
+   */
+  async call<Result>(command: HostCommand<Result>): Promise<Result> {
+    const endsAtMs = performance.now() + this.#timeLimitMs;
+    const untried = new Set(this.#devices.filter(({ status }) => status === 'ready'));
+    let failure = new HsmDeviceError('UNREACHABLE', `${command.code}, no device is ready`);
+    while (untried.size > 0) {
+      const leftMs = endsAtMs - performance.now();
+      if (leftMs <= 0) break;
+      const device = leastLoaded(untried);
+      try {
+        return await device.call(command, leftMs / untried.size);
+      } catch (error) {
+        if (!(error instanceof HsmDeviceError)) throw error;
+        if (error.errorCode !== undefined && blameOf(error.errorCode) === 'pin') throw error;
+        failure = error;
+        untried.delete(device);
+      }
+    }
+    throw new HsmUnavailable({ cause: failure });
+  }
+
+  deviceStates(): readonly HsmDeviceState[] {
+    return this.#devices.map((device) => device.state());
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#devices.map((device) => device.close()));
+  }
+}
+
+function leastLoaded(devices: ReadonlySet<Device>): Device {
+  let [least] = devices;
+  for (const device of devices) if (device.load < least!.load) least = device;
+  return least!;
+}

@@ -1,0 +1,246 @@
+import { RoundTrips } from '../../../connection/round-trips.ts';
+import type { SwitchAddress, SwitchTls } from '../../../connection/switch-socket.ts';
+import { HsmDeviceError } from '../../../errors.ts';
+import { Backoff } from '../../../limits/backoff.ts';
+import { type Repetition, repeatEvery } from '../../../limits/repeat-every.ts';
+import type { Diagnostics } from '../commands/diagnostics.ts';
+import { blameOf } from '../error-codes.ts';
+import type { HostCommand } from '../host-command.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { CommandQueue } from './command-queue.ts';
+import { DeviceConnection } from './connection.ts';
+import type { HsmDeviceState, HsmDeviceStatus } from './device-state.ts';
+import { checkHealth } from './health-check.ts';
+
+/** Thousands of commands a second at 20 ms each; a longer queue only makes responses late. */
+const MOST_OUTSTANDING = 64;
+const MOST_QUEUED = 256;
+const CONNECT_TIMEOUT_MS = 2_000;
+const RECONNECT = { firstMs: 100, mostMs: 5_000 };
+const CIRCUIT = { failuresToOpen: 5, firstMs: 1_000, mostMs: 60_000 };
+const HEALTH_EVERY_MS = 10_000;
+/** While a device takes no commands. */
+const RECOVERY_EVERY_MS = 500;
+const HEALTH_TIMEOUT_MS = 2_000;
+
+export interface DeviceLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+}
+
+export interface DeviceOptions {
+  readonly name: string;
+  readonly address: SwitchAddress;
+  readonly tls?: SwitchTls | undefined;
+  readonly connections: number;
+  readonly headerLength: number;
+  readonly expectedLmk?: string | undefined;
+  readonly mostOutstanding?: number | undefined;
+  readonly mostQueued?: number | undefined;
+  readonly recoveryEveryMs?: number | undefined;
+  readonly log: DeviceLog;
+}
+
+/**
+ * One device with its connections. It takes commands after its diagnostics (NC, NO, B2) have passed, and until it fails
+ * repeatedly.
+ */
+export class Device {
+  readonly name: string;
+  readonly #options: DeviceOptions;
+  readonly #connections: (DeviceConnection | undefined)[] = [];
+  readonly #reconnects = new Set<NodeJS.Timeout>();
+  readonly #queue: CommandQueue;
+  readonly #breaker = new CircuitBreaker(CIRCUIT);
+  readonly #roundTrips = new RoundTrips();
+  readonly #failures: Record<string, number> = {};
+  readonly #refusals: Record<string, number> = {};
+  readonly #health: Repetition;
+  #diagnostics: Diagnostics | undefined;
+  /** Since a connection opened while none was open: another device may have taken the address. */
+  #hasPassed = false;
+  #hasWrongLmk = false;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+  #succeeded = 0;
+  #connectionsLost = 0;
+  #circuitOpenings = 0;
+  #lastFailure: string | undefined;
+
+  constructor(options: DeviceOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.#queue = new CommandQueue(options.name, options.mostQueued ?? MOST_QUEUED);
+    for (let at = 0; at < options.connections; at++) this.#connect(at, new Backoff(RECONNECT));
+    this.#health = repeatEvery(options.recoveryEveryMs ?? RECOVERY_EVERY_MS, () => this.#checkIfDue());
+  }
+
+  get status(): HsmDeviceStatus {
+    const isConnected = this.#connections.some((each) => each?.state === 'ready');
+    if (!isConnected) return this.#connectionsLost === 0 ? 'starting' : 'unreachable';
+    if (this.#hasWrongLmk) return 'wrongLmk';
+    if (this.#breaker.isOpen) return 'circuitOpen';
+    return this.#hasPassed ? 'ready' : 'starting';
+  }
+
+  /** Commands that it has and has not answered. */
+  get load(): number {
+    return this.#outstanding() + this.#queue.length;
+  }
+
+  /**
+   * Carries out a command.
+   *
+   * @throws HsmDeviceError
+   */
+  async call<Result>(command: HostCommand<Result>, timeoutMs: number): Promise<Result> {
+    const startedAtMs = performance.now();
+    try {
+      const result = await this.#send(command, timeoutMs);
+      this.#succeeded++;
+      this.#breaker.succeeded();
+      this.#roundTrips.record(performance.now() - startedAtMs);
+      return result;
+    } catch (error) {
+      if (error instanceof HsmDeviceError) this.#count(error);
+      throw error;
+    }
+  }
+
+  state(): HsmDeviceState {
+    const { address, connections } = this.#options;
+    return {
+      name: this.name,
+      address: `${address.host}:${address.port}`,
+      status: this.status,
+      connectionsReady: this.#connections.filter((each) => each?.state === 'ready').length,
+      connections,
+      outstanding: this.#outstanding(),
+      queued: this.#queue.length,
+      succeeded: this.#succeeded,
+      failures: { ...this.#failures },
+      refusals: { ...this.#refusals },
+      connectionsLost: this.#connectionsLost,
+      circuitOpenings: this.#circuitOpenings,
+      lastFailure: this.#lastFailure,
+      firmware: this.#diagnostics?.firmware,
+      lmkCheckValue: this.#diagnostics?.lmkCheckValue,
+      roundTrips: this.#roundTrips.snapshot(),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const timer of this.#reconnects) clearTimeout(timer);
+    for (const connection of this.#connections) connection?.close();
+    this.#queue.rejectAll(new HsmDeviceError('CLOSED', this.name));
+    await this.#health.stop();
+  }
+
+  async #send<Result>(command: HostCommand<Result>, timeoutMs: number): Promise<Result> {
+    const free = this.#freeConnection();
+    if (free !== undefined && this.#queue.length === 0) return free.send(command, timeoutMs);
+    if (!this.#isReachable()) throw new HsmDeviceError('UNREACHABLE', `${this.name}, ${command.code}`);
+    return this.#queue.add(command, timeoutMs);
+  }
+
+  #freeConnection(): DeviceConnection | undefined {
+    let least: DeviceConnection | undefined;
+    for (const each of this.#connections) {
+      if (each?.canSend && (least === undefined || each.outstanding < least.outstanding)) least = each;
+    }
+    return least;
+  }
+
+  #sendQueued(): void {
+    for (let free = this.#freeConnection(); free !== undefined; free = this.#freeConnection()) {
+      if (!this.#queue.sendNext(free)) return;
+    }
+  }
+
+  #connect(at: number, backoff: Backoff): void {
+    const { name, address, tls, headerLength, mostOutstanding = MOST_OUTSTANDING } = this.#options;
+    let wasOpen = false;
+    this.#connections[at] = new DeviceConnection({
+      name,
+      address,
+      tls,
+      headerLength,
+      mostOutstanding,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      onOpen: () => {
+        wasOpen = true;
+        if (!this.#hasPassed) this.#health.runSoon();
+        this.#sendQueued();
+      },
+      onFree: () => {
+        backoff.reset();
+        this.#sendQueued();
+      },
+      onClosed: (error) => {
+        if (this.#isClosed) return;
+        this.#connectionsLost++;
+        this.#lastFailure = error.message;
+        if (wasOpen) this.#options.log.warn({ device: name, code: error.code }, 'HSM connection lost');
+        this.#reconnectLater(at, backoff);
+        if (!this.#connections.some((each) => each?.state === 'ready')) this.#hasPassed = false;
+        if (!this.#isReachable()) this.#queue.rejectAll(error);
+      },
+    });
+  }
+
+  #reconnectLater(at: number, backoff: Backoff): void {
+    const timer = setTimeout(() => {
+      this.#reconnects.delete(timer);
+      this.#connect(at, backoff);
+    }, backoff.nextDelayMs()).unref();
+    this.#reconnects.add(timer);
+  }
+
+  #count(error: HsmDeviceError): void {
+    const { code, errorCode } = error;
+    this.#failures[code] = (this.#failures[code] ?? 0) + 1;
+    if (errorCode !== undefined) this.#refusals[errorCode] = (this.#refusals[errorCode] ?? 0) + 1;
+    const isFaultOfDevice = errorCode !== undefined ? blameOf(errorCode) === 'device' : code !== 'BUSY';
+    if (!isFaultOfDevice) return;
+    this.#lastFailure = error.message;
+    if (!this.#breaker.failed(performance.now())) return;
+    this.#circuitOpenings++;
+    this.#options.log.warn({ device: this.name, code, errorCode }, 'HSM device fails, taken out of use');
+  }
+
+  async #checkIfDue(): Promise<void> {
+    const nowMs = performance.now();
+    const isDue = this.status === 'ready' ? nowMs - this.#checkedAtMs >= HEALTH_EVERY_MS : this.#mayRecover(nowMs);
+    if (isDue && this.#freeConnection() !== undefined) await this.#check();
+  }
+
+  #mayRecover(nowMs: number): boolean {
+    return !this.#breaker.isOpen || this.#breaker.mayClose(nowMs);
+  }
+
+  async #check(): Promise<void> {
+    this.#checkedAtMs = performance.now();
+    const before = this.status;
+    try {
+      const send = <Result>(command: HostCommand<Result>) => this.#send(command, HEALTH_TIMEOUT_MS);
+      this.#diagnostics = await checkHealth(send, this.name, this.#options.expectedLmk);
+      this.#hasPassed = true;
+      this.#hasWrongLmk = false;
+      if (this.#breaker.isOpen) this.#breaker.close();
+      if (before !== 'ready') this.#options.log.info({ device: this.name }, 'HSM device ready');
+    } catch (error) {
+      if (!(error instanceof HsmDeviceError)) throw error;
+      this.#hasWrongLmk = error.code === 'WRONG_LMK';
+      this.#count(error);
+    }
+  }
+
+  #isReachable(): boolean {
+    return this.#connections.some((each) => each !== undefined && each.state !== 'closed');
+  }
+
+  #outstanding(): number {
+    return this.#connections.reduce((sum, each) => sum + (each?.outstanding ?? 0), 0);
+  }
+}

@@ -1,0 +1,95 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import tls from 'node:tls';
+import type { SwitchTls } from '../../connection/switch-socket.ts';
+import { StartError } from '../../errors.ts';
+import { Device, type DeviceLog } from './device/device.ts';
+import { DeviceGroup } from './device/device-group.ts';
+import { KEY_TYPES, keyLengthBytes } from './key-field.ts';
+import { LmkKeyStore } from './lmk-key-store.ts';
+import { type PayshieldFile, payshieldFile } from './payshield-file.ts';
+import { PayshieldHsm } from './payshield-hsm.ts';
+
+/** A bundle of every public authority has a quarter of this size. */
+const MAX_PEM_BYTES = 1_048_576;
+const FAULTS_NAMED = 5;
+
+/** Whether a parsed JSON file configures payShield devices. */
+export function isPayshieldFile(json: unknown): boolean {
+  return (json as { kind?: unknown } | undefined)?.kind === 'payshield';
+}
+
+/**
+ * Opens the devices of a configuration and starts to connect. It does not wait: a device that is unavailable at the start is
+ * used when it becomes available.
+ *
+ * @param json the parsed content of the file
+ * @param path of the file; TLS files are relative to its folder
+ * @throws StartError BAD_CONFIG naming the place in the file, never a value
+ */
+export async function openPayshield(json: unknown, path: string, log: DeviceLog): Promise<PayshieldHsm> {
+  const parsed = payshieldFile.safeParse(json);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
+    throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
+  }
+  const { lmk, headerLength, timeLimitMs, ksnDescriptor, devices, keys } = parsed.data;
+  const transports = await Promise.all(devices.map((device) => readTls(device, path)));
+  const group = new DeviceGroup(
+    devices.map(({ name, host, port, connections }, at) => {
+      const address = { host, port };
+      return new Device({
+        name,
+        address,
+        connections,
+        headerLength,
+        tls: transports[at],
+        expectedLmk: lmk.checkValue,
+        log,
+      });
+    }),
+    timeLimitMs,
+  );
+  return new PayshieldHsm(group, keyStore(keys), { lmk, ksnDescriptor });
+}
+
+function keyStore(keys: PayshieldFile['keys']): LmkKeyStore {
+  const store = new LmkKeyStore();
+  for (const { type, lengthBytes, ...key } of keys) {
+    store.add({
+      ...key,
+      type: type ?? KEY_TYPES[key.usage][0],
+      lengthBytes: keyLengthBytes(key.key) ?? lengthBytes,
+    });
+  }
+  return store;
+}
+
+async function readTls(
+  { name, tls: files }: PayshieldFile['devices'][number],
+  path: string,
+): Promise<SwitchTls | undefined> {
+  if (files === undefined) return undefined;
+  const read = async (file: string | undefined): Promise<string | undefined> => {
+    if (file === undefined) return undefined;
+    const pemPath = resolve(dirname(path), file);
+    try {
+      if ((await stat(pemPath)).size > MAX_PEM_BYTES) throw Object.assign(new Error('too long'), { code: 'TOO_LONG' });
+      return await readFile(pemPath, 'utf8');
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      throw new StartError('BAD_CONFIG', `HSM device ${name}: ${pemPath} cannot be read (${code})`, { cause });
+    }
+  };
+  const pem = { ca: await read(files.caFile), cert: await read(files.certFile), key: await read(files.keyFile) };
+  try {
+    // Node ignores an authorities file without a certificate and trusts the system's authorities instead.
+    if (pem.ca !== undefined) new X509Certificate(pem.ca);
+    tls.createSecureContext(pem);
+  } catch (cause) {
+    const code = (cause as { code?: string }).code ?? 'unknown';
+    throw new StartError('BAD_CONFIG', `HSM device ${name}: its tls files cannot be used (${code})`, { cause });
+  }
+  return { serverName: files.serverName, ...pem };
+}

@@ -1,0 +1,152 @@
+import { fromHex, toHex } from '../../bytes/hex.ts';
+import { TDES_KSN_BYTES } from '../../crypto/dukpt-tdes.ts';
+import type {
+  Hsm,
+  ImportKeyRequest,
+  KeyDescription,
+  MacRequest,
+  TranslatedPin,
+  TranslatePinRequest,
+} from '../../crypto/hsm.ts';
+import { isSameMac, MAC_BYTES_LEAST, type MacMethod } from '../../crypto/mac.ts';
+import { CryptoError, HsmDeviceError } from '../../errors.ts';
+import { accountNumberOf } from './account-number.ts';
+import { keyCheckValue } from './commands/key-check-value.ts';
+import { generateMac, MAC_MESSAGE_BYTES_MOST, type MacFields, verifyMac } from './commands/mac.ts';
+import { PIN_FORMAT_CODES, translateDukptPin, translateZonePin } from './commands/translate-pin.ts';
+import type { DeviceGroup } from './device/device-group.ts';
+import type { HsmDeviceState, HsmDevices } from './device/device-state.ts';
+import type { HostCommand, Lmk } from './host-command.ts';
+import { importLmkKey } from './import-lmk-key.ts';
+import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
+
+/** A PIN block under a TDES key. */
+const PIN_BLOCK_BYTES = 8;
+/** M6 and M8 have MACs of these sizes; any other length is the left part of the longer one. */
+const MAC_BYTES_MOST = 8;
+
+export interface PayshieldHsmOptions {
+  readonly lmk: Lmk;
+  /** KSN Descriptor of G0 (3 H). */
+  readonly ksnDescriptor: string;
+}
+
+/**
+ * An Hsm made of payShield devices. The keys are under the local master key of the devices; this process has no clear key
+ * and no clear PIN.
+ *
+ * What no public source of the host commands confirms is refused with KEY_USAGE: PIN blocks of format 4, DUKPT as the
+ * destination of a translation, CMAC, and MACs with AES keys.
+ */
+export class PayshieldHsm implements Hsm, HsmDevices {
+  readonly #devices: DeviceGroup;
+  readonly #keys: LmkKeyStore;
+  readonly #options: PayshieldHsmOptions;
+
+  constructor(devices: DeviceGroup, keys: LmkKeyStore, options: PayshieldHsmOptions) {
+    this.#devices = devices;
+    this.#keys = keys;
+    this.#options = options;
+  }
+
+  async importKey(request: ImportKeyRequest): Promise<KeyDescription> {
+    const usage = 'block' in request ? 'keyBlockProtection' : 'keyEncryption';
+    const transport = this.#keys.use(request.transportKeyId, usage);
+    const imported = await importLmkKey(this.#devices, this.#options.lmk, transport, request);
+    this.#keys.add(imported);
+    return describe(imported);
+  }
+
+  async forgetKey(keyId: string): Promise<void> {
+    this.#keys.delete(keyId);
+  }
+
+  /** Asks a device, so that a key that the devices cannot use is noticed. @throws {CryptoError} KEY_CHECK_VALUE */
+  async kcv(keyId: string): Promise<string> {
+    const { type, key, kcv } = this.#keys.find(keyId);
+    const current = await this.#devices.call(keyCheckValue({ lmk: this.#options.lmk, keyType: type, key }));
+    if (current !== kcv) throw new CryptoError('KEY_CHECK_VALUE');
+    return current;
+  }
+
+  async translatePin(request: TranslatePinRequest): Promise<TranslatedPin> {
+    const command = this.#translation(request);
+    try {
+      return { block: fromHex(await this.#devices.call(command)) };
+    } catch (error) {
+      throw error instanceof HsmDeviceError ? new CryptoError('PIN_BLOCK') : error;
+    }
+  }
+
+  async mac(request: MacRequest): Promise<Uint8Array> {
+    const fields = this.#macFields(request);
+    return fromHex(await this.#devices.call(generateMac(fields))).subarray(0, request.lengthBytes);
+  }
+
+  async verifyMac({ mac, ...request }: MacRequest & { readonly mac: Uint8Array }): Promise<boolean> {
+    const fields = this.#macFields(request);
+    if (mac.length !== request.lengthBytes) return false;
+    if (mac.length !== fields.macBytes) return isSameMac(await this.mac(request), mac);
+    return this.#devices.call(verifyMac(fields, toHex(mac)));
+  }
+
+  deviceStates(): readonly HsmDeviceState[] {
+    return this.#devices.deviceStates();
+  }
+
+  /** Closes the connections. Calls that wait are rejected. */
+  close(): Promise<void> {
+    return this.#devices.close();
+  }
+
+  #translation({ from, to, pan }: TranslatePinRequest): HostCommand<string> {
+    const source = this.#keys.use(from.keyId, from.ksn === undefined ? 'pin' : 'dukptBase');
+    const destination = this.#keys.use(to.keyId, to.ksn === undefined ? 'pin' : 'dukptBase');
+    const isSupported = to.ksn === undefined && [source, destination].every(({ algorithm }) => algorithm === 'tdes');
+    if (!isSupported || from.format === 4 || to.format === 4) throw new CryptoError('KEY_USAGE');
+    if (from.block.length !== PIN_BLOCK_BYTES) throw new CryptoError('PIN_BLOCK');
+    const fields = {
+      lmk: this.#options.lmk,
+      destinationKey: destination.key,
+      block: toHex(from.block),
+      sourceFormat: PIN_FORMAT_CODES[from.format],
+      destinationFormat: PIN_FORMAT_CODES[to.format],
+      accountNumber: accountNumberOf(pan),
+    };
+    if (from.ksn === undefined) {
+      return translateZonePin({ ...fields, sourceType: source.type === 'TPK' ? 'TPK' : 'ZPK', sourceKey: source.key });
+    }
+    if (from.ksn.length !== TDES_KSN_BYTES) throw new CryptoError('KSN');
+    const { ksnDescriptor } = this.#options;
+    return translateDukptPin({ ...fields, bdk: source.key, ksnDescriptor, ksn: toHex(from.ksn) });
+  }
+
+  #macFields({ keyId, method, message, lengthBytes }: MacRequest): MacFields {
+    const key = this.#keys.use(keyId, 'mac');
+    requireShape(key, method);
+    const isLength = Number.isInteger(lengthBytes) && lengthBytes >= MAC_BYTES_LEAST && lengthBytes <= MAC_BYTES_MOST;
+    const isMessage = message.length > 0 && message.length <= MAC_MESSAGE_BYTES_MOST;
+    if (!isLength || !isMessage) throw new CryptoError('DATA_LENGTH');
+    if (method.algorithm === 'cmac' || method.padding === 3 || key.algorithm !== 'tdes')
+      throw new CryptoError('KEY_USAGE');
+    return {
+      lmk: this.#options.lmk,
+      keyType: key.type,
+      key: key.key,
+      algorithm: method.algorithm === 'retail' ? '3' : '1',
+      padding: method.padding === 1 ? '1' : '2',
+      message,
+      macBytes: lengthBytes === 4 ? 4 : 8,
+    };
+  }
+}
+
+function describe({ keyId, usage, algorithm, lengthBytes, kcv }: LmkKey): KeyDescription {
+  return { keyId, usage, algorithm, lengthBytes, kcv };
+}
+
+/** @throws {CryptoError} KEY_LENGTH if the method is not for such a key */
+function requireShape({ algorithm, lengthBytes }: LmkKey, { keys }: MacMethod): void {
+  const isFit = keys?.some((shape) => shape.algorithm === algorithm && shape.lengthBytes === lengthBytes) ?? true;
+  if (!isFit) throw new CryptoError('KEY_LENGTH');
+}
