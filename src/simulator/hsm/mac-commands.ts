@@ -1,0 +1,59 @@
+import { toHex } from '../../bytes/hex.ts';
+import { isSameMac, keyMac, type MacMethod } from '../../crypto/mac.ts';
+import { CryptoError } from '../../errors.ts';
+import type { CommandFields } from './command-fields.ts';
+import { Refusal, refuseIf } from './refusal.ts';
+import { KEY_USES, type TestLmk } from './test-lmk.ts';
+
+const MAC_CHARS: Readonly<Record<string, number>> = { '0': 8, '1': 16 };
+const MAC_KEYS = [KEY_USES.TAK, KEY_USES.ZAK];
+
+/** M6. */
+export function generateMac(command: CommandFields, lmk: TestLmk): string {
+  const { mac } = readMac(command, lmk);
+  command.end();
+  return mac();
+}
+
+/** M8. @throws Refusal 01 for another MAC */
+export function verifyMac(command: CommandFields, lmk: TestLmk): string {
+  const { mac, macChars } = readMac(command, lmk);
+  const received = command.fields.hex(macChars);
+  command.end();
+  const isSame = isSameMac(Buffer.from(mac(), 'hex'), Buffer.from(received, 'hex'));
+  refuseIf(!isSame, '01');
+  return '';
+}
+
+/** The fields up to the message: modes other than the only block are not simulated. */
+function readMac(command: CommandFields, lmk: TestLmk): { mac: () => string; macChars: number } {
+  const { fields } = command;
+  refuseIf(fields.text(1) !== '0', '02');
+  refuseIf(fields.text(1) !== '0', '03');
+  const macChars = MAC_CHARS[fields.text(1)];
+  if (macChars === undefined) throw new Refusal('15');
+  const algorithm = fields.text(1);
+  const padding = fields.text(1);
+  refuseIf(algorithm !== '1' && algorithm !== '3', '04');
+  refuseIf(!['0', '1', '2'].includes(padding), '09');
+  const keyType = fields.hex(3);
+  const use = lmk.form === 'keyBlock' ? KEY_USES.ZAK : MAC_KEYS.find((each) => each.keyType === keyType);
+  if (use === undefined) throw new Refusal('05');
+  const keyText = command.key();
+  const message = fields.bytes(Number.parseInt(fields.hex(4), 16));
+  refuseIf(padding === '0' && message.length % 8 !== 0, '06');
+  const key = lmk.open(keyText, use, '10');
+  const method: MacMethod = {
+    algorithm: algorithm === '3' ? 'retail' : 'cbc',
+    padding: padding === '2' ? 2 : 1,
+  };
+  return { macChars, mac: () => computeMac(() => toHex(keyMac(key, method)(message)).substring(0, macChars)) };
+}
+
+function computeMac(compute: () => string): string {
+  try {
+    return compute();
+  } catch (error) {
+    throw error instanceof CryptoError ? new Refusal('27') : error;
+  }
+}

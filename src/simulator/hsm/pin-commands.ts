@@ -1,0 +1,76 @@
+import { fromHex, toHex } from '../../bytes/hex.ts';
+import type { BlockKey } from '../../crypto/block-key.ts';
+import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from '../../crypto/dukpt-tdes.ts';
+import { decipherPin, encipherPin } from '../../crypto/pin-block.ts';
+import { CryptoError } from '../../errors.ts';
+import type { CommandFields } from './command-fields.ts';
+import { Refusal, refuseIf } from './refusal.ts';
+import { KEY_USES, type TestLmk } from './test-lmk.ts';
+
+const FORMATS: Readonly<Record<string, 0 | 1 | 3>> = { '01': 0, '05': 1, '47': 3 };
+const LONGEST_PIN = '12';
+
+/** CA and CC. */
+export function translateZonePin(command: CommandFields, lmk: TestLmk, source: 'TPK' | 'ZPK'): string {
+  const sourceKey = command.key();
+  const destinationKey = command.key();
+  const { fields } = command;
+  refuseIf(fields.digits(2) !== LONGEST_PIN, '15');
+  const block = fields.hex(16);
+  const formats = { from: fields.digits(2), to: fields.digits(2) };
+  const account = fields.digits(12);
+  command.end();
+  const from = lmk.open(sourceKey, KEY_USES[source], '10');
+  return translate(block, formats, account, from, lmk.open(destinationKey, KEY_USES.ZPK, '11'));
+}
+
+/** G0. */
+export function translateDukptPin(command: CommandFields, lmk: TestLmk): string {
+  const bdkText = command.key();
+  const zpk = command.key();
+  const { fields } = command;
+  const descriptor = fields.hex(3);
+  const ksn = fromHex(fields.hex(20));
+  const block = fields.hex(16);
+  const formats = { from: fields.digits(2), to: fields.digits(2) };
+  const account = fields.digits(12);
+  command.end();
+  // The three parts and the counter of 21 bits, five digits, fill the KSN.
+  const idDigits = [...descriptor].reduce((sum, digit) => sum + Number.parseInt(digit, 16), 0);
+  refuseIf(idDigits !== 15, '15');
+  const bdk = lmk.open(bdkText, KEY_USES.BDK, '10');
+  refuseIf(bdk.lengthBytes !== 16, '27');
+  const destination = lmk.open(zpk, KEY_USES.ZPK, '11');
+  return translate(block, formats, account, dukptPinKey(bdk, ksn), destination);
+}
+
+function dukptPinKey(bdk: BlockKey, ksn: Uint8Array): BlockKey {
+  try {
+    return deriveTdesWorkingKey(deriveTdesTransactionKey(deriveTdesInitialKey(bdk, ksn), ksn), 'pin');
+  } catch (error) {
+    throw error instanceof CryptoError ? new Refusal('15') : error;
+  }
+}
+
+/** PIN Length, PIN block, format. @throws Refusal 20, 23 */
+function translate(
+  block: string,
+  formats: { readonly from: string; readonly to: string },
+  account: string,
+  from: BlockKey,
+  to: BlockKey,
+): string {
+  const [source, destination] = [FORMATS[formats.from], FORMATS[formats.to]];
+  if (source === undefined || destination === undefined) throw new Refusal('23');
+  // PIN blocks use the account number, which has no check digit; a PAN has one.
+  const pan = `${account}0`;
+  try {
+    const pin = decipherPin(source, fromHex(block), pan, from);
+    const digits = String(pin.reveal().length).padStart(2, '0');
+    const translated = toHex(encipherPin(destination, pin, pan, to));
+    pin.reveal().fill(0);
+    return digits + translated + formats.to;
+  } catch (error) {
+    throw error instanceof CryptoError ? new Refusal('20') : error;
+  }
+}
