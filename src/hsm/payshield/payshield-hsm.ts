@@ -16,6 +16,7 @@ import { generateMac, MAC_MESSAGE_BYTES_MOST, type MacFields, verifyMac } from '
 import { PIN_FORMAT_CODES, translateDukptPin, translateZonePin } from './commands/translate-pin.ts';
 import type { DeviceGroup } from './device/device-group.ts';
 import type { HsmDeviceState, HsmDevices } from './device/device-state.ts';
+import { blameOf } from './error-codes.ts';
 import type { HostCommand, Lmk } from './host-command.ts';
 import { importLmkKey } from './import-lmk-key.ts';
 import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
@@ -74,7 +75,7 @@ export class PayshieldHsm implements Hsm, HsmDevices {
     try {
       return { block: fromHex(await this.#devices.call(command)) };
     } catch (error) {
-      throw error instanceof HsmDeviceError ? new CryptoError('PIN_BLOCK') : error;
+      throw isFaultOfPin(error) ? new CryptoError('PIN_BLOCK') : error;
     }
   }
 
@@ -139,6 +140,12 @@ export class PayshieldHsm implements Hsm, HsmDevices {
       macBytes: lengthBytes === 4 ? 4 : 8,
     };
   }
+}
+
+/** Whether a device refused the PIN block or the account number. */
+function isFaultOfPin(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof HsmDeviceError && cause.errorCode !== undefined && blameOf(cause.errorCode) === 'pin';
 }
 
 function describe({ keyId, usage, algorithm, lengthBytes, kcv }: LmkKey): KeyDescription {

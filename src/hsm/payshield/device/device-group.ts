@@ -18,8 +18,7 @@ export class DeviceGroup implements HsmDevices {
   }
 
   /**
-   * @throws HsmDeviceError REFUSED if the PIN block is to blame; HsmUnavailable if no device succeeded in time, with the last
-   * failure as its cause
+   * @throws HsmUnavailable if no device succeeded in time, or the PIN block is to blame; its cause is the last HsmDeviceError
    */
   async call<Result>(command: HostCommand<Result>): Promise<Result> {
     const endsAtMs = performance.now() + this.#timeLimitMs;
@@ -33,8 +32,8 @@ export class DeviceGroup implements HsmDevices {
         return await device.call(command, leftMs / untried.size);
       } catch (error) {
         if (!(error instanceof HsmDeviceError)) throw error;
-        if (error.errorCode !== undefined && blameOf(error.errorCode) === 'pin') throw error;
         failure = error;
+        if (error.errorCode !== undefined && blameOf(error.errorCode) === 'pin') break;
         untried.delete(device);
       }
     }
