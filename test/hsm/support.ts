@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import { fromHex } from '../../src/bytes/hex.ts';
 import { BlockKey } from '../../src/crypto/block-key.ts';
 import { kcv } from '../../src/crypto/kcv.ts';
 import { openPayshield } from '../../src/hsm/payshield/open-payshield.ts';
@@ -47,14 +47,17 @@ export function fileKeys(form: LmkForm): PayshieldFile['keys'] {
   });
 }
 
-export type FileChanges = Partial<Omit<PayshieldFile, 'devices'>> & { readonly tls?: object };
+export type FileChanges = Partial<Omit<PayshieldFile, 'devices'>> & {
+  readonly tls?: object;
+  readonly connections?: number;
+};
 
 /** A configuration with one device for each port. */
-export function fileFor(ports: readonly number[], { tls, ...changes }: FileChanges = {}): object {
+export function fileFor(ports: readonly number[], { tls, connections, ...changes }: FileChanges = {}): object {
   return {
     kind: 'payshield',
     lmk: { form: 'variant' },
-    devices: ports.map((port, at) => ({ name: `hsm-${at + 1}`, host: HOST, port, ...(tls && { tls }) })),
+    devices: ports.map((port, at) => ({ name: `hsm-${at + 1}`, host: HOST, port, connections, ...(tls && { tls }) })),
     keys: fileKeys(changes.lmk?.form ?? 'variant'),
     ...changes,
   };
@@ -77,12 +80,11 @@ export class Opened {
   }
 
   /** A device whose answers the test decides. */
-  async fake(onMessage: FakeDevice, onConnection?: (socket: net.Socket) => void): Promise<number> {
+  async fake(onMessage: FakeDevice): Promise<number> {
     const sockets = new Set<net.Socket>();
     const server = net.createServer((socket) => {
       sockets.add(socket);
       socket.on('error', () => socket.destroy());
-      onConnection?.(socket);
       let pending = Buffer.alloc(0);
       socket.on('data', (chunk) => {
         pending = Buffer.concat([pending, chunk]);
@@ -135,5 +137,3 @@ export function healthyBut(onCommand: FakeDevice): FakeDevice {
     else received.socket.write(frame(received.header + answer));
   };
 }
-
-export const hex = toHex;
