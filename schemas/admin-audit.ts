@@ -9,6 +9,7 @@ const RECORDED_KINDS = [
   'merchant',
   'terminal',
   'blocked device',
+  'attester',
   'processor',
   'route',
   'user',

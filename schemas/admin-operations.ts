@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   acquirerPath,
   apiKeyPath,
+  attesterPath,
   blockedDevicePath,
   integratorPath,
   issuerKeyPath,
@@ -45,6 +46,7 @@ import {
   storedTerminal,
   terminalChange,
 } from './admin-tenants.ts';
+import { attesterChange, newAttester, storedAttester } from './attestation.ts';
 import { create, get, type Operation, patch, put, remove } from './operation.ts';
 import {
   newTerminalProfile,
@@ -115,6 +117,11 @@ export const ADMIN_OPERATIONS = {
   addBlockedDevice: added('/blocked-devices', newBlockedDevice, storedBlockedDevice),
   showBlockedDevice: shown('/blocked-devices', blockedDevicePath, storedBlockedDevice),
   removeBlockedDevice: removed('/blocked-devices', blockedDevicePath),
+  listAttesters: listed('/attesters', z.string(), storedAttester),
+  addAttester: added('/attesters', newAttester, storedAttester),
+  showAttester: shown('/attesters', attesterPath, storedAttester),
+  changeAttester: changed('/attesters', attesterPath, attesterChange, storedAttester),
+  removeAttester: removed('/attesters', attesterPath),
   listApiKeys: listed('/keys', z.string(), storedApiKey),
   makeApiKey: added('/keys', newApiKey, createdApiKey),
   showApiKey: shown('/keys', apiKeyPath, storedApiKey),

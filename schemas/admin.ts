@@ -32,6 +32,7 @@ export const terminalPath = acquirerPath.extend({ id: nameInPath.describe('Value
 export const blockedDevicePath = acquirerPath.extend({
   id: nameInPath.describe('Value of `deviceInstallationId` of the device'),
 });
+export const attesterPath = acquirerPath.extend({ id: nameInPath.describe('Value of `name` of the attester') });
 export const apiKeyPath = acquirerPath.extend({ id: nameInPath.describe('Id of the API key, not its key text') });
 export const portalUserPath = acquirerPath.extend({ id: z.uuid().describe('Id of the portal user') });
 export const issuerKeyPath = acquirerPath.extend({ id: z.uuid().describe('Id of the issuer key') });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { attestationHeader } from './attestation.ts';
 import { deviceInstallationId, generalCardData, merchantReference, paymentCardData } from './card-data.ts';
 import { DISPOSITIONS, tagValue } from './transaction.ts';
 
@@ -7,7 +8,10 @@ export const mobileTransaction = z
   .object({ merchantReference, generalCardData, paymentCardData })
   .meta({ id: 'MobileTransaction' });
 
-export const mobileHeaders = z.object({ 'x-device-installation-id': deviceInstallationId });
+export const mobileHeaders = z.object({
+  'x-device-installation-id': deviceInstallationId,
+  'x-device-attestation': attestationHeader.optional(),
+});
 
 /** 2.12. `errorCode` is omitted if approved; optional fields are omitted if unknown. */
 const onlineAuthorization = z

@@ -109,7 +109,7 @@ async function compose(
   reportFigures(counted, config, report, closers);
   logMinutes(log, counted, config, closers);
   const shown = shownFor(siblings, health, metrics);
-  const server = openFront({ ...common, pushes }, { log, metrics, tracing, examplesOf, shown, tapLoad });
+  const server = openFront({ ...common, pushes }, { log, tracing, examplesOf, shown, tapLoad });
   followCertificate(server, config, log, closers);
   const listening = await listen(server, config);
   closers.push(() => server.close());

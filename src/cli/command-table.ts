@@ -72,6 +72,10 @@ export const COMMANDS: Sections = {
       description: 'manage the devices whose taps an acquirer refuses',
       load: () => import('./blocked-device.ts'),
     },
+    attester: {
+      description: 'manage the services that attest devices; sign an attestation for tests',
+      load: () => import('./attester.ts'),
+    },
     user: { description: 'manage portal users: passwords, roles and permissions', load: () => import('./user.ts') },
     'api-key': { description: 'create, rotate and revoke API keys', load: () => import('./api-key.ts') },
     'issuer-key': { description: 'manage the keys that sign merchants’ tokens', load: () => import('./issuer-key.ts') },

@@ -20,3 +20,13 @@ export class AuthError extends TapwireError<AuthErrorCode> {
 export type ForbiddenCode = 'FORBIDDEN' | 'BLOCKED_USER' | 'BLOCKED_DEVICE';
 
 export class Forbidden extends TapwireError<ForbiddenCode> {}
+
+/** Why the attestation of a device was refused; the app can act on each. */
+export type AttestationCode =
+  | 'ATTESTATION_MISSING'
+  | 'ATTESTATION_INVALID'
+  | 'ATTESTATION_EXPIRED'
+  | 'DEVICE_UNTRUSTED'
+  | 'APP_OUTDATED';
+
+export class AttestationRefused extends TapwireError<AttestationCode> {}

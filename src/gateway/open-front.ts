@@ -8,7 +8,6 @@ import { followTlsFiles, isHttps, type TlsFiles } from '../http/tls-files.ts';
 import { traceRequests } from '../http/trace-requests.ts';
 import type { TapLoad } from '../limits/tap-load.ts';
 import type { Log } from '../ops/log.ts';
-import type { Metrics } from '../ops/metrics/metrics.ts';
 import { createRequestLog } from '../ops/request-log.ts';
 import type { Tracing } from '../ops/tracing/tracing.ts';
 import { registerConsole } from './open-console.ts';
@@ -20,7 +19,6 @@ import type { RouteParts } from './route-parts.ts';
 
 interface FrontParts {
   readonly log: Log;
-  readonly metrics: Metrics;
   readonly tracing: Tracing | undefined;
   readonly examplesOf: ExamplesOf | undefined;
   readonly shown: Shown;
@@ -28,11 +26,8 @@ interface FrontParts {
 }
 
 /** The HTTP server with the routes of the process's role. */
-export function openFront(
-  parts: RouteParts,
-  { log, metrics, tracing, examplesOf, shown, tapLoad }: FrontParts,
-): Server {
-  const { config, deadlines } = parts;
+export function openFront(parts: RouteParts, { log, tracing, examplesOf, shown, tapLoad }: FrontParts): Server {
+  const { config, deadlines, metrics } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
   const answerTimes = { switchWaitMs: () => deadlines.requestMs };
   const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, answerTimes };

@@ -1,5 +1,7 @@
+import { Attestations } from '../auth/attestation/attestations.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { IdempotentRoute } from '../http/idempotency.ts';
+import { requireAttestation } from '../http/require-attestation.ts';
 import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
 import { registerPinRoute } from '../http/routes/pin.ts';
@@ -29,7 +31,15 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerCredentials(server, parts, guards);
   const { tapTokens, authenticator, idempotent } = guards;
   const { store: transactions, directory } = stores;
-  const taps = { deps, identify: identifySubmitter(tapTokens, tapLimitsOf(parts)) };
+  const { TAPWIRE_AUDIENCE: audience } = parts.config;
+  const attestations = new Attestations({
+    attesters: directory,
+    audience,
+    nowMs: deps.clock.nowMs,
+    count: (result) => parts.metrics.countAttestation(result),
+  });
+  const attest = requireAttestation(attestations);
+  const taps = { deps, identify: identifySubmitter(tapTokens, tapLimitsOf(parts)), attest };
   registerTapRoutes(server, taps);
   registerPinRoute(server, taps);
   registerAcknowledgeRoutes(server, taps);

@@ -1,5 +1,6 @@
 import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
 import type { Config } from '../config.ts';
+import type { Metrics } from '../ops/metrics/metrics.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
@@ -23,4 +24,5 @@ export interface RouteParts {
   readonly pushes: Pushes;
   readonly closers: Closers;
   readonly report: Report;
+  readonly metrics: Metrics;
 }

@@ -2,6 +2,8 @@ import { ERROR_CODE_NAMES, type ErrorCode, type Problem } from '#schemas/problem
 import { isStoreCondition } from '../errors/store-conditions.ts';
 import {
   AnswerOverdue,
+  type AttestationCode,
+  AttestationRefused,
   AuthError,
   DuplicateReference,
   Forbidden,
@@ -43,6 +45,7 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
   if (error instanceof TapRefused) return refusedTap(error);
   if (error instanceof NotFound) return NOT_FOUND;
   if (error instanceof Forbidden) return FORBIDDEN[error.code];
+  if (error instanceof AttestationRefused) return ATTESTATION[error.code];
   if (error instanceof DuplicateReference) return DUPLICATE_REFERENCE;
   if (error instanceof PinNotAwaited) return PIN_NOT_AWAITED;
   if (error instanceof NoConfiguration) return NO_CONFIGURATION[error.code];
@@ -101,6 +104,26 @@ const FORBIDDEN: Readonly<Record<Forbidden['code'], ProblemAnswer>> = {
   FORBIDDEN: { status: 403, errorCode: 101, detail: 'The credential does not permit this.' },
   BLOCKED_USER: { status: 403, errorCode: 105, detail: 'The user is blocked.' },
   BLOCKED_DEVICE: { status: 403, errorCode: 139, detail: 'The device is blocked.' },
+};
+
+const ATTESTATION: Readonly<Record<AttestationCode, ProblemAnswer>> = {
+  ATTESTATION_MISSING: {
+    status: 403,
+    errorCode: 106,
+    detail: 'An attestation of the device is required in X-Device-Attestation. Nothing was stored.',
+  },
+  ATTESTATION_INVALID: {
+    status: 403,
+    errorCode: 107,
+    detail: 'The attestation is not signed by an attester of the acquirer, or it is for another device.',
+  },
+  ATTESTATION_EXPIRED: {
+    status: 403,
+    errorCode: 108,
+    detail: 'The attestation is too old. Repeat the request with a new one.',
+  },
+  DEVICE_UNTRUSTED: { status: 403, errorCode: 109, detail: 'The attestation states that the device is not trusted.' },
+  APP_OUTDATED: { status: 403, errorCode: 110, detail: 'The version of the app is too low.' },
 };
 
 const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>> = {

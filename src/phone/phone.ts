@@ -10,6 +10,7 @@ import { currencyOf, parseAmount } from '../transactions/model/money.ts';
 import type { TapRequest } from '../transactions/ports/card-ports.ts';
 import { PinPad, valuesOfPin } from './pin-pad.ts';
 import type { Profile } from './profile.ts';
+import { signAttestation } from './sign-attestation.ts';
 
 /** A careful backend issues tokens that are valid for an hour. */
 const TOKEN_SECONDS = 3_600;
@@ -113,15 +114,19 @@ export class Phone {
 
   submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneAnswer> {
     const body = { merchantReference, generalCardData, paymentCardData };
-    return this.#answered(this.#client.submitTap({ headers: this.#headers, body }));
+    return this.#answered(this.#headers().then((headers) => this.#client.submitTap({ headers, body })));
   }
 
   submitPin({ transactionId, deviceInstallationId: _device, ...body }: PinSubmission): Promise<PhoneAnswer> {
-    return this.#answered(this.#client.submitPin({ params: { transactionId }, headers: this.#headers, body }));
+    const params = { transactionId };
+    return this.#answered(this.#headers().then((headers) => this.#client.submitPin({ params, headers, body })));
   }
 
-  get #headers() {
-    return { 'x-device-installation-id': this.deviceInstallationId };
+  async #headers() {
+    const { attester, issuer } = this.#profile;
+    const { deviceInstallationId } = this;
+    const signed = attester && (await signAttestation(attester, { audience: issuer.audience, deviceInstallationId }));
+    return { 'x-device-installation-id': deviceInstallationId, ...(signed && { 'x-device-attestation': signed }) };
   }
 
   /** A refusal is also a result, not an error. */

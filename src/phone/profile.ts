@@ -22,6 +22,8 @@ export const profile = z.object({
     privateKey: z.string(),
     publicKey: z.string(),
   }),
+  /** Simulates the attestation service of the acquirer, if it requires attestations. */
+  attester: z.object({ iss: z.string(), privateKey: z.string() }).optional(),
 });
 
 export type Profile = z.infer<typeof profile>;

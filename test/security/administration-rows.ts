@@ -71,6 +71,17 @@ export const ADMINISTRATION: Readonly<Record<string, Row>> = {
     { body: ({ merchantId, profile }) => ({ merchantId, profile }) },
   ),
   ...settingsRows('blocked-devices', 'blockedDevice', () => ({ deviceInstallationId: unique('device') })),
+  ...settingsRows(
+    'attesters',
+    'attester',
+    () => ({
+      name: `phones-${randomUUID().slice(0, 8)}`,
+      issuer: 'https://attest.example',
+      publicKey: PUBLIC_KEY,
+      required: false,
+    }),
+    { body: () => ({ maxAgeSeconds: 60 }) },
+  ),
   ...settingsRows('processors', 'processorId', () => PROCESSOR, { method: 'PUT', body: () => PROCESSOR }),
   ...settingsRows(
     'routes',

@@ -22,6 +22,7 @@ export interface Things {
   readonly xTid: string;
   readonly profile: string;
   readonly blockedDevice: string;
+  readonly attester: string;
   readonly processorId: number;
   readonly routeId: number;
   readonly keyId: string;
@@ -59,6 +60,7 @@ export function nobodysThings(like: Things): Things {
     xTid: 'TERM-unknown',
     profile: 'unknown',
     blockedDevice: 'unknown',
+    attester: 'unknown',
     processorId: 7_777,
     routeId: 7_777,
     keyId: randomBytes(8).toString('hex'),
@@ -170,13 +172,28 @@ async function configure({ database }: Installation, merchant: MerchantName, num
     acquirerId,
     blockedDevice,
   ]);
+  const attester = `phones-${number}`;
+  await database.query(
+    `insert into attesters (acquirer_id, name, issuer, public_key, max_age_seconds, is_required)
+     select acquirer_id, $2, 'https://attest.example', public_key, 300, false from issuer_keys where acquirer_id = $1 and public_key is not null limit 1`,
+    [acquirerId, attester],
+  );
   const { id: userId } = await savePortalUser(database, { acquirerId, merchantId }, 'viewer');
   const { rows } = await database.query<{ id: string }>(
     'select id from issuer_keys where acquirer_id = $1 and integrator_id = $2',
     [acquirerId, integratorId],
   );
   const xTid = xTidOf(merchant);
-  return { processorId: number, routeId: number, profile, blockedDevice, userId, issuerKeyId: rows[0]!.id, xTid };
+  return {
+    processorId: number,
+    routeId: number,
+    profile,
+    blockedDevice,
+    attester,
+    userId,
+    issuerKeyId: rows[0]!.id,
+    xTid,
+  };
 }
 
 function eventOf({ database }: Installation, transactionId: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { blockedDevicePath, integratorPath, merchantPath, terminalPath } from '#schemas/admin';
+import { attesterPath, blockedDevicePath, integratorPath, merchantPath, terminalPath } from '#schemas/admin';
 import {
   integratorChange,
   merchantChange,
@@ -12,10 +12,12 @@ import {
   storedTerminal,
   terminalChange,
 } from '#schemas/admin-tenants';
+import { attesterChange, newAttester, storedAttester } from '#schemas/attestation';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { Acquirers } from '../../store/settings/acquirers.ts';
 import {
+  ATTESTER_SETTINGS,
   BLOCKED_DEVICE_SETTINGS,
   INTEGRATOR_SETTINGS,
   MERCHANT_SETTINGS,
@@ -80,6 +82,20 @@ const blockedDevices = {
   },
 } as const;
 
+const attesters = {
+  name: 'attesters',
+  one: 'an attester',
+  many: 'attesters',
+  scope: 'credentials:manage',
+  path: attesterPath,
+  key: 'name',
+  answer: storedAttester,
+  notes: {
+    add: 'With `required`, the gateway refuses taps and PINs of the acquirer without an attestation within seconds.',
+    remove: 'Removes an attester. Without a required attester, the acquirer requires no attestation.',
+  },
+} as const;
+
 /**
  * The tenants of the installation: acquirers, and the integrators, merchants, terminals and blocked devices of each.
  */
@@ -99,4 +115,7 @@ export function registerTenantRoutes(
   registerChangeRoute(server, admin, terminals, 'PATCH', terminalChange, ofTerminals);
   const ofDevices = new AcquirerSettings(database, BLOCKED_DEVICE_SETTINGS);
   registerSettingsRoutes(server, admin, { ...blockedDevices, body: newBlockedDevice, settings: ofDevices });
+  const ofAttesters = new AcquirerSettings(database, ATTESTER_SETTINGS);
+  registerSettingsRoutes(server, admin, { ...attesters, body: newAttester, settings: ofAttesters });
+  registerChangeRoute(server, admin, attesters, 'PATCH', attesterChange, ofAttesters);
 }

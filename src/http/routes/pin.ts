@@ -7,7 +7,7 @@ import { withZod } from '../with-zod.ts';
 import type { TapRoutesOptions } from './taps.ts';
 
 /** 4.5: a phone submits the PIN for its tap, and waits for the outcome. */
-export function registerPinRoute(server: Server, { deps, identify }: TapRoutesOptions): void {
+export function registerPinRoute(server: Server, { deps, identify, attest }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:transactionId/submitPinMobile',
@@ -19,7 +19,7 @@ export function registerPinRoute(server: Server, { deps, identify }: TapRoutesOp
         takes: ['merchantToken', 'intentToken'],
         description:
           'Submits the PIN of a tap whose response had `isSingleTapAndPin` true, and waits for the outcome like the tap. The body repeats the card data and the merchantReference of the tap, and adds the pinToken and the encrypted PIN. Refused with 409 unless the transaction waits for a PIN.',
-        problems: { 400: [202], 409: [104, 124], 429: [203], 500: [208], 503: [203] },
+        problems: { 400: [202], 403: [106, 107, 108, 109, 110], 409: [104, 124], 429: [203], 500: [208], 503: [203] },
       },
     },
     schema: {
@@ -28,7 +28,7 @@ export function registerPinRoute(server: Server, { deps, identify }: TapRoutesOp
       body: mobilePin,
       response: { 200: answerSchema(onlineAuthorizationAnswer) },
     },
-    onRequest: identify,
+    onRequest: [identify, attest],
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const pin = { ...request.body, deviceInstallationId, correlationId: request.correlationId };

@@ -10,6 +10,8 @@ export interface TapRoutesOptions {
   readonly deps: TransactionDependencies;
   /** Accepts the credentials that may submit a tap, see `identifySubmitter`. */
   readonly identify: (request: FastifyRequest) => Promise<void>;
+  /** Refuses devices without the attestation that their acquirer requires, see `requireAttestation`. */
+  readonly attest: (request: FastifyRequest) => Promise<void>;
 }
 
 const SUBMIT =
@@ -24,7 +26,7 @@ const SUBMIT =
   'of zero and a missing cryptogram with 400 and sends nothing to the switch. Only TT3 taps may have the amount zero.';
 
 /** 4.4: a phone submits a tap and waits for its outcome. */
-export function registerTapRoutes(server: Server, { deps, identify }: TapRoutesOptions): void {
+export function registerTapRoutes(server: Server, { deps, identify, attest }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/mobile',
@@ -35,7 +37,16 @@ export function registerTapRoutes(server: Server, { deps, identify }: TapRoutesO
         waitsForSwitch: true,
         takes: ['merchantToken', 'intentToken'],
         description: SUBMIT,
-        problems: { 400: [202], 404: [122], 409: [124], 410: [118], 429: [203], 500: [208], 503: [203] },
+        problems: {
+          400: [202],
+          403: [106, 107, 108, 109, 110],
+          404: [122],
+          409: [124],
+          410: [118],
+          429: [203],
+          500: [208],
+          503: [203],
+        },
       },
     },
     schema: {
@@ -43,7 +54,7 @@ export function registerTapRoutes(server: Server, { deps, identify }: TapRoutesO
       body: mobileTransaction,
       response: { 200: answerSchema(onlineAuthorizationAnswer) },
     },
-    onRequest: identify,
+    onRequest: [identify, attest],
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const { correlationId } = request;

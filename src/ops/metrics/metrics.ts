@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { AttestationResult } from '../../auth/attestation/attestations.ts';
 import type { OverloadedResource } from '../../errors.ts';
 import type { RequestLog } from '../request-log.ts';
 import { measureEventLoopLag } from './event-loop-lag.ts';
@@ -40,6 +41,7 @@ export class Metrics {
   readonly #outcomes: Counter;
   readonly #declines: Counter;
   readonly #refusedTaps: Counter;
+  readonly #attestations: Counter;
   readonly #commits: Histogram;
   readonly #batches: Histogram;
   readonly #requestSeries = new Map<string, RequestSeries>();
@@ -75,6 +77,12 @@ export class Metrics {
     });
     // A series that begins with its first refusal would hide that refusal from rate().
     for (const reason of REFUSING) this.#refusedTaps.inc({ reason }, 0);
+    this.#attestations = new Counter({
+      name: 'tapwire_attestations_total',
+      help: 'Attestations of devices checked, by result',
+      labelNames: ['result'],
+      registers,
+    });
     this.#commits = new Histogram({
       name: 'tapwire_commit_duration_seconds',
       help: 'Duration of a group commit, from BEGIN to the result of COMMIT',
@@ -112,6 +120,10 @@ export class Metrics {
 
   countDecline(decline: CountedDecline): void {
     this.#declines.inc({ ...decline });
+  }
+
+  countAttestation(result: AttestationResult): void {
+    this.#attestations.inc({ result: result.toLowerCase() });
   }
 
   recordCommit(seconds: number, writes: number): void {

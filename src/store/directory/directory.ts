@@ -1,10 +1,12 @@
-import type {
-  IssuerKey,
-  KeySetRegistration,
-  Merchants,
-  OwnedMerchant,
-  RegisteredIssuers,
-  ScopedIssuer,
+import type { Attester, Attesters } from '../../auth/attestation/attestations.ts';
+import {
+  type IssuerKey,
+  type KeySetRegistration,
+  type Merchants,
+  type OwnedMerchant,
+  type RegisteredIssuers,
+  readIssuerPem,
+  type ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
 import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
 import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
@@ -65,6 +67,14 @@ interface BlockedDeviceRow {
   readonly device: string;
 }
 
+interface AttesterRow extends Omit<Attester, 'key'> {
+  readonly acquirerId: number;
+  /** PEM, checked when it was stored. */
+  readonly publicKey: string;
+}
+
+const NO_ATTESTERS: readonly Attester[] = [];
+
 /**
  * A change (a revoked key, a blocked device) takes effect everywhere within this time plus one query: below the
  * promised 5 s.
@@ -76,7 +86,7 @@ const REFRESH_EVERY_MS = 2_000;
  * The tables are checked often, and only changed rows are read. While the database is unavailable, the last known
  * state is used.
  */
-export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants {
+export class PostgresDirectory implements Directory, RegisteredIssuers, Merchants, Attesters {
   readonly #profiles: TerminalProfileCache;
   readonly #issuers: IssuerDirectory;
   #refreshing: Repetition | undefined;
@@ -87,6 +97,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   readonly #terminals = new Map<string, TerminalRow>();
   #routes = new Map<number, RouteRecord[]>();
   readonly #blockedDevices = new Map<string, true>();
+  #attesters = new Map<number, Attester[]>();
   readonly #users = new Map<string, UserRow>();
   readonly #tables: readonly Pick<FollowedRows<unknown>, 'look'>[];
   /** Increases when a merchant is added, removed, moved to another owner, blocked or unblocked. */
@@ -138,6 +149,10 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
 
   routes(acquirerId: number): readonly RouteRecord[] {
     return this.#routes.get(acquirerId) ?? [];
+  }
+
+  attesters(acquirerId: number): readonly Attester[] {
+    return this.#attesters.get(acquirerId) ?? NO_ATTESTERS;
   }
 
   isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean {
@@ -227,6 +242,10 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
       new FollowedRows<{ acquirerId: number; id: number; isBlocked: boolean }>(database, INTEGRATORS, (rows) => {
         this.#integrators = new Map(rows.map(({ acquirerId, id, isBlocked }) => [`${acquirerId} ${id}`, isBlocked]));
       }),
+      new FollowedRows<AttesterRow>(database, ATTESTERS, (rows) => {
+        const byAcquirer = Map.groupBy(rows, ({ acquirerId }) => acquirerId);
+        this.#attesters = new Map([...byAcquirer].map(([id, own]) => [id, own.map(attesterOf)]));
+      }),
       new FollowedRows<RouteRecord & { acquirerId: number }>(database, ROUTES, (rows) => {
         this.#routes = Map.groupBy(rows, ({ acquirerId }) => acquirerId);
       }),
@@ -263,6 +282,11 @@ function ownerOf({ acquirerId, id, integratorId, isBlocked }: MerchantRow): stri
   return JSON.stringify([acquirerId, id, integratorId, isBlocked]);
 }
 
+/** A key that cannot be read verifies nothing, so that its acquirer's taps are refused. */
+function attesterOf({ publicKey: pem, ...attester }: AttesterRow): Attester {
+  return { ...attester, key: readIssuerPem(pem) };
+}
+
 /** The names with which a `usr` claim may mean a user. */
 function namesOf({ acquirerId, id, username }: UserRow): string[] {
   return [id, username.toLowerCase()].map((claim) => `${acquirerId} ${claim}`);
@@ -283,6 +307,8 @@ const TERMINALS = `select acquirer_id as "acquirerId", x_tid as "xTid", tid, mid
   profile_name as "profileName", merchant_id as "merchantId" from terminals`;
 const ROUTES = `select acquirer_id as "acquirerId", id, processor_id as "processorId", priority, currency, scheme,
   x_tid as "xTid", removed_at is not null as "isRemoved" from routes order by priority, id`;
+const ATTESTERS = `select acquirer_id as "acquirerId", issuer, public_key as "publicKey", max_age_seconds as "maxAgeSeconds",
+  least_app_version as "leastAppVersion", is_required as "isRequired" from attesters order by acquirer_id, name`;
 const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation_id as device from blocked_devices`;
 const USERS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", merchant_id as "merchantId", username,
   is_blocked as "isBlocked", permissions from users`;

@@ -8,6 +8,8 @@ import type {
   StoredMerchant,
   StoredTerminal,
 } from '#schemas/admin-tenants';
+import type { NewAttester, StoredAttester } from '#schemas/attestation';
+import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
 import { invalidValue, RequestRejected } from '../../errors.ts';
 import { checkMerchant } from '../../transactions/settings/check-tenants.ts';
 import type { SettingsTable } from './settings-table.ts';
@@ -85,6 +87,29 @@ export const BLOCKED_DEVICE_SETTINGS: SettingsTable<NewBlockedDevice, StoredBloc
   key: { name: 'deviceInstallationId', column: 'device_installation_id', from: 'settings' },
   most: MAX_BLOCKED_DEVICES,
   columns: { deviceInstallationId: 'device_installation_id' },
+};
+
+/** Two for each platform of phones, while the key of each is replaced, with room to spare; a tap may try each. */
+const MAX_ATTESTERS = 16;
+
+/** The services that attest an acquirer's devices. */
+export const ATTESTER_SETTINGS: SettingsTable<NewAttester, StoredAttester> = {
+  kind: 'attester',
+  table: 'attesters',
+  key: { name: 'name', column: 'name', from: 'settings' },
+  most: MAX_ATTESTERS,
+  columns: {
+    name: 'name',
+    issuer: 'issuer',
+    publicKey: 'public_key',
+    maxAgeSeconds: 'max_age_seconds',
+    required: 'is_required',
+    leastAppVersion: 'least_app_version',
+  },
+  check({ publicKey }) {
+    if (readIssuerPem(publicKey) === undefined)
+      throw invalidValue('publicKey', 'must be a public key as PEM of RSA (2,048 to 8,192 bits), P-256 or Ed25519');
+  },
 };
 
 /** Every gateway holds all of them in memory, a hundred bytes each; the database compares them every two seconds. */

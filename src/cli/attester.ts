@@ -1,0 +1,67 @@
+import { parseArgs } from 'node:util';
+import { attesterChange, newAttester, type StoredAttester } from '#schemas/attestation';
+import { readConfig } from '../config.ts';
+import { StartError } from '../errors.ts';
+import { signAttestation } from '../phone/sign-attestation.ts';
+import { ATTESTER_SETTINGS } from '../store/settings/tenant-settings.ts';
+import { type Commands, command } from './commands.ts';
+import { readText } from './read-file.ts';
+import { settingsCommands } from './settings-commands.ts';
+import { flag, readNumber, readYesOrNo, text } from './words.ts';
+
+/**
+ * `tapwire attester ...`: the services that attest an acquirer's devices. With the first one, the acquirer requires an
+ * attestation for each tap.
+ */
+export const commands: Commands = {
+  ...settingsCommands({
+    noun: 'attester',
+    table: ATTESTER_SETTINGS,
+    body: newAttester,
+    change: attesterChange,
+    flags: [
+      { flag: 'name', property: 'name', value: 'TEXT', isFixed: true },
+      { flag: 'issuer', property: 'issuer', value: 'ISS' },
+      {
+        flag: 'public-key',
+        property: 'publicKey',
+        value: 'FILE',
+        read: (path) => readText('--public-key', path),
+      },
+      { flag: 'max-age', property: 'maxAgeSeconds', value: 'SECONDS', read: readNumber },
+      { flag: 'required', property: 'required', value: 'yes|no', read: readYesOrNo },
+      { flag: 'least-app-version', property: 'leastAppVersion', value: 'VERSION' },
+    ],
+    columns: {
+      titles: ['ATTESTER', 'ISSUER', 'ACCEPTED FOR', 'REQUIRED', 'APP FROM'],
+      cellsOf: ({ name, issuer, maxAgeSeconds, required, leastAppVersion }: StoredAttester) => [
+        ...[name, issuer, `${maxAgeSeconds} s`, required ? 'yes' : 'no'],
+        leastAppVersion ?? 'any',
+      ],
+    },
+  }),
+  sign: command(
+    '--issuer ISS --private-key FILE --device ID [--app-version VERSION] [--untrusted]: print an attestation for tests',
+    sign,
+  ),
+};
+
+async function sign(args: string[]): Promise<number> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ issuer: text, device: text, untrusted: flag },
+      'private-key': text,
+      'app-version': text,
+    },
+  });
+  const { issuer, device, untrusted, 'private-key': keyFile, 'app-version': appVersion } = values;
+  if (issuer === undefined || device === undefined)
+    throw new StartError('BAD_CONFIG', '--issuer and --device: are required');
+  const privateKey = readText('--private-key', keyFile);
+  const { TAPWIRE_AUDIENCE: audience } = readConfig(process.env);
+  const verdict = untrusted ? 'untrusted' : 'trusted';
+  const attested = { audience, deviceInstallationId: device, verdict, appVersion } as const;
+  console.log(await signAttestation({ iss: issuer, privateKey }, attested));
+  return 0;
+}
