@@ -78,7 +78,9 @@ export const environment = z.object({
     .string()
     .min(1)
     .optional()
-    .describe('Path or package whose openHsm() returns the HSM with the keys of switches (src/crypto/hsm.ts)'),
+    .describe(
+      'HSM with the keys of switches: JSON file with payShield devices (src/hsm/README.md), or path or package with openHsm() (src/crypto/hsm.ts)',
+    ),
   TLS_FILES_DIR: z
     .string()
     .min(1)

@@ -8,6 +8,8 @@ import { Secret } from '../bytes/secret.ts';
 import type { Hsm } from '../crypto/hsm.ts';
 import { SoftHsm } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
+import type { DeviceLog } from '../hsm/payshield/device/device.ts';
+import { openPayshield } from '../hsm/payshield/open-payshield.ts';
 
 /** An installation with a thousand keys and a switch for each; a person would not write more into a file. */
 const MAX_KEYS = 1_000;
@@ -36,9 +38,16 @@ export interface HsmOptions {
   readonly environment: string;
   /** JSON with the keys of a software HSM. */
   readonly keysFile: string | undefined;
-  /** A path or a package whose `openHsm()` returns an `Hsm` (src/crypto/hsm.ts). */
+  /**
+   * A path or a package whose `openHsm()` returns an `Hsm` (src/crypto/hsm.ts), or a JSON file with payShield devices
+   * (src/hsm/README.md).
+   */
   readonly module: string | undefined;
+  /** Of the devices; without it they log nothing. */
+  readonly log?: DeviceLog | undefined;
 }
+
+const NO_LOG: DeviceLog = { info: () => {}, warn: () => {} };
 
 /**
  * Opens the HSM with an installation's switch keys; undefined if none is configured, which is valid as long as no
@@ -47,6 +56,7 @@ export interface HsmOptions {
  * @throws StartError BAD_CONFIG naming the file or module; never a key
  */
 export async function openHsm(options: HsmOptions): Promise<Hsm | undefined> {
+  if (options.module?.endsWith('.json')) return openDevices(options.module, options.log ?? NO_LOG);
   if (options.module !== undefined) return openModule(options.module);
   if (options.keysFile === undefined) return undefined;
   const { keys } = await readKeys(options.keysFile);
@@ -61,10 +71,19 @@ export async function openHsm(options: HsmOptions): Promise<Hsm | undefined> {
   }
 }
 
-async function readKeys(path: string): Promise<HsmKeysFile> {
-  const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+async function openDevices(path: string, log: DeviceLog): Promise<Hsm> {
+  const text = await readKeyFile(path);
+  return openPayshield(text.length > MAX_FILE_CHARS ? undefined : parseJson(text), path, log);
+}
+
+function readKeyFile(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StartError('BAD_CONFIG', `the HSM's key file ${path} cannot be read (${cause.code})`);
   });
+}
+
+async function readKeys(path: string): Promise<HsmKeysFile> {
+  const text = await readKeyFile(path);
   const parsed = parseHsmKeys(text);
   if (parsed?.success) return parsed.data;
   const places = parsed?.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`) ?? ['its length'];

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { StartError } from '../../src/errors.ts';
+import { HsmUnavailable, StartError } from '../../src/errors.ts';
+import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
 import { openHsm } from '../../src/switches/open-hsm.ts';
+import { fileFor, Opened } from '../hsm/support.ts';
 
 const KEY = '0123456789ABCDEFFEDCBA9876543210';
 const MAC_KEY = { keyId: 'mac-1', usage: 'mac', algorithm: 'tdes', key: KEY };
@@ -96,6 +98,36 @@ describe('an HSM module', () => {
   ])('does not open if it %s, and reports it', async (what, source, reason) => {
     const name = `${what.replaceAll(' ', '-')}.mjs`;
     const module = source === undefined ? join(folder, 'nowhere.mjs') : fileOf(name, source);
+    expect(await reasonOf(open({ module }))).toMatch(reason);
+  });
+});
+
+describe('a JSON file with payShield devices', () => {
+  const opened = new Opened();
+  afterEach(() => opened.closeAll());
+
+  test('is opened in prod, and its keys can be used at once', async () => {
+    const { port } = await opened.simulator();
+    const module = fileOf('payshield.json', JSON.stringify(fileFor([port])));
+    const hsm = (await open({ module, environment: 'prod' })) as PayshieldHsm;
+    expect(await hsm.kcv('zak')).toBe('08D7B4');
+    await hsm.close();
+  });
+
+  test('with a device that is unavailable is opened, and its keys cannot be used', async () => {
+    const { port, stop } = await opened.simulator();
+    await stop();
+    const hsm = (await open({ module: fileOf('payshield.json', JSON.stringify(fileFor([port]))) })) as PayshieldHsm;
+    await expect(hsm.kcv('zak')).rejects.toBeInstanceOf(HsmUnavailable);
+    await hsm.close();
+  });
+
+  test.each([
+    ['is not there', undefined, /cannot be read \(ENOENT\)/],
+    ['is no JSON', '{"kind": "payshield"', /is wrong/],
+    ['is of another kind', '{"kind": "other"}', /is wrong: \/kind/],
+  ])('does not open if it %s', async (_what, text, reason) => {
+    const module = text === undefined ? join(folder, 'nowhere.json') : fileOf('payshield.json', text);
     expect(await reasonOf(open({ module }))).toMatch(reason);
   });
 });

@@ -15,14 +15,9 @@ import { PayshieldHsm } from './payshield-hsm.ts';
 const MAX_PEM_BYTES = 1_048_576;
 const FAULTS_NAMED = 5;
 
-/** Whether a parsed JSON file configures payShield devices. */
-export function isPayshieldFile(json: unknown): boolean {
-  return (json as { kind?: unknown } | undefined)?.kind === 'payshield';
-}
-
 /**
- * Opens the devices of a configuration and starts to connect. It does not wait: a device that is unavailable at the start is
- * used when it becomes available.
+ * Opens the devices of a configuration. It waits until each is ready or has failed, at most for the time limit of a call. A
+ * device that is unavailable now is used when it becomes available.
  *
  * @param json the parsed content of the file
  * @param path of the file; TLS files are relative to its folder
@@ -51,6 +46,7 @@ export async function openPayshield(json: unknown, path: string, log: DeviceLog)
     }),
     timeLimitMs,
   );
+  await group.start();
   return new PayshieldHsm(group, keyStore(keys), { lmk, ksnDescriptor });
 }
 

@@ -38,7 +38,7 @@ const lmkKey = z.strictObject({
   kcv: z.string().regex(/^[0-9A-F]{6}$/),
 });
 
-/** The configuration of payShield devices: HSM_KEYS_FILE with `kind` `payshield`. It has no clear keys. */
+/** The configuration of payShield devices: the file that HSM_MODULE names. It has no clear keys. */
 export const payshieldFile = z
   .strictObject({
     kind: z.literal('payshield'),

@@ -64,6 +64,7 @@ export class DeviceConnection {
     this.#connectTimer = setTimeout(() => this.#end('UNREACHABLE', 'connect timeout'), options.connectTimeoutMs);
     this.#connectTimer.unref();
     const { stream } = this.#socket;
+    stream.unref(); // A command has a timer, which keeps the process alive until its response.
     this.#socket.whenOpen(() => this.#open());
     stream.on('data', (chunk: Buffer) => this.#read(chunk));
     stream.on('error', (error: NodeJS.ErrnoException) => this.#end(this.#lossCode(), error.code ?? error.name));

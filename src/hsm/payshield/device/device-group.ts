@@ -17,6 +17,17 @@ export class DeviceGroup implements HsmDevices {
     this.#timeLimitMs = timeLimitMs;
   }
 
+  /** Resolves when each device is ready or has failed, at the latest after the time limit of a call. */
+  async start(): Promise<void> {
+    const started = Promise.all(this.#devices.map((device) => device.started));
+    let timer: NodeJS.Timeout | undefined;
+    const limit = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#timeLimitMs);
+    });
+    await Promise.race([started, limit]);
+    clearTimeout(timer);
+  }
+
   /**
    * @throws HsmUnavailable if no device succeeded in time, or the PIN block is to blame; its cause is the last HsmDeviceError
    */

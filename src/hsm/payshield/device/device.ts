@@ -47,6 +47,8 @@ export interface DeviceOptions {
  */
 export class Device {
   readonly name: string;
+  /** Resolves when its first diagnostics have passed or failed, or it cannot be reached. */
+  readonly started: Promise<void>;
   readonly #options: DeviceOptions;
   readonly #connections: (DeviceConnection | undefined)[] = [];
   readonly #reconnects = new Set<NodeJS.Timeout>();
@@ -56,6 +58,7 @@ export class Device {
   readonly #failures: Record<string, number> = {};
   readonly #refusals: Record<string, number> = {};
   readonly #health: Repetition;
+  #hasStarted: () => void = () => {};
   #diagnostics: Diagnostics | undefined;
   /** Since a connection opened while none was open: another device may have taken the address. */
   #hasPassed = false;
@@ -71,6 +74,9 @@ export class Device {
     this.name = options.name;
     this.#options = options;
     this.#queue = new CommandQueue(options.name, options.mostQueued ?? MOST_QUEUED);
+    this.started = new Promise((resolve) => {
+      this.#hasStarted = resolve;
+    });
     for (let at = 0; at < options.connections; at++) this.#connect(at, new Backoff(RECONNECT));
     this.#health = repeatEvery(options.recoveryEveryMs ?? RECOVERY_EVERY_MS, () => this.#checkIfDue());
   }
@@ -180,6 +186,7 @@ export class Device {
       onClosed: (error) => {
         if (this.#isClosed) return;
         this.#connectionsLost++;
+        this.#hasStarted();
         this.#lastFailure = error.message;
         if (wasOpen) this.#options.log.warn({ device: name, code: error.code }, 'HSM connection lost');
         this.#reconnectLater(at, backoff);
@@ -234,6 +241,7 @@ export class Device {
       this.#hasWrongLmk = error.code === 'WRONG_LMK';
       this.#count(error);
     }
+    this.#hasStarted();
   }
 
   #isReachable(): boolean {
