@@ -7,9 +7,10 @@ import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../sim
 import { parseManners } from '../simulator/manners/manners.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
 import { readJson } from './read-file.ts';
+import { HSM_FLAGS, HSM_USAGE, readHsmOptions, type SimulatedHsmOptions } from './simulate-hsm.ts';
 import { text, texts } from './words.ts';
 
-export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        default: type-1=9101; port 0: a free port
+export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [hsm=PORT ...] [options]   default: type-1=9101; port 0: a free port
 
   --host ADDRESS         address to listen on (127.0.0.1)
   --ledger PORT          port that serves the ledger at /ledger (a free port)
@@ -26,6 +27,7 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [options]        d
                          needs macKeys or a zone pinKey from --config
   --manners HOW          good | poor (responses are lost, late, duplicated, corrupted) | none (also arbitrary responses at
                          any time); only the ledger is reliable (good)
+${HSM_USAGE}
   --seed NUMBER          the same seed produces the same faults and latencies in the same order
 
 The amount selects the response; processors/README.md has the table. SIM_TIME_SCALE multiplies its times.`;
@@ -49,12 +51,17 @@ const FLAGS = {
   garble: text,
   disconnect: text,
   decline: text,
+  ...HSM_FLAGS,
 } as const satisfies Readonly<Record<FaultKind | string, object>>;
 
 /** The options of the command line. */
 export interface SimulateOptions extends SimulatorOptions {
   readonly host: string;
+  readonly simulatedHsm: SimulatedHsmOptions;
 }
+
+/** `hsm=1500` among the switches: a simulated payShield device. */
+const HSM_WORD = /^hsm=/;
 
 /**
  * Reads `type-1=9101 type-2=9201 --drop 0.1% ...`.
@@ -66,7 +73,9 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
   const { host, latency, seed, 'change-keys': every } = values;
   const deadlineMs = timeOf(values, 'deadline');
   const configs = readConfigs(values.config, types);
-  const processors = (positionals.length > 0 ? positionals : ['type-1=9101']).map((word): SimulatedProcessor => {
+  const hsmWords = positionals.filter((word) => HSM_WORD.test(word));
+  const switchWords = positionals.filter((word) => !HSM_WORD.test(word));
+  const processors = (positionals.length > 0 ? switchWords : ['type-1=9101']).map((word): SimulatedProcessor => {
     const [processor, port] = byType(word, types, 'TYPE=PORT');
     const config = every === undefined ? configs.get(processor) : withKeyExchange(processor, configs.get(processor));
     return { processor, port: numberOf(port, word), config, deadlineMs };
@@ -76,6 +85,10 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
   return {
     processors,
     host,
+    simulatedHsm: readHsmOptions(
+      hsmWords.map((word) => numberOf(word.replace(HSM_WORD, ''), word)),
+      values,
+    ),
     cards: readCards(values.cards),
     latency,
     faults: faultsOf(values),

@@ -1,9 +1,11 @@
 import { toHex } from '../bytes/hex.ts';
 import { LogBudget } from '../limits/log-budget.ts';
 import { createLog, type Log } from '../ops/log.ts';
+import type { SwitchConfig } from '../processor-kit/processor.ts';
 import { demoKeys } from '../simulator/demo-hsm.ts';
 import { type Simulator, type SimulatorEvent, startSimulator } from '../simulator/start-simulator.ts';
 import { installedTypes } from './processor-types.ts';
+import { startSimulatedHsm } from './simulate-hsm.ts';
 import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts';
 import { Statistics } from './simulate-statistics.ts';
 import { untilAskedToStop } from './until-asked-to-stop.ts';
@@ -33,22 +35,33 @@ export async function run(args: string[]): Promise<number> {
   const stopping = untilAskedToStop();
   const statistics = new Statistics(process.stdout);
   const tell = teller(createLog('info', 'switch'));
+  const configs = configsOf(options);
   const simulator = await startSimulator({ ...options, onEvent: (event) => statistics.aside(() => tell(event)) });
-  introduce(options, simulator);
+  const devices = await startSimulatedHsm(options.simulatedHsm, options.host, configs).catch(async (error) => {
+    await simulator.close();
+    throw error;
+  });
+  introduce(options, configs, simulator);
   statistics.start(() => simulator.counters());
   await stopping;
   statistics.stop();
-  await simulator.close();
+  await Promise.all([simulator.close(), devices.close()]);
   return 0;
 }
 
-function introduce({ processors, host }: SimulateOptions, { ports, ledgerPort }: Simulator): void {
+function configsOf({ processors }: SimulateOptions): SwitchConfig[] {
+  return processors.map(({ processor, config }) => config ?? processor.exampleConfig);
+}
+
+function introduce(
+  { processors, host }: SimulateOptions,
+  configs: readonly SwitchConfig[],
+  { ports, ledgerPort }: Simulator,
+): void {
   processors.forEach(({ processor }, at) => {
     console.log(`${processor.name} listens on ${host}:${ports[at]}`);
   });
-  for (const { keyId, usage, algorithm, bytes } of demoKeys(
-    processors.map(({ processor, config }) => config ?? processor.exampleConfig),
-  )) {
+  for (const { keyId, usage, algorithm, bytes } of demoKeys(configs)) {
     const key = bytes.reveal();
     const kind = `${algorithm === 'tdes' ? 'DES' : 'AES'}, ${key.length} bytes`;
     console.log(`key ${keyId} (${usage}, ${kind}, for simulation only): ${toHex(key)}`);
