@@ -3,12 +3,18 @@ import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { settings } from '../config.ts';
 import { enumTables } from '../docs/enum-tables.ts';
+import { exampleMacs } from '../docs/processors/example-mac.ts';
+import { elementTable, fieldTable, otherFieldTable } from '../docs/processors/field-table.ts';
+import { repeatTable } from '../docs/processors/repeat-table.ts';
+import { sampleBytes, sampleFrames } from '../docs/processors/sample-bytes.ts';
 import { withSections } from '../docs/sections.ts';
 import { transactionStates } from '../docs/transaction-states.ts';
+import { DE55_TAGS } from '../emv/de55.ts';
+import { tagText } from '../emv/tlv.ts';
 import { codeTable } from '../processor-kit/code-table.ts';
 import { featureTable } from '../processor-kit/feature-table.ts';
-import { fieldTable } from '../processor-kit/field-table.ts';
 import { builtInEntries, loadProcessors } from '../processor-kit/load-processors.ts';
+import type { Processor } from '../processor-kit/processor.ts';
 import { ruleTable } from '../processor-kit/request-rules.ts';
 import { exampleOf } from './config.ts';
 import { flag } from './words.ts';
@@ -39,19 +45,30 @@ function builtInTypes(): string[] {
   return builtInEntries().map((entry) => basename(dirname(entry)));
 }
 
-/** The rules of a processor type; its fields and its codes where the page has room for them. */
+/** The rules of a processor type, and what else its page has a place for. */
 function withSectionsOf(type: string): (before: string) => Promise<string> {
   return async (before) => {
     const processor = (await loadProcessors()).get(type)!;
-    const sections = {
-      rules: ruleTable(processor.requestRules ?? [], processor.spec.fields),
-      fields: fieldTable(processor),
-      codes: codeTable(processor.profile),
-    };
-    const wanted = Object.entries(sections).filter(([name]) => name === 'rules' || before.includes(`<!-- ${name} -->`));
-    return withSections(before, Object.fromEntries(wanted));
+    const wanted = Object.entries(PROCESSOR_SECTIONS).filter(
+      ([name]) => name === 'rules' || before.includes(`<!-- ${name} -->`),
+    );
+    return withSections(before, Object.fromEntries(wanted.map(([name, make]) => [name, make(processor)])));
   };
 }
+
+const PROCESSOR_SECTIONS: Readonly<Record<string, (processor: Processor) => string>> = {
+  rules: ({ requestRules = [], spec }) => ruleTable(requestRules, spec.fields),
+  fields: fieldTable,
+  elements: elementTable,
+  'chip-tags': () => `\`${DE55_TAGS.map(tagText).join(' ')}\``,
+  'other-fields': otherFieldTable,
+  codes: ({ profile }) => codeTable(profile),
+  repeats: repeatTable,
+  macs: exampleMacs,
+  'sale-bytes': (processor) => sampleBytes(processor, 'tap'),
+  'answer-bytes': (processor) => sampleBytes(processor, 'approved'),
+  frames: sampleFrames,
+};
 
 /**
  * `tapwire docs`: writes the generated parts of the documentation. `--check` writes nothing and names each outdated
