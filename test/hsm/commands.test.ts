@@ -74,6 +74,18 @@ describe('commands have the bytes that an open codec lists', () => {
     expect(read(command, '0675DB0D1ADD975CF801')).toBe('75DB0D1ADD975CF8');
   });
 
+  test('G0 to another BDK', () => {
+    const from = 'S00072B0TN00E0001566678078B5337915F4860C92F3FF2D6A6B11E8786F22DC8032EB758';
+    const to = 'S00072B0TN00E0001134E8D68D46BC8356F84F598155A1B5C44199D9847A2A58B64BE091F';
+    const ksn = 'FFFF000001315240003A';
+    const request = { ...dukptPin, bdk: from, destinationKey: to, destinationKsn: ksn, block: '741311DA9D5D6C32' };
+    const command = { ...request, lmk: keyBlock, accountNumber: '600000000000' };
+    expect(text(translateDukptPin(command))).toBe(
+      `G0${from}${to}A05${ksn}A05${ksn}741311DA9D5D6C320101600000000000%01`,
+    );
+    expect(text(translateDukptPin({ ...dukptPin, destinationKsn: ksn }))).toContain(`*${dukptPin.destinationKey}A05`);
+  });
+
   test('CI has no code of the source format', () => {
     expect(text(translateSingleDesDukptPin(dukptPin))).toBe(
       'CIU3702EF0DEF15CB6DD5367784A7102C3EU3CBFC71309FC372E9A32EA67BE4C81C9A05FFFF000001315240003A496F07B85222517D01540008900009',

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { fromHex } from '../../src/bytes/hex.ts';
 import { BlockKey } from '../../src/crypto/block-key.ts';
+import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from '../../src/crypto/dukpt-tdes.ts';
 import { kcv } from '../../src/crypto/kcv.ts';
 import { keyMac } from '../../src/crypto/mac.ts';
 import { MAC_ALGORITHMS } from '../../src/crypto/mac-algorithms.ts';
@@ -51,6 +52,17 @@ describe.each(['variant', 'keyBlock'] as const)('an Hsm of payShield devices wit
     const from = { ...readerPin, keyId: 'bdk' };
     const { block } = await hsm.translatePin({ from, to: { keyId: 'zpk', format: 0 }, pan: READER_PAN });
     expect(digitsOf(decipherPin(0, block, READER_PAN, clearKey('zpk')))).toBe('1234');
+  });
+
+  test("translates a reader's PIN to the base derivation key of an acquirer", async () => {
+    const hsm = await openHsm(form);
+    const { ksn } = readerPin;
+    const from = { ...readerPin, keyId: 'bdk' };
+    const translated = await hsm.translatePin({ from, to: { keyId: 'otherBdk', ksn, format: 3 }, pan: READER_PAN });
+    expect(translated.ksn).toEqual(ksn);
+    const key = deriveTdesTransactionKey(deriveTdesInitialKey(clearKey('otherBdk'), ksn!), ksn!);
+    const pin = decipherPin(3, translated.block, READER_PAN, deriveTdesWorkingKey(key, 'pin'));
+    expect(digitsOf(pin)).toBe('1234');
   });
 
   test('reports every fault of the PIN block or the PAN as PIN_BLOCK', async () => {
@@ -113,9 +125,9 @@ describe.each(['variant', 'keyBlock'] as const)('an Hsm of payShield devices wit
     const from = { keyId: 'zpk', format: 4, block: new Uint8Array(16) } as const;
     const to = { keyId: 'zpk', format: 0 } as const;
     await expect(hsm.translatePin({ from, to, pan: PAN })).rejects.toMatchObject(failsWith('KEY_USAGE'));
+    const fromZone = { keyId: 'zpk', format: 0, block: new Uint8Array(8) } as const;
     const toDukpt = { keyId: 'bdk', ksn: readerPin.ksn, format: 0 } as const;
-    const fromReader = { ...readerPin, keyId: 'bdk' };
-    await expect(hsm.translatePin({ from: fromReader, to: toDukpt, pan: PAN })).rejects.toMatchObject(
+    await expect(hsm.translatePin({ from: fromZone, to: toDukpt, pan: PAN })).rejects.toMatchObject(
       failsWith('KEY_USAGE'),
     );
   });

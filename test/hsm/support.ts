@@ -19,6 +19,7 @@ export const CLEAR = {
   zak: '0123456789ABCDEFFEDCBA9876543210',
   x99: '0123456789ABCDEF',
   bdk: '0123456789ABCDEFFEDCBA9876543210',
+  otherBdk: '5DB50B454F8389ADCE573BE50861F2BF',
 } as const;
 
 const USES = {
@@ -29,6 +30,7 @@ const USES = {
   zak: ['mac', 'ZAK'],
   x99: ['mac', 'ZAK'],
   bdk: ['dukptBase', 'BDK'],
+  otherBdk: ['dukptBase', 'BDK'],
 } as const;
 
 export type TestKeyId = keyof typeof USES;

@@ -23,8 +23,13 @@ import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
 
 /** A PIN block under a TDES key. */
 const PIN_BLOCK_BYTES = 8;
-/** M6 and M8 have MACs of these sizes; any other length is the left part of the longer one. */
+/** M6 has MACs of 4 and 8 bytes; any other length is the left part of the longer one. */
 const MAC_BYTES_MOST = 8;
+/**
+ * M8 verifies MACs of this length. Public sources contradict each other about MAC Size 1: 16 or 4 hex digits. The response
+ * of M6 shows which of them a device means, that of M8 does not. A longer MAC is therefore computed and compared here.
+ */
+const VERIFIED_BYTES = 4;
 
 export interface PayshieldHsmOptions {
   readonly lmk: Lmk;
@@ -36,8 +41,8 @@ export interface PayshieldHsmOptions {
  * An Hsm made of payShield devices. The keys are under the local master key of the devices; this process has no clear key
  * and no clear PIN.
  *
- * What no public source of the host commands confirms is refused with KEY_USAGE: PIN blocks of format 4, DUKPT as the
- * destination of a translation, CMAC, and MACs with AES keys.
+ * What no public source of the host commands confirms is refused with KEY_USAGE: PIN blocks of format 4, AES DUKPT, a zone
+ * key to DUKPT, CMAC, and MACs with AES keys.
  */
 export class PayshieldHsm implements Hsm, HsmDevices {
   readonly #devices: DeviceGroup;
@@ -73,7 +78,7 @@ export class PayshieldHsm implements Hsm, HsmDevices {
   async translatePin(request: TranslatePinRequest): Promise<TranslatedPin> {
     const command = this.#translation(request);
     try {
-      return { block: fromHex(await this.#devices.call(command)) };
+      return { block: fromHex(await this.#devices.call(command)), ksn: request.to.ksn };
     } catch (error) {
       throw isFaultOfPin(error) ? new CryptoError('PIN_BLOCK') : error;
     }
@@ -87,7 +92,7 @@ export class PayshieldHsm implements Hsm, HsmDevices {
   async verifyMac({ mac, ...request }: MacRequest & { readonly mac: Uint8Array }): Promise<boolean> {
     const fields = this.#macFields(request);
     if (mac.length !== request.lengthBytes) return false;
-    if (mac.length !== fields.macBytes) return isSameMac(await this.mac(request), mac);
+    if (mac.length !== VERIFIED_BYTES) return isSameMac(await this.mac(request), mac);
     return this.#devices.call(verifyMac(fields, toHex(mac)));
   }
 
@@ -103,7 +108,8 @@ export class PayshieldHsm implements Hsm, HsmDevices {
   #translation({ from, to, pan }: TranslatePinRequest): HostCommand<string> {
     const source = this.#keys.use(from.keyId, from.ksn === undefined ? 'pin' : 'dukptBase');
     const destination = this.#keys.use(to.keyId, to.ksn === undefined ? 'pin' : 'dukptBase');
-    const isSupported = to.ksn === undefined && [source, destination].every(({ algorithm }) => algorithm === 'tdes');
+    const isTdes = source.algorithm === 'tdes' && destination.algorithm === 'tdes';
+    const isSupported = isTdes && (to.ksn === undefined || from.ksn !== undefined);
     if (!isSupported || from.format === 4 || to.format === 4) throw new CryptoError('KEY_USAGE');
     if (from.block.length !== PIN_BLOCK_BYTES) throw new CryptoError('PIN_BLOCK');
     const fields = {
@@ -117,9 +123,11 @@ export class PayshieldHsm implements Hsm, HsmDevices {
     if (from.ksn === undefined) {
       return translateZonePin({ ...fields, sourceType: source.type === 'TPK' ? 'TPK' : 'ZPK', sourceKey: source.key });
     }
-    if (from.ksn.length !== TDES_KSN_BYTES) throw new CryptoError('KSN');
+    const isKsn = [from.ksn, to.ksn ?? from.ksn].every(({ length }) => length === TDES_KSN_BYTES);
+    if (!isKsn) throw new CryptoError('KSN');
     const { ksnDescriptor } = this.#options;
-    return translateDukptPin({ ...fields, bdk: source.key, ksnDescriptor, ksn: toHex(from.ksn) });
+    const destinationKsn = to.ksn && toHex(to.ksn);
+    return translateDukptPin({ ...fields, bdk: source.key, ksnDescriptor, ksn: toHex(from.ksn), destinationKsn });
   }
 
   #macFields({ keyId, method, message, lengthBytes }: MacRequest): MacFields {

@@ -24,27 +24,36 @@ export function translateZonePin(command: CommandFields, lmk: TestLmk, source: '
   return translate(block, formats, account, from, lmk.open(destinationKey, KEY_USES.ZPK, '11'));
 }
 
-/** G0. */
+/** The three parts of a KSN descriptor and the counter of 21 bits, five digits, fill the KSN. */
+const ID_DIGITS = 15;
+
+/** G0. The destination is a BDK if there is a flag, or if its key block is one of a BDK. */
 export function translateDukptPin(command: CommandFields, lmk: TestLmk): string {
   const bdkText = command.key();
-  const zpk = command.key();
+  const hasFlag = command.hasDelimiter('*');
+  const destinationText = command.key();
+  const isToDukpt = hasFlag || (lmk.form === 'keyBlock' && destinationText.substring(6, 8) === 'B0');
   const { fields } = command;
-  const descriptor = fields.hex(3);
-  const ksn = fromHex(fields.hex(20));
+  const ksn = readKsn(command);
+  const destinationKsn = isToDukpt ? readKsn(command) : undefined;
   const block = fields.hex(16);
   const formats = { from: fields.digits(2), to: fields.digits(2) };
   const account = fields.digits(12);
   command.end();
-  // The three parts and the counter of 21 bits, five digits, fill the KSN.
-  const idDigits = [...descriptor].reduce((sum, digit) => sum + Number.parseInt(digit, 16), 0);
-  refuseIf(idDigits !== 15, '15');
   const bdk = lmk.open(bdkText, KEY_USES.BDK, '10');
-  refuseIf(bdk.lengthBytes !== 16, '27');
-  const destination = lmk.open(zpk, KEY_USES.ZPK, '11');
-  return translate(block, formats, account, dukptPinKey(bdk, ksn), destination);
+  const destination = lmk.open(destinationText, destinationKsn === undefined ? KEY_USES.ZPK : KEY_USES.BDK, '11');
+  const to = destinationKsn === undefined ? destination : dukptPinKey(destination, destinationKsn);
+  return translate(block, formats, account, dukptPinKey(bdk, ksn), to);
+}
+
+function readKsn({ fields }: CommandFields): Uint8Array {
+  const idDigits = [...fields.hex(3)].reduce((sum, digit) => sum + Number.parseInt(digit, 16), 0);
+  refuseIf(idDigits !== ID_DIGITS, '15');
+  return fromHex(fields.hex(20));
 }
 
 function dukptPinKey(bdk: BlockKey, ksn: Uint8Array): BlockKey {
+  refuseIf(bdk.lengthBytes !== 16, '27');
   try {
     return deriveTdesWorkingKey(deriveTdesTransactionKey(deriveTdesInitialKey(bdk, ksn), ksn), 'pin');
   } catch (error) {

@@ -6,7 +6,7 @@ import { type KeyType, keyTypeField } from '../key-field.ts';
 const ONLY_BLOCK = '0';
 /** Input Format Flag 0: binary. */
 const BINARY = '0';
-/** MAC Size: 0 for 8 hex digits, 1 for 16. */
+/** MAC Size: 0 for 8 hex digits, 1 for 16. One public source has 4 hex digits for 1; a response of that length is refused. */
 const MAC_SIZES = { 4: '0', 8: '1' } as const;
 
 /** Message Length has 4 hex digits, but the I/O buffer of a device has at most 32 KB (NO, I/O buffer size). */

@@ -67,25 +67,34 @@ export interface TranslateDukptPin extends PinFields {
   /** 20 hex digits. */
   readonly ksn: string;
   readonly sourceFormat: ShortPinFormatCode;
+  /** If the destination is a BDK: the KSN of the translated block, with the same descriptor. */
+  readonly destinationKsn?: string | undefined;
 }
 
+/** Destination Key Flag of a BDK-1. A key block states its use, so there it is omitted. */
+const DESTINATION_IS_BDK = '*';
+
 /**
- * G0 (Translate a PIN from BDK to ZPK Encryption, Triple-DES DUKPT): BDK, ZPK, KSN Descriptor, KSN, source PIN block,
- * source and destination format, Account Number.
+ * G0 (Translate a PIN from BDK to BDK or ZPK Encryption, Triple-DES DUKPT): BDK, Destination Key Flag, ZPK or destination
+ * BDK, KSN Descriptor, KSN, for a BDK the destination's KSN Descriptor and KSN, source PIN block, source and destination
+ * format, Account Number.
  *
  * @returns the PIN block under the destination key, 16 hex digits
  */
 export function translateDukptPin(request: TranslateDukptPin): HostCommand<string> {
-  const { lmk, bdk, destinationKey, ksnDescriptor, ksn, block, sourceFormat, destinationFormat } = request;
+  const { lmk, bdk, destinationKey, ksnDescriptor, ksn, destinationKsn, block, destinationFormat } = request;
+  const isToDukpt = destinationKsn !== undefined;
   return {
     code: 'G0',
     body: commandBody(
       bdk,
+      isToDukpt && lmk.form === 'variant' ? DESTINATION_IS_BDK : '',
       destinationKey,
       ksnDescriptor,
       ksn,
+      isToDukpt ? ksnDescriptor + destinationKsn : '',
       block,
-      sourceFormat,
+      request.sourceFormat,
       destinationFormat,
       request.accountNumber,
       lmkField(lmk),
@@ -98,7 +107,9 @@ export function translateDukptPin(request: TranslateDukptPin): HostCommand<strin
  * CI (Translate a PIN from BDK to ZPK Encryption): as G0, but the device derives a single-length PIN key (ANSI
  * X9.24:1992), and the source block has no format code because it is always format 0.
  */
-export function translateSingleDesDukptPin(request: Omit<TranslateDukptPin, 'sourceFormat'>): HostCommand<string> {
+export function translateSingleDesDukptPin(
+  request: Omit<TranslateDukptPin, 'sourceFormat' | 'destinationKsn'>,
+): HostCommand<string> {
   const { lmk, bdk, destinationKey, ksnDescriptor, ksn, block, destinationFormat, accountNumber } = request;
   return {
     code: 'CI',
