@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DEMO_READER_KEY, demoKey } from '../../src/crypto/demo-key.ts';
+import type { KeyUsage } from '../../src/crypto/hsm.ts';
+import type { SwitchConfig } from '../../src/processor-kit/index.ts';
+import { demoLmkKeys } from '../../src/simulator/hsm/demo-devices.ts';
+import { createIdentity } from '../connection/certificates.ts';
+import { HOST, Opened } from '../hsm/support.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectInvariants } from '../support/invariants.ts';
+import { enterPin, RIGHT_PIN, tapForPin, WRONG_PIN } from '../support/pins.ts';
+
+const TAPS = 20;
+const ZONE_PIN = { keyId: 'zone-pin', format: 0, derivation: 'zone' } as const;
+const DUKPT_PIN = { keyId: 'acquirer-bdk', format: 0, derivation: 'dukpt' } as const;
+
+/** The keys of the switches of types 1 and 2, and of readers. */
+const KEYS: Readonly<Record<string, KeyUsage>> = {
+  'demo-mac-1': 'mac',
+  'zone-pin': 'pin',
+  'acquirer-bdk': 'dukptBase',
+  [DEMO_READER_KEY]: 'dukptBase',
+};
+
+const identity = createIdentity('simulated HSM');
+const opened = new Opened();
+let folder: string;
+let devices: { port: number; stop(): Promise<void> }[];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tapwire-payshield-'));
+  writeFileSync(join(folder, 'ca.pem'), identity.cert);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.each([
+  ['type-1', 'variant', ZONE_PIN],
+  ['type-2', 'keyBlock', DUKPT_PIN],
+] as const)('with two payShield devices over TLS, a switch of %s, and a %s LMK', (type, form, pinKey) => {
+  let installation: Installation;
+
+  beforeEach(async () => {
+    const secure = { cert: identity.cert, key: identity.key };
+    devices = await Promise.all([1, 2].map(() => opened.simulator({ lmkForm: form, tls: secure, latencyMs: 1 })));
+    const file = join(folder, `${type}.json`);
+    const keys = Object.entries(KEYS).map(([keyId, usage]) => demoKey(keyId, usage));
+    const content = {
+      kind: 'payshield',
+      lmk: { form },
+      devices: devices.map(({ port }, at) => ({ name: `hsm-${at}`, host: HOST, port, tls: { caFile: 'ca.pem' } })),
+      keys: demoLmkKeys(keys, form),
+    };
+    writeFileSync(file, JSON.stringify(content));
+    const config: Partial<SwitchConfig> = { macKeys: [{ number: 1, keyId: 'demo-mac-1' }], pinKey };
+    const settings = { HSM_MODULE: file, HSM_KEYS_FILE: undefined };
+    installation = await startInstallation({ type, settings, config, profile: { maxInFlight: TAPS } });
+  });
+  afterEach(async () => {
+    await installation.stop();
+    await opened.closeAll();
+  });
+
+  const tapMany = () =>
+    Promise.all(
+      Array.from({ length: TAPS }, async () =>
+        outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR' })),
+      ),
+    );
+
+  test('taps and PINs are authenticated and translated by them; one can be killed without a declined tap', async () => {
+    const phone = installation.phone();
+    expect(outcomeOf(await enterPin(phone, await tapForPin(phone), RIGHT_PIN)).type).toBe('Approved');
+    expect(outcomeOf(await enterPin(phone, await tapForPin(phone), WRONG_PIN)).type).not.toBe('Approved');
+    const underLoad = tapMany();
+    await devices[0]!.stop();
+    for (const { type: outcome } of [...(await underLoad), ...(await tapMany())]) expect(outcome).toBe('Approved');
+    expect(outcomeOf(await enterPin(phone, await tapForPin(phone), RIGHT_PIN)).type).toBe('Approved');
+    await expectInvariants(installation);
+
+    await devices[1]!.stop();
+    const { authorizations } = installation.asked;
+    for (const outcome of await tapMany()) expect(outcome).toMatchObject({ type: 'UnableToGoOnline' });
+    expect(installation.asked.authorizations).toBe(authorizations);
+    await eventually(() => expectInvariants(installation, { areFaultsExpected: true }));
+  });
+});
