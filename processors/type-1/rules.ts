@@ -1,4 +1,4 @@
-import { moment, presence, type RequestRule } from '#processor-kit';
+import { moment, notZero, presence, type RequestRule } from '#processor-kit';
 import { NOTHING_STANDS } from './messages.ts';
 import type { Type1Message } from './spec.ts';
 
@@ -19,6 +19,7 @@ export const RULES: readonly RequestRule<Type1Message>[] = [
   ]),
   ...presence<Type1Message>(REVERSALS, ['reasonCode', 'originalElements', 'replacementAmounts']),
   ...presence<Type1Message>(['0800'], ['networkCode']),
+  notZero(['0200'], 'amount'),
   moment(ALL, 'transmissionDateTime', 'MMDDhhmmss'),
   moment(MONEY, 'localTime', 'hhmmss'),
   moment(MONEY, 'localDate', 'MMDD'),

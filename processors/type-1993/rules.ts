@@ -1,4 +1,4 @@
-import { moment, presence, type RequestRule } from '#processor-kit';
+import { moment, notZero, presence, type RequestRule } from '#processor-kit';
 import { FUNCTION } from './messages.ts';
 import type { Type1993Message } from './spec.ts';
 
@@ -21,6 +21,7 @@ export const RULES: readonly RequestRule<Type1993Message>[] = [
   ]),
   ...presence<Type1993Message>(FOLLOW_UPS, ['originalAmounts', 'original']),
   ...presence<Type1993Message>(REVERSALS, ['messageReason']),
+  notZero(['1200'], 'amount'),
   moment(ALL, 'transmissionDateTime', 'MMDDhhmmss'),
   moment(MONEY, 'localDateTime', 'YYMMDDhhmmss'),
   moment(MONEY, 'expiry', 'YYMM'),
@@ -41,6 +42,21 @@ export const RULES: readonly RequestRule<Type1993Message>[] = [
     must: 'be the PAN of 35, if both are present',
     isKept: (request) => request.pan === undefined || request.pan === (panOfTrack(request) ?? request.pan),
     broken: (request) => ({ ...request, pan: '5413330089010640', track2: '4111111111111111D30122010000000000000' }),
+  },
+  {
+    field: 'posDataCode',
+    mtis: MONEY,
+    must: 'have 12 letters or digits',
+    isKept: ({ posDataCode }) => posDataCode === undefined || /^[0-9A-Z]{12}$/i.test(posDataCode),
+    broken: (request) => ({ ...request, posDataCode: ' '.repeat(12) }),
+  },
+  {
+    field: 'original.messageType',
+    label: '56 (message type)',
+    mtis: MONEY,
+    must: 'be a request for money, if 56 is present',
+    isKept: ({ original }) => original === undefined || CARD.includes(original.messageType ?? ''),
+    broken: (request) => ({ ...request, original: { ...request.original, messageType: '9999' } }),
   },
   {
     field: 'original',

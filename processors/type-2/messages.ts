@@ -34,7 +34,8 @@ const KEYED = '010';
 /** DE25: a normal presentment, one that may be approved in part, a card verification without money. */
 const NORMAL = '00';
 const PARTIAL_ALLOWED = '41';
-const VERIFICATION_ONLY = '51';
+/** DE25 of a card verification, which takes no money. */
+export const VERIFICATION_ONLY = '51';
 
 /** DE26: PINs have at most 12 digits. */
 const PIN_CAPTURE = '12';

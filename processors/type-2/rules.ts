@@ -1,4 +1,5 @@
 import { isMoment, moment, presence, type RequestRule } from '#processor-kit';
+import { VERIFICATION_ONLY } from './messages.ts';
 import type { Type2Message } from './spec.ts';
 
 const CARD = ['0100'];
@@ -19,6 +20,13 @@ export const RULES: readonly RequestRule<Type2Message>[] = [
   ]),
   ...presence<Type2Message>(FOLLOW_UPS, ['original']),
   ...presence<Type2Message>(REVERSALS, ['responseCode']),
+  {
+    field: 'amount',
+    mtis: CARD,
+    must: `not be zero, unless 25 is ${VERIFICATION_ONLY}`,
+    isKept: ({ amount = '', posCondition }) => Number(amount) !== 0 || posCondition === VERIFICATION_ONLY,
+    broken: (request) => ({ ...request, amount: '000000000000', posCondition: '00' }),
+  },
   moment(ALL, 'transmissionDateTime', 'MMDDhhmmss'),
   moment(MONEY, 'localTime', 'hhmmss'),
   moment(MONEY, 'localDate', 'MMDD'),

@@ -5,8 +5,9 @@ import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import { CardAccount, type TestCard, testCards } from '../simulator/card-accounts.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../simulator/faults.ts';
 import { parseManners } from '../simulator/manners/manners.ts';
+import { readRecording } from '../simulator/recording.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../simulator/start-simulator.ts';
-import { readJson } from './read-file.ts';
+import { readJson, readText } from './read-file.ts';
 import { HSM_FLAGS, HSM_USAGE, readHsmOptions, type SimulatedHsmOptions } from './simulate-hsm.ts';
 import { text, texts } from './words.ts';
 
@@ -16,6 +17,7 @@ export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [hsm=PORT ...] [op
   --ledger PORT          port that serves the ledger at /ledger (a free port)
   --config TYPE=FILE     JSON: differences from the type's example configuration (dialect, MAC and PIN keys, sign-on)
   --cards FILE           JSON: test cards with a balance, a limit or a response code (processors/README.md)
+  --from FILE            recorded traffic (tapwire processor record): answers and times as recorded, instead of by amount
   --latency HOW          8ms | uniform:5ms,max=20ms | lognormal:8ms,p99=40ms
   --deadline TIME        the acquirer's deadline, 30s or 1500ms: late responses are sent after it
   --drop SHARE  --late SHARE  --duplicate SHARE  --garble SHARE  --disconnect SHARE  --decline SHARE
@@ -37,6 +39,7 @@ const FLAGS = {
   ledger: { ...text, default: '0' },
   config: { ...texts, default: [] as string[] },
   cards: text,
+  from: text,
   latency: text,
   deadline: text,
   'echo-every': text,
@@ -73,15 +76,20 @@ export function readSimulateOptions(args: string[], types: ReadonlyMap<string, P
   const { host, latency, seed, 'change-keys': every } = values;
   const deadlineMs = timeOf(values, 'deadline');
   const configs = readConfigs(values.config, types);
+  const recorded = values.from === undefined ? undefined : readText('--from', values.from);
   const hsmWords = positionals.filter((word) => HSM_WORD.test(word));
   const switchWords = positionals.filter((word) => !HSM_WORD.test(word));
   const processors = (positionals.length > 0 ? switchWords : ['type-1=9101']).map((word): SimulatedProcessor => {
     const [processor, port] = byType(word, types, 'TYPE=PORT');
     const config = every === undefined ? configs.get(processor) : withKeyExchange(processor, configs.get(processor));
-    return { processor, port: numberOf(port, word), config, deadlineMs };
+    const recording =
+      recorded === undefined ? undefined : readRecording(recorded, processor, config ?? processor.exampleConfig);
+    return { processor, port: numberOf(port, word), config, deadlineMs, recording };
   });
   for (const { type } of [...configs.keys()].filter((each) => !processors.some(({ processor }) => processor === each)))
     throw new StartError('BAD_CONFIG', `--config: no switch of type ${type} is simulated`);
+  if (recorded !== undefined && !processors.some(({ recording }) => recording?.length))
+    throw new StartError('BAD_CONFIG', `--from ${values.from}: no payment or refund of a simulated type was recorded`);
   return {
     processors,
     host,

@@ -67,6 +67,7 @@ function introduce(
     console.log(`key ${keyId} (${usage}, ${kind}, for simulation only): ${toHex(key)}`);
   }
   console.log(`ledger: http://${host}:${ledgerPort}/ledger`);
+  console.log(`to forget wrong PINs: curl -X DELETE http://${host}:${ledgerPort}/pin-tries`);
 }
 
 /** Logs fields and codes, never values. */

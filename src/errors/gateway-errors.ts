@@ -27,6 +27,11 @@ export type ProcessorErrorCode =
 export class ProcessorError extends UserFixableError<ProcessorErrorCode> {}
 
 /** Why a simulated switch cannot be started as asked. */
-export type SimulatorErrorCode = 'LATENCY_INVALID' | 'FAULT_INVALID' | 'MANNERS_UNKNOWN' | 'PORT_TAKEN';
+export type SimulatorErrorCode =
+  | 'LATENCY_INVALID'
+  | 'FAULT_INVALID'
+  | 'MANNERS_UNKNOWN'
+  | 'PORT_TAKEN'
+  | 'RECORDING_INVALID';
 
 export class SimulatorError extends UserFixableError<SimulatorErrorCode> {}

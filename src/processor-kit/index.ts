@@ -33,7 +33,7 @@ export { configuredMacKeys, macMethodOf, messageCodec } from './message-codec.ts
 export type * from './processor.ts';
 export { meaningOf, networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';
 export { framingOf, profileOf } from './profile-of.ts';
-export { brokenRules, isMoment, moment, presence, type RequestRule, ruleTable } from './request-rules.ts';
+export { brokenRules, isMoment, moment, notZero, presence, type RequestRule, ruleTable } from './request-rules.ts';
 export { declineCodes, PIN_REQUIRED_CODES, pinRequestCode, REVERSAL_CODES } from './response-codes.ts';
 export { singleTapData, singleTapFlag } from './single-tap.ts';
 export { switchConfig } from './switch-config.ts';

@@ -42,6 +42,20 @@ export function presence<Message extends IsoMessage>(
   }));
 }
 
+/** An amount that must not be zero, if it is present: of messages that take or return money. */
+export function notZero<Message extends IsoMessage>(
+  mtis: readonly string[],
+  field: keyof Message & string,
+): RequestRule<Message> {
+  return {
+    field,
+    mtis,
+    must: 'not be zero',
+    isKept: (request) => !/^0+$/.test(String(request[field] ?? '')),
+    broken: (request) => ({ ...request, [field]: '0'.repeat(String(request[field]).length) }),
+  };
+}
+
 /** Parts of a date or time in the order of their digits. A date without a year may be 29 February. */
 export type DateForm = 'YYMMDDhhmmss' | 'MMDDhhmmss' | 'hhmmss' | 'YYMMDD' | 'MMDD' | 'YYMM';
 

@@ -19,6 +19,8 @@ export const testCards = z
       limit: amount.optional(),
       /** Whether a payment above the balance is approved in part (10) instead of declined with 51. */
       isPartial: z.boolean().optional(),
+      /** An amount of the table of scenarios: each payment is treated as if it had this amount, such as 10.69. */
+      actsLike: amount.optional(),
       /** The response code to each payment, such as 54. */
       responseCode: z
         .string()
@@ -46,6 +48,12 @@ export class CardAccount {
     this.#card = card;
     this.#balanceMinor = this.#minor(card.balance);
     if (card.limit !== undefined) this.#minor(card.limit);
+  }
+
+  /** The amount, in hundredths, that selects the scenario of each payment; undefined if its own amount does. */
+  get scenarioAmount(): number | undefined {
+    const { actsLike } = this.#card;
+    return actsLike === undefined ? undefined : Math.round(Number(actsLike) * 100);
   }
 
   decide(amountMinor: number, currencyNumeric: string): IssuerDecision {

@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Ledger, LedgerEntry } from './ledger.ts';
+import { PinTries } from './pin-tries.ts';
 
 /** Entries per written piece, so that a large ledger is not copied completely into memory. */
 const PIECE_ENTRIES = 1_000;
@@ -9,18 +10,30 @@ const PIECE_ENTRIES = 1_000;
 /**
  * Serves the ledger. `GET /ledger` returns `{ totals, entries, orphanReversals, cards }`, oldest first. `GET
  * /ledger/entries` returns only the entries, one per line, for clients that cannot keep them all in memory. The
- * query parameters `processor`, `state`, `rrn`, `stan` and `tid` filter the entries.
+ * query parameters `processor`, `state`, `rrn`, `stan` and `tid` filter the entries. `DELETE /pin-tries` forgets the wrong
+ * PINs of all cards.
  */
-export function ledgerServer(ledger: Ledger): Server {
+export function ledgerServer(ledger: Ledger, pinTries = new PinTries()): Server {
   return createServer((request, response) => {
     const url = URL.parse(request.url ?? '/', 'http://ledger');
+    if (url?.pathname === '/pin-tries') return forget(request.method, response, pinTries);
     const book = url && BOOKS.get(url.pathname);
-    if (!book) return refuse(response, 404, 'only /ledger and /ledger/entries exist');
+    if (!book) return refuse(response, 404, 'only /ledger, /ledger/entries and /pin-tries exist');
     if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 405, 'GET only');
     response.setHeader('content-type', book.contentType);
     // Destroys the response when its client disconnects; no one receives the error.
     pipeline(Readable.from(book.write(ledger, url.searchParams), { highWaterMark: 1 }), response).catch(() => {});
   });
+}
+
+function forget(method: string | undefined, response: ServerResponse, pinTries: PinTries): void {
+  if (method !== 'DELETE') {
+    refuse(response.setHeader('allow', 'DELETE'), 405, 'DELETE only');
+    return;
+  }
+  pinTries.forget();
+  response.statusCode = 204;
+  response.end();
 }
 
 interface Book {

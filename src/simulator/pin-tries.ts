@@ -8,6 +8,11 @@ const MOST_TRIES = 3;
 export class PinTries {
   readonly #wrong = new Map<string, number>();
 
+  /** Every card has all its tries again. */
+  forget(): void {
+    this.#wrong.clear();
+  }
+
   /** The response code for a verified PIN: 00, 55, or 75 from the third wrong PIN on. */
   judge(pan: string, isRight: boolean): string {
     const before = this.#wrong.get(pan) ?? 0;

@@ -24,8 +24,8 @@ export type Scenario =
   | { readonly kind: 'otherAmount' }
   | { readonly kind: 'otherStan' }
   | { readonly kind: 'badMac' }
-  /** Approves half of the amount. */
-  | { readonly kind: 'partial' }
+  /** Approves this part of the amount; half of it by default, or if the part is not smaller than the amount. */
+  | { readonly kind: 'partial'; readonly approvedMinor?: number | undefined }
   /** Approves, closes every connection and refuses new ones for this time, multiplied by `timeScale`. */
   | { readonly kind: 'outage'; readonly forMs: number };
 

@@ -11,8 +11,9 @@ import {
 import type { FaultDraw, FaultKind } from './faults.ts';
 import type { Latency } from './latency.ts';
 import type { Ledger, NewEntry } from './ledger.ts';
-import { PinTries } from './pin-tries.ts';
+import type { PinTries } from './pin-tries.ts';
 import type { Random } from './random.ts';
+import type { Replay } from './recording.ts';
 import { type Scenario, scenarioOf } from './scenarios.ts';
 import type { SwitchKeys } from './switch-keys.ts';
 
@@ -78,6 +79,9 @@ export interface SimulatedSwitchOptions {
   /** Multiplies every time of a scenario: with 0.01, a silence of 10 s lasts a tenth of a second. */
   readonly timeScale: number;
   readonly verifyPin: VerifyPin | undefined;
+  readonly pinTries: PinTries;
+  /** Recorded answers, which take precedence over the amount. */
+  readonly replay: Replay | undefined;
   readonly keys: Pick<SwitchKeys, 'exchanged' | 'isPinKeyLive'>;
   /** Called for requests that were refused for their form or time, with names of fields, never values. */
   readonly onRefused: (responseCode: string, reason: string) => void;
@@ -112,7 +116,6 @@ export class SimulatedSwitch implements Bank {
   readonly #wantsCompletion: boolean;
   readonly #lateMs: number;
   readonly #options: SimulatedSwitchOptions;
-  readonly #pinTries = new PinTries();
   #approvals = 0;
 
   constructor(processor: Processor, config: SwitchConfig, options: SimulatedSwitchOptions) {
@@ -143,7 +146,17 @@ export class SimulatedSwitch implements Bank {
         return this.#refuse('30', 'a PIN under a key that is not live');
       return this.#checkPin(request, request.pin);
     }
-    return this.#authorize(request, scenarioOf(request.amountMinor));
+    const { scenario, delayMs } = this.#planFor(request);
+    return later(this.#authorize(request, scenario), delayMs);
+  }
+
+  /** What decides about a payment: a recording, else its card, else its amount. */
+  #planFor(request: SimulatedRequest): { readonly scenario: Scenario; readonly delayMs: number } {
+    const { replay, ledger, timeScale } = this.#options;
+    const recorded = replay?.next(request);
+    if (recorded !== undefined) return { scenario: recorded.scenario, delayMs: recorded.delayMs * timeScale };
+    const amountMinor = ledger.accounts.find(request.pan)?.scenarioAmount ?? request.amountMinor;
+    return { scenario: scenarioOf(amountMinor), delayMs: 0 };
   }
 
   #answerNetwork(request: SimulatedRequest, session: SimulatedSession): Reaction {
@@ -184,10 +197,13 @@ export class SimulatedSwitch implements Bank {
 
   async #checkPin(request: SimulatedRequest, pin: PinData): Promise<Reaction> {
     const isRight = await this.#isRightPin(pin, request.pan);
-    const responseCode = this.#pinTries.judge(request.pan, isRight);
+    const responseCode = this.#options.pinTries.judge(request.pan, isRight);
     if (responseCode !== '00') return this.#decline(responseCode);
-    const scenario = scenarioOf(request.amountMinor);
-    return this.#authorize(request, scenario.kind === 'pin' ? { kind: 'answer', responseCode } : scenario);
+    const { scenario, delayMs } = this.#planFor(request);
+    return later(
+      this.#authorize(request, scenario.kind === 'pin' ? { kind: 'answer', responseCode } : scenario),
+      delayMs,
+    );
   }
 
   /** A block that cannot be opened counts as a wrong PIN. Without a verifier, every PIN is right. */
@@ -294,7 +310,13 @@ const SPOIL_BY_FAULT: Readonly<Partial<Record<FaultKind, Spoil>>> = {
 };
 
 function approvedBy(scenario: Scenario, amountMinor: number): number {
-  return scenario.kind === 'partial' ? Math.floor(amountMinor / 2) : amountMinor;
+  if (scenario.kind !== 'partial') return amountMinor;
+  const { approvedMinor = amountMinor } = scenario;
+  return approvedMinor < amountMinor ? approvedMinor : Math.floor(amountMinor / 2);
+}
+
+function later(reaction: Reaction, delayMs: number): Reaction {
+  return delayMs === 0 ? reaction : { ...reaction, delayMs: reaction.delayMs + delayMs };
 }
 
 /** The ledger entry of an authorization that was approved for the full amount. */

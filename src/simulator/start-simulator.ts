@@ -15,7 +15,9 @@ import { ledgerServer } from './ledger-http.ts';
 import { listen, stopListening } from './listening.ts';
 import type { Manners } from './manners/manners.ts';
 import { RudeSwitch } from './manners/rude-switch.ts';
+import { PinTries } from './pin-tries.ts';
 import { type Random, seededRandom } from './random.ts';
+import { type RecordedAnswer, Replay } from './recording.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
 import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
 import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
@@ -39,6 +41,8 @@ export interface SimulatedProcessor {
    * use.
    */
   readonly deadlineMs?: number | undefined;
+  /** Answers to give instead of those that the amount selects. Default: none. */
+  readonly recording?: readonly RecordedAnswer[] | undefined;
   /** 0 selects a free port. */
   readonly port: number;
 }
@@ -99,10 +103,11 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
   const configs = options.processors.map(({ processor, config }) => config ?? processor.exampleConfig);
   const hsm = options.hsm ?? demoHsm(configs, process.env.TAPWIRE_ENV ?? 'dev');
   const ledger = new Ledger(options.cards);
+  const pinTries = new PinTries();
   const switches = options.processors.map((simulated, index) =>
-    switchServer(simulated, configs[index]!, { ...options, hsm, ledger, random: seededRandom(seed + index) }),
+    switchServer(simulated, configs[index]!, { ...options, hsm, ledger, pinTries, random: seededRandom(seed + index) }),
   );
-  const books = options.ledgerPort === undefined ? undefined : ledgerServer(ledger);
+  const books = options.ledgerPort === undefined ? undefined : ledgerServer(ledger, pinTries);
   let stopTimetable = () => {};
   const close = async () => {
     stopTimetable();
@@ -134,18 +139,21 @@ export async function startSimulator(options: SimulatorOptions): Promise<Simulat
 interface SwitchParts extends SimulatorOptions {
   readonly hsm: SimulatorHsm;
   readonly ledger: Ledger;
+  readonly pinTries: PinTries;
   readonly random: Random;
 }
 
 function switchServer(simulated: SimulatedProcessor, config: SwitchConfig, parts: SwitchParts): SwitchServer {
   const { processor, deadlineMs } = simulated;
-  const { hsm, ledger, random, areOutagesKept = false, maxSessions, onEvent = () => {} } = parts;
+  const { hsm, ledger, pinTries, random, areOutagesKept = false, maxSessions, onEvent = () => {} } = parts;
   const keys = new SwitchKeys(processor, config, hsm);
   const deadlineOfAcquirer =
     deadlineMs ?? (simulated.config ? profileOf(processor, config).deadlineMs : DEMO_DEADLINE_MS);
   const honest = new SimulatedSwitch(processor, config, {
     ledger,
     random,
+    pinTries,
+    replay: simulated.recording && new Replay(simulated.recording),
     faults: faultDraw(parts.faults ?? {}),
     latency: parts.latency === undefined ? undefined : parseLatency(parts.latency),
     deadlineMs: deadlineOfAcquirer,

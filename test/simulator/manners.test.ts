@@ -5,6 +5,7 @@ import { Ledger } from '../../src/simulator/ledger.ts';
 import type { Manners } from '../../src/simulator/manners/manners.ts';
 import { AUTHORIZATION_MISDEEDS, REVERSAL_MISDEEDS } from '../../src/simulator/manners/misdeeds.ts';
 import { RudeSwitch } from '../../src/simulator/manners/rude-switch.ts';
+import { PinTries } from '../../src/simulator/pin-tries.ts';
 import { seededRandom } from '../../src/simulator/random.ts';
 import { type Reaction, SimulatedSwitch } from '../../src/simulator/simulated-switch.ts';
 
@@ -23,6 +24,8 @@ function rude(manners: Exclude<Manners, 'good'>, seed = 1): RudeSwitch {
   const random = seededRandom(seed);
   const bank = new SimulatedSwitch(processor, type1.exampleConfig, {
     ...{ ledger, random, faults: undefined, latency: undefined, deadlineMs: 1_000, timeScale: 1, verifyPin: undefined },
+    pinTries: new PinTries(),
+    replay: undefined,
     keys: { exchanged: [], isPinKeyLive: () => true },
     onRefused: () => {},
   });

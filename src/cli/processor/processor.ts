@@ -32,6 +32,11 @@ export const commands: Commands = {
     description: '--acquirer ID [--config FILE] [--name NAME] PROCESSOR: change the configuration, the name or both',
     load: async () => ({ run: (await settings()).change }),
   },
+  record: {
+    description:
+      '--acquirer ID [--since TIME] [--until TIME] [--limit 10000] PROCESSOR: print its masked messages, for tapwire simulate --from',
+    load: async () => ({ run: (await import('./processor-record.ts')).run }),
+  },
   remove: {
     description: '--acquirer ID PROCESSOR: remove a processor',
     load: async () => ({ run: (await settings()).remove }),

@@ -206,3 +206,43 @@ export async function findMessages(
     response: response ?? responseBytes,
   }));
 }
+
+/** A stored payment or refund with its response, as a simulated switch replays it. */
+export interface RecordedExchange {
+  /** The type of the processor. */
+  readonly type: string;
+  /** ISO 8601. */
+  readonly sentAt: string;
+  readonly tookMs: number;
+  readonly outcome: string;
+  readonly request: Uint8Array;
+  /** Null without a response. */
+  readonly response: Uint8Array | null;
+}
+
+const RECORDED = `
+select p.type, m.sent_at as "sentAt", m.took_ms as "tookMs", m.outcome, m.masked_request as request, m.masked_response as response
+from attempt_messages m join processors p on p.acquirer_id = m.acquirer_id and p.id = m.processor_id
+where m.acquirer_id = $1 and m.processor_id = $2 and m.kind = 'authorization' and m.sent_at >= $3 and m.sent_at < $4
+  and ${fromDay('$3::timestamptz')} and m.masked_request is not null and m.response_bytes is null
+order by m.sent_at limit $5`;
+
+/** The payments and refunds of a processor in a time, oldest first; without those whose messages could not be masked. */
+export async function findRecorded(
+  database: Database,
+  asked: {
+    readonly acquirerId: number;
+    readonly processorId: number;
+    readonly since: Date;
+    readonly until: Date;
+    readonly limit: number;
+  },
+): Promise<RecordedExchange[]> {
+  const { acquirerId, processorId, since, until, limit } = asked;
+  const { rows } = await database.query<Omit<RecordedExchange, 'sentAt'> & { readonly sentAt: Date }>(RECORDED, [
+    ...[acquirerId, processorId],
+    ...[since, until],
+    limit,
+  ]);
+  return rows.map((row) => ({ ...row, sentAt: row.sentAt.toISOString() }));
+}
