@@ -24,6 +24,8 @@ const KEYS: Readonly<Record<string, KeyUsage>> = {
   'zone-pin': 'pin',
   'acquirer-bdk': 'dukptBase',
   [DEMO_READER_KEY]: 'dukptBase',
+  kek: 'keyEncryption',
+  kbpk: 'keyBlockProtection',
 };
 
 const identity = createIdentity('simulated HSM');
@@ -37,11 +39,21 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const EXCHANGE = { startedBy: 'us', maxAgeSeconds: 86_400, overlapSeconds: 60 } as const;
+const CRYPTOGRAMS = { ...EXCHANGE, transportKeyId: 'kek', form: 'cryptogram', keys: ['mac', 'pin'] } as const;
+const KEY_BLOCKS = { ...EXCHANGE, transportKeyId: 'kbpk', form: 'keyBlock', keys: ['mac'] } as const;
+
 describe.each([
-  ['type-1', 'variant', ZONE_PIN],
-  ['type-2', 'keyBlock', DUKPT_PIN],
-] as const)('with two payShield devices over TLS, a switch of %s, and a %s LMK', (type, form, pinKey) => {
+  ['type-1', 'variant', ZONE_PIN, CRYPTOGRAMS],
+  ['type-2', 'keyBlock', DUKPT_PIN, KEY_BLOCKS],
+] as const)('with two payShield devices over TLS, a switch of %s, and a %s LMK', (type, form, pinKey, exchange) => {
   let installation: Installation;
+  let settings: NodeJS.ProcessEnv;
+
+  const start = (differences: Partial<SwitchConfig>, role?: 'none') => {
+    const config = { macKeys: [{ number: 1, keyId: 'demo-mac-1' }], pinKey, ...differences };
+    return startInstallation({ type, settings, config, role, profile: { maxInFlight: TAPS } });
+  };
 
   beforeEach(async () => {
     const secure = { cert: identity.cert, key: identity.key };
@@ -55,9 +67,7 @@ describe.each([
       keys: demoLmkKeys(keys, form),
     };
     writeFileSync(file, JSON.stringify(content));
-    const config: Partial<SwitchConfig> = { macKeys: [{ number: 1, keyId: 'demo-mac-1' }], pinKey };
-    const settings = { HSM_MODULE: file, HSM_KEYS_FILE: undefined };
-    installation = await startInstallation({ type, settings, config, profile: { maxInFlight: TAPS } });
+    settings = { HSM_MODULE: file, HSM_KEYS_FILE: undefined };
   });
   afterEach(async () => {
     await installation.stop();
@@ -72,6 +82,7 @@ describe.each([
     );
 
   test('taps and PINs are authenticated and translated by them; one can be killed without a declined tap', async () => {
+    installation = await start({});
     const phone = installation.phone();
     expect(outcomeOf(await enterPin(phone, await tapForPin(phone), RIGHT_PIN)).type).toBe('Approved');
     expect(outcomeOf(await enterPin(phone, await tapForPin(phone), WRONG_PIN)).type).not.toBe('Approved');
@@ -86,5 +97,22 @@ describe.each([
     for (const outcome of await tapMany()) expect(outcome).toMatchObject({ type: 'UnableToGoOnline' });
     expect(installation.asked.authorizations).toBe(authorizations);
     await eventually(() => expectInvariants(installation, { areFaultsExpected: true }));
+  });
+
+  test('keys that the switch exchanges are imported and used', async () => {
+    installation = await start({ keyExchange: { ...exchange, keys: [...exchange.keys] } }, 'none');
+    // For the switch, two acquirers that announce their own keys would be two zones.
+    for (const table of ['routes', 'processors']) {
+      await installation.database.query(`delete from ${table} where acquirer_id = 2`);
+    }
+    await installation.startGateway();
+    expect(await installation.simulator.changeKeys()).toBe(1);
+    const phone = installation.phone();
+    expect(outcomeOf(await enterPin(phone, await tapForPin(phone), RIGHT_PIN)).type).toBe('Approved');
+    for (const { type: outcome } of await tapMany()) expect(outcome).toBe('Approved');
+    const { badMacs, keyExchange } = await installation.switchStats();
+    expect(badMacs).toBe(0);
+    expect(keyExchange!.exchanged).toBeGreaterThan(0);
+    await expectInvariants(installation);
   });
 });

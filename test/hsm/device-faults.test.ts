@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { keyMac } from '../../src/crypto/mac.ts';
 import { MAC_ALGORITHMS } from '../../src/crypto/mac-algorithms.ts';
 import { HsmDeviceError, HsmUnavailable } from '../../src/errors.ts';
 import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
-import { clearKey, type FileChanges, frame, healthyBut, Opened } from './support.ts';
+import { clearKey, type FileChanges, fileKeys, frame, healthyBut, Opened } from './support.ts';
 
 const opened = new Opened();
 afterEach(() => opened.closeAll());
@@ -249,6 +250,19 @@ describe('several devices', () => {
     expect(Object.keys(hsm.deviceStates()[0]!.failures)).not.toEqual([]);
   });
 
+  test('one of which is slow leave most commands to the other', async () => {
+    const slow = await opened.simulator({ latencyMs: 100 });
+    const hsm = await readyHsm([slow.port, good.port], { timeLimitMs: 2_000 });
+    for (let round = 0; round < 50; round++) {
+      const calls = Array.from({ length: 2 }, (_, at) => computes(hsm, `text ${round} ${at}`));
+      await Promise.race(calls);
+      if (round % 10 === 9) await Promise.all(calls);
+    }
+    await expect.poll(() => hsm.deviceStates().every(({ outstanding }) => outstanding === 0)).toBe(true);
+    const [slowState, fastState] = hsm.deviceStates();
+    expect(fastState!.succeeded).toBeGreaterThan(slowState!.succeeded);
+  });
+
   test('one of which is stopped under load fail no call', async () => {
     const other = await opened.simulator({ latencyMs: 3 });
     const hsm = await readyHsm([good.port, other.port], { timeLimitMs: 2_000 });
@@ -271,6 +285,19 @@ describe('several devices', () => {
     const translated = hsm.translatePin({ from, to: { keyId: 'zpk', format: 0 }, pan });
     await expect(translated).rejects.toMatchObject({ code: 'PIN_BLOCK' });
     expect(commands).toBe(1);
+  });
+
+  test('no error and no state contains the account number, the PIN block or a key', async () => {
+    const refuse = healthyBut(({ header, socket }) => socket.write(frame(`${header}CD10`)));
+    const hsm = await readyHsm([await opened.fake(refuse)]);
+    const block = Buffer.from('A1B2C3D4E5F60718', 'hex');
+    const from = { keyId: 'zpk', format: 0, block } as const;
+    const translated = hsm.translatePin({ from, to: { keyId: 'zpk', format: 0 }, pan: '4111111111111111' });
+    const shown = inspect([await failureOf(translated), hsm, hsm.deviceStates()], { depth: 20, showHidden: true });
+    expect(shown).toContain('Source key parity error');
+    for (const secret of ['111111111111', 'A1B2C3D4E5F60718', ...fileKeys('variant').map(({ key }) => key)]) {
+      expect(shown).not.toContain(secret);
+    }
   });
 
   test('after close, calls that wait are rejected and no connection is left', async () => {
