@@ -57,6 +57,7 @@ const LINES: readonly DemoLine[] = [
     profile: { deadlineMs: 2_000 },
     route: { id: 300, priority: 1, xTid: SHORT_DEADLINE_TERMINAL },
   },
+  { type: 'type-1993', processorId: 4, route: { id: 400, priority: 1, scheme: 'Amex' } },
 ];
 
 /** The settings with which a demo starts its gateway. Those of the environment take precedence. */

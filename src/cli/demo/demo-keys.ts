@@ -6,12 +6,13 @@ import { demoKeysOf } from '../../simulator/demo-hsm.ts';
 import { type HsmKeysFile, parseHsmKeys } from '../../switches/open-hsm.ts';
 
 /**
- * PIN keys of the demo's switches: one accepts PINs under a zone key, the other as the acquirer's own devices would
+ * PIN keys of the demo's switches: two accept PINs under a zone key, the other as the acquirer's own devices would
  * send them.
  */
 const PIN_KEYS = {
   'type-1': { keyId: 'demo-zone-pin', format: 0, derivation: 'zone' },
   'type-2': { keyId: 'demo-acquirer-bdk', format: 0, derivation: 'dukpt' },
+  'type-1993': { keyId: 'demo-zone-pin-1993', format: 0, derivation: 'zone' },
 } as const;
 
 /** Key id in the example configuration of type 2. */
@@ -42,7 +43,7 @@ export function demoHsmKeysPath(folder: string): string {
 /**
  * Writes the keys of switches and readers for the gateway's HSM (`HSM_KEYS_FILE`), and keeps keys that the user has
  * added to the file. For simulated switches in another process it writes their configuration (`tapwire simulate
- * --config`): `type-1.json`, `type-2.json`.
+ * --config`): `type-1.json` and so on.
  *
  * @throws StartError BAD_CONFIG if the existing file is invalid; it is then unchanged
  */

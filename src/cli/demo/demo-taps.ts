@@ -31,10 +31,10 @@ const TAPS: readonly DemoTap[] = [
     tap: (phone) => phone.tap({ amount: '25.00', currency: 'ZAR', card: 'mastercard' }),
   },
   {
-    title: 'ZAR 10.51, Mastercard',
+    title: 'ZAR 10.51, Amex',
     expected: 'Declined 51',
-    by: 'type-2',
-    tap: (phone) => phone.tap({ amount: '10.51', currency: 'ZAR', card: 'mastercard' }),
+    by: 'type-1993',
+    tap: (phone) => phone.tap({ amount: '10.51', currency: 'ZAR', card: 'amex' }),
   },
   {
     title: 'truncated card data',
@@ -65,7 +65,7 @@ export async function submitDemoTaps(profile: Profile): Promise<boolean> {
     const columns = [
       title.padEnd(22),
       got.padEnd(11),
-      (askedSwitch ?? '').padEnd(6),
+      (askedSwitch ?? '').padEnd(9),
       `${answer.ms.toFixed(0)} ms`.padStart(7),
     ];
     console.log(`tap        ${columns.join('  ')}   ${mark}`);

@@ -57,7 +57,7 @@ export class DemoReceiver {
     const dispositions = await untilReceived(received, serviceReference, 2);
     this.#received = undefined;
     const isAsExpected = type === 'Indeterminate' && dispositions.join() === 'Indeterminate,Voided';
-    const columns = ['tap        ZAR 10.69, no answer ', type, `      ${answer.ms.toFixed(0)} ms`];
+    const columns = ['tap        ZAR 10.69, no answer ', type, `         ${answer.ms.toFixed(0)} ms`];
     console.log(`${columns.join('   ')}   ${isAsExpected ? good('ok') : bad('UNEXPECTED')}`);
     console.log(`             webhooks, signatures verified: ${dispositions.join(', then ')}`);
     return isAsExpected;
