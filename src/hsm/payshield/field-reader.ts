@@ -57,10 +57,6 @@ export class FieldReader {
     if (this.text(expected.length) !== expected) throw new FieldFault('a field has an unexpected value');
   }
 
-  rest(): string {
-    return this.text(this.#text.length - this.#at);
-  }
-
   /** @throws FieldFault if a field is left */
   end(): void {
     if (!this.isAtEnd) throw new FieldFault('unexpected fields follow');

@@ -6,7 +6,7 @@ import type { Lmk } from './host-command.ts';
  * Key Type codes (3 H) of a variant LMK: the digit of the variant, then the code of the LMK pair. Source: the key type
  * table as implemented in the open Thales Simulator Library, and the examples of ut-codec-payshield.
  */
-export const KEY_TYPE_CODES = {
+const KEY_TYPE_CODES = {
   ZMK: '000',
   ZPK: '001',
   TPK: '002',

@@ -8,7 +8,7 @@ import { refuseIf } from './refusal.ts';
 import type { TestLmk } from './test-lmk.ts';
 
 /** The check value of the published test LMK is not computed here; this value identifies the simulated device. */
-export const SIMULATED_LMK_CHECK_VALUE = '5A1057ED00000000';
+const SIMULATED_LMK_CHECK_VALUE = '5A1057ED00000000';
 const FIRMWARE = '0000-SIM0';
 /** 32 KB, TCP, 64 sockets, and two reserved fields. */
 const STATUS_00 = `3164${FIRMWARE}00000`;

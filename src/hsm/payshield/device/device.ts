@@ -35,9 +35,6 @@ export interface DeviceOptions {
   readonly connections: number;
   readonly headerLength: number;
   readonly expectedLmk?: string | undefined;
-  readonly mostOutstanding?: number | undefined;
-  readonly mostQueued?: number | undefined;
-  readonly recoveryEveryMs?: number | undefined;
   readonly log: DeviceLog;
 }
 
@@ -73,12 +70,12 @@ export class Device {
   constructor(options: DeviceOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#queue = new CommandQueue(options.name, options.mostQueued ?? MOST_QUEUED);
+    this.#queue = new CommandQueue(options.name, MOST_QUEUED);
     this.started = new Promise((resolve) => {
       this.#hasStarted = resolve;
     });
     for (let at = 0; at < options.connections; at++) this.#connect(at, new Backoff(RECONNECT));
-    this.#health = repeatEvery(options.recoveryEveryMs ?? RECOVERY_EVERY_MS, () => this.#checkIfDue());
+    this.#health = repeatEvery(RECOVERY_EVERY_MS, () => this.#checkIfDue());
   }
 
   get status(): HsmDeviceStatus {
@@ -165,14 +162,14 @@ export class Device {
   }
 
   #connect(at: number, backoff: Backoff): void {
-    const { name, address, tls, headerLength, mostOutstanding = MOST_OUTSTANDING } = this.#options;
+    const { name, address, tls, headerLength } = this.#options;
     let wasOpen = false;
     this.#connections[at] = new DeviceConnection({
       name,
       address,
       tls,
       headerLength,
-      mostOutstanding,
+      mostOutstanding: MOST_OUTSTANDING,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
       onOpen: () => {
         wasOpen = true;
