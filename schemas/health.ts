@@ -19,6 +19,11 @@ export const readiness = z
         'Reachability of each switch, by acquirer id and processor id; outside dev, absent without METRICS_TOKEN',
       )
       .meta({ examples: [{ '1 1': 'ready' }] }),
+    hsm: z
+      .record(z.string(), z.string())
+      .optional()
+      .describe('Status of each HSM device, by name; absent without devices and, outside dev, without METRICS_TOKEN')
+      .meta({ examples: [{ 'hsm-1': 'ready' }] }),
   })
   .meta({ id: 'Readiness' });
 

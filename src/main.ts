@@ -94,7 +94,7 @@ async function compose(
   const base = { config, url, types, log, report, closers };
   const tracing = await openTraces(config, log, closers);
   const domain = await openDomain({ ...base, hasSiblings: siblings !== undefined, settingsEveryMs, tracing });
-  const { databases, messages, switches, metrics, stores, tapLoad } = domain;
+  const { databases, messages, switches, devices, metrics, stores, tapLoad } = domain;
   const database = databases.taps;
 
   const fetcher = new GuardedFetch({ policy: callbackPolicy(config.TAPWIRE_ENV) });
@@ -103,7 +103,7 @@ async function compose(
   const pushes = await openPushes({ ...common, origin: () => server.listeningOrigin });
   if (switches) await openWork({ ...common, switches, pushes });
 
-  const health = new Health(database, switches);
+  const health = new Health({ database, switches, devices });
   closers.push(() => health.stop());
   const counted = { metrics, databases, health, switches, messages };
   reportFigures(counted, config, report, closers);
@@ -147,7 +147,7 @@ async function openDomain(base: DomainParts) {
   const clock = await DatabaseClock.open(database);
   closers.push(() => clock.close());
   const opened = await openSwitchParts({ ...base, stores, databases, clock });
-  const { switches, messages } = opened;
+  const { switches, devices, messages } = opened;
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
   const sealer = new HandoverSealer(handoverKeys);
@@ -156,7 +156,7 @@ async function openDomain(base: DomainParts) {
   const parts = { config, stores, ownTokens, deadlines, clock, switches, others, sealer, log, pipeline };
   const tapLoad = new TapLoad();
   const plain = createTransactionDependencies({ ...parts, wakeups: wakeups.ofTaps });
-  const metrics = openMetrics({ config, databases, messages, tapLoad, switches, closers });
+  const metrics = openMetrics({ config, databases, messages, tapLoad, switches, devices, closers });
   const watched = (unwatched: TransactionDependencies) =>
     countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
   const armed = (unarmed: TransactionDependencies) => armFailpoints(unarmed, config.TAPWIRE_FAILPOINTS);
@@ -182,12 +182,13 @@ async function openSwitchParts({ databases, stores, clock, ...base }: SwitchPart
   const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
   const parts = { config, types, clock, unmatchedResponses, messages, log, closers };
   const { directory } = stores;
-  const switches =
+  const opened =
     config.TAPWIRE_ROLE === 'api'
       ? undefined
       : await openSwitches({ ...parts, directory, database: databases.taps, claims: cell?.locks });
+  const { switches, devices } = opened ?? {};
   if (switches) cell?.follow(switches);
-  return { switches, messages, unmatchedResponses };
+  return { switches, devices, messages, unmatchedResponses };
 }
 
 type WorkParts = Omit<JobParts, 'deps' | 'around'> &

@@ -50,6 +50,10 @@ export const COMMANDS: Sections = {
       description: 'show who changed what; find entries that were changed afterwards (verify)',
       load: () => import('./audit.ts'),
     },
+    hsm: {
+      description: 'show the HSM: its devices (status), its keys and who uses them (inventory)',
+      load: () => import('./hsm.ts'),
+    },
     keys: { description: 'rotate the keys of this installation', load: () => import('./keys.ts') },
     cell: {
       description: 'list cells and move acquirers between them (list, add, status, move, recover, forget)',

@@ -13,6 +13,7 @@ import { certificateFindings } from '../ops/doctor/certificate-findings.ts';
 import { databaseFindings } from '../ops/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../ops/doctor/finding.ts';
 import { frontFindings } from '../ops/doctor/front-findings.ts';
+import { hsmFindings } from '../ops/doctor/hsm-findings.ts';
 import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { partitionFindings } from '../ops/doctor/partition-findings.ts';
@@ -63,7 +64,7 @@ export async function examine(config: Config, nowMs: number): Promise<Finding[]>
   findings.push(...frontFindings(config));
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
   if (certFile !== undefined) findings.push(...(await certificateFindings('https', { certFile, keyFile }, nowMs)));
-  findings.push(await hsmFinding(config), ...(await providerFindings(config.OIDC_ISSUER, () => Date.now())));
+  findings.push(...(await findingsOfHsm(config)), ...(await providerFindings(config.OIDC_ISSUER, () => Date.now())));
   if (config.DATABASE_URL === undefined && !existsSync(join(config.TAPWIRE_DATA, 'postgres'))) {
     return [
       ...findings,
@@ -124,13 +125,16 @@ function gatewayUrlOf({ DOCS_PROFILE, HOST, PORT, TLS_CERT_FILE }: Config): stri
   return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${PORT}`;
 }
 
-async function hsmFinding({ TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config): Promise<Finding> {
+async function findingsOfHsm({ TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config): Promise<Finding[]> {
   try {
     const hsm = await openHsm({ environment: TAPWIRE_ENV, keysFile: HSM_KEYS_FILE, module: HSM_MODULE });
-    return good('hsm', hsm ? 'opens' : 'no HSM is configured; only switches without MAC and PIN can be used');
+    const states = hsm?.deviceStates?.();
+    await hsm?.close?.();
+    if (states) return hsmFindings(states);
+    return [good('hsm', hsm ? 'opens' : 'no HSM is configured; only switches without MAC and PIN can be used')];
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
-    return fault('hsm', error.reason, 'check HSM_MODULE or HSM_KEYS_FILE');
+    return [fault('hsm', error.reason, 'check HSM_MODULE or HSM_KEYS_FILE')];
   }
 }
 

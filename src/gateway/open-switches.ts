@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { HsmDevices } from '../hsm/payshield/device/device-state.ts';
 import { repeatEvery } from '../limits/repeat-every.ts';
 import type { Log } from '../ops/log.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
@@ -9,7 +10,7 @@ import { postgresExchangedKeys } from '../store/switches/exchanged-keys.ts';
 import { postgresProcessorFaults } from '../store/switches/processor-faults.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
 import { AcquirerSwitches, type LineClaims } from '../switches/acquirer-switches.ts';
-import { openHsm } from '../switches/open-hsm.ts';
+import { type OpenedHsm, openHsm } from '../switches/open-hsm.ts';
 import type { MessageKeeper } from '../switches/ports.ts';
 import { refusePinTerminals } from '../switches/translate-pin.ts';
 import type { UnmatchedResponses } from '../switches/unmatched-responses.ts';
@@ -45,11 +46,17 @@ export interface SwitchParts {
   readonly closers: Closers;
 }
 
+/** Undefined without an HSM, and for one without devices on the network. */
+function devicesOf(hsm: OpenedHsm | undefined): HsmDevices | undefined {
+  return hsm?.deviceStates && { deviceStates: () => hsm.deviceStates!() };
+}
+
 /** The connections to the switches of all acquirers, with the HSM that holds their keys. */
 export async function openSwitches({ config, directory, database, closers, ...shared }: SwitchParts) {
   const { log, clock } = shared;
   const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
-  const hsm = await openHsm({ environment, keysFile, module });
+  const hsm = await openHsm({ environment, keysFile, module, log });
+  closers.push(() => hsm?.close?.());
   if (environment === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
   const stans = await StanBlocks.open(
@@ -80,5 +87,15 @@ export async function openSwitches({ config, directory, database, closers, ...sh
     followStored: (onChange: () => void) => directory.followProcessors(onChange),
     faults: postgresProcessorFaults(database),
   };
-  return AcquirerSwitches.open({ ...shared, access, ...known, stans, dates, macs: hsm, pins, keyExchange });
+  const switches = await AcquirerSwitches.open({
+    ...shared,
+    access,
+    ...known,
+    stans,
+    dates,
+    macs: hsm,
+    pins,
+    keyExchange,
+  });
+  return { switches, devices: devicesOf(hsm) };
 }

@@ -1,9 +1,11 @@
 import type { Config } from '../config.ts';
+import type { HsmDevices } from '../hsm/payshield/device/device-state.ts';
 import type { TapLoad } from '../limits/tap-load.ts';
 import { createBacklogReader } from '../ops/backlog.ts';
 import type { Log } from '../ops/log.ts';
 import { registerBacklogMetrics } from '../ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics, watchCommits } from '../ops/metrics/database-metrics.ts';
+import { registerHsmMetrics } from '../ops/metrics/hsm-metrics.ts';
 import { registerKeyMetrics } from '../ops/metrics/key-metrics.ts';
 import { registerMessageMetrics, type WatchedMessages } from '../ops/metrics/message-metrics.ts';
 import { Metrics } from '../ops/metrics/metrics.ts';
@@ -20,11 +22,20 @@ export interface MetricsParts {
   readonly messages: WatchedMessages;
   readonly tapLoad: TapLoad;
   readonly switches: WatchedSwitches | undefined;
+  readonly devices: HsmDevices | undefined;
   readonly closers: Closers;
 }
 
 /** The metrics of this process; each component adds its own. */
-export function openMetrics({ config, databases, messages, tapLoad, switches, closers }: MetricsParts): Metrics {
+export function openMetrics({
+  config,
+  databases,
+  messages,
+  tapLoad,
+  switches,
+  devices,
+  closers,
+}: MetricsParts): Metrics {
   const metrics = new Metrics();
   // One Prometheus may read several cells.
   if (config.CELL_NAME !== undefined) metrics.registry.setDefaultLabels({ cell: config.CELL_NAME });
@@ -32,6 +43,7 @@ export function openMetrics({ config, databases, messages, tapLoad, switches, cl
   registerBacklogMetrics(metrics.registry, createBacklogReader(databases.reports));
   registerTapLoad(metrics.registry, tapLoad);
   closers.push(watchCommits(metrics));
+  if (devices) registerHsmMetrics(metrics.registry, devices);
   if (!switches) return metrics;
   registerSwitchMetrics(metrics.registry, switches);
   registerKeyMetrics(metrics.registry, switches);

@@ -1,3 +1,4 @@
+import type { HsmDeviceStatus, HsmDevices } from '../hsm/payshield/device/device-state.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { AcquirerSwitch, SwitchStats } from '../switches/acquirer-switch.ts';
 
@@ -18,18 +19,31 @@ export interface Readiness {
    * reason). A switch that is down does not make the process unready, because taps are still answered.
    */
   readonly switches: Readonly<Record<string, string>>;
+  /**
+   * The status of each HSM device, by name; undefined without devices. Taps without PIN and MAC need none of them, so they do
+   * not make the process unready.
+   */
+  readonly hsm?: Readonly<Record<string, HsmDeviceStatus>> | undefined;
+}
+
+export interface HealthParts {
+  readonly database: Database;
+  readonly switches: WatchedSwitches | undefined;
+  readonly devices: HsmDevices | undefined;
 }
 
 /** Whether load balancers should send traffic to this process. */
 export class Health {
   readonly #database: Database;
   readonly #switches: WatchedSwitches | undefined;
+  readonly #devices: HsmDevices | undefined;
   #isDraining = false;
   #last: { atMs: number; isUp: Promise<boolean> } | undefined;
 
-  constructor(database: Database, switches: WatchedSwitches | undefined) {
+  constructor({ database, switches, devices }: HealthParts) {
     this.#database = database;
     this.#switches = switches;
+    this.#devices = devices;
   }
 
   async readiness(): Promise<Readiness> {
@@ -42,6 +56,7 @@ export class Health {
         ...Object.fromEntries([...(this.#switches?.faults.keys() ?? [])].map((name) => [name, 'unusable'])),
         ...Object.fromEntries([...(this.#switches ?? [])].map(([name, { availability }]) => [name, availability])),
       },
+      hsm: this.#devices && Object.fromEntries(this.#devices.deviceStates().map(({ name, status }) => [name, status])),
     };
   }
 

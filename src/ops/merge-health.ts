@@ -1,3 +1,4 @@
+import type { HsmDeviceStatus } from '../hsm/payshield/device/device-state.ts';
 import type { Readiness } from './health.ts';
 
 /** From the best to the worst: what a caller can expect of the best process. */
@@ -19,11 +20,15 @@ export function mergeReadiness(reports: readonly Readiness[]): Readiness {
       switches[name] = better(switches[name], availability);
     }
   }
+  let hsm: Readiness['hsm'];
+  for (const { hsm: each = {} } of reports)
+    for (const [name, status] of Object.entries(each)) hsm = { ...hsm, [name]: worse(hsm?.[name], status) };
   return {
     isReady: reports.some(({ isReady }) => isReady),
     database: reports.some(({ database }) => database === 'up') ? 'up' : 'down',
     isDraining: reports.every(({ isDraining }) => isDraining),
     switches,
+    hsm,
   };
 }
 
@@ -48,6 +53,14 @@ function merge(name: string, one: unknown, other: unknown): unknown {
   const result: Record<string, unknown> = { ...one };
   for (const [key, value] of Object.entries(other)) result[key] = merge(key, result[key], value);
   return result;
+}
+
+/** From the best to the worst: a person must look if one process cannot use a device. */
+const DEVICE_STATUSES: readonly HsmDeviceStatus[] = ['ready', 'unreachable', 'circuitOpen', 'wrongLmk'];
+
+function worse(one: HsmDeviceStatus | undefined, other: HsmDeviceStatus): HsmDeviceStatus {
+  if (one === undefined) return other;
+  return DEVICE_STATUSES.indexOf(one) >= DEVICE_STATUSES.indexOf(other) ? one : other;
 }
 
 function better(one: string | undefined, other: string): string {

@@ -9,6 +9,7 @@ import type { Hsm } from '../crypto/hsm.ts';
 import { SoftHsm } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
 import type { DeviceLog } from '../hsm/payshield/device/device.ts';
+import type { HsmDevices } from '../hsm/payshield/device/device-state.ts';
 import { openPayshield } from '../hsm/payshield/open-payshield.ts';
 
 /** An installation with a thousand keys and a switch for each; a person would not write more into a file. */
@@ -47,6 +48,9 @@ export interface HsmOptions {
   readonly log?: DeviceLog | undefined;
 }
 
+/** An HSM with what only some have: devices on the network whose state is known, and connections to close. */
+export type OpenedHsm = Hsm & Partial<HsmDevices> & { close?(): Promise<void> };
+
 const NO_LOG: DeviceLog = { info: () => {}, warn: () => {} };
 
 /**
@@ -55,7 +59,7 @@ const NO_LOG: DeviceLog = { info: () => {}, warn: () => {} };
  *
  * @throws StartError BAD_CONFIG naming the file or module; never a key
  */
-export async function openHsm(options: HsmOptions): Promise<Hsm | undefined> {
+export async function openHsm(options: HsmOptions): Promise<OpenedHsm | undefined> {
   if (options.module?.endsWith('.json')) return openDevices(options.module, options.log ?? NO_LOG);
   if (options.module !== undefined) return openModule(options.module);
   if (options.keysFile === undefined) return undefined;
@@ -71,7 +75,7 @@ export async function openHsm(options: HsmOptions): Promise<Hsm | undefined> {
   }
 }
 
-async function openDevices(path: string, log: DeviceLog): Promise<Hsm> {
+async function openDevices(path: string, log: DeviceLog): Promise<OpenedHsm> {
   const text = await readKeyFile(path);
   return openPayshield(text.length > MAX_FILE_CHARS ? undefined : parseJson(text), path, log);
 }
@@ -106,11 +110,11 @@ function parseJson(text: string): unknown {
 
 const METHODS: readonly (keyof Hsm)[] = ['importKey', 'forgetKey', 'kcv', 'translatePin', 'mac', 'verifyMac'];
 
-async function openModule(name: string): Promise<Hsm> {
-  let hsm: Partial<Hsm> | undefined;
+async function openModule(name: string): Promise<OpenedHsm> {
+  let hsm: Partial<OpenedHsm> | undefined;
   try {
     const path = createRequire(resolve('any.js')).resolve(name.startsWith('.') ? resolve(name) : name);
-    const loaded = (await import(pathToFileURL(path).href)) as { openHsm?: () => Promise<Hsm> };
+    const loaded = (await import(pathToFileURL(path).href)) as { openHsm?: () => Promise<OpenedHsm> };
     hsm = await loaded.openHsm?.();
   } catch (cause) {
     throw new StartError('BAD_CONFIG', `the HSM module ${name} cannot be opened: ${(cause as Error).message}`, {
@@ -118,7 +122,7 @@ async function openModule(name: string): Promise<Hsm> {
     });
   }
   const missing = METHODS.filter((method) => typeof hsm?.[method] !== 'function');
-  if (missing.length === 0) return hsm as Hsm;
+  if (missing.length === 0) return hsm as OpenedHsm;
   const reason = `openHsm() of the HSM module ${name} must return an Hsm; missing: ${missing.join(', ')}`;
   throw new StartError('BAD_CONFIG', reason);
 }

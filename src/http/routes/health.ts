@@ -35,14 +35,14 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
     config: open(
       'getReadiness',
       'Check readiness',
-      `Returns 200 if the process can take taps, otherwise 503 with the cause. The state of the switches has no effect on the status. ${WITH_TOKEN}`,
+      `Returns 200 if the process can take taps, otherwise 503 with the cause. The state of switches and HSM devices has no effect on the status. ${WITH_TOKEN}`,
     ),
     schema: { response: { 200: isReady, 503: isReady } },
   };
   server.get('/readyz', ready, async (request, reply) => {
-    const { isReady, switches, ...rest } = await checks.readiness();
+    const { isReady, switches, hsm, ...rest } = await checks.readiness();
     reply.code(isReady ? 200 : 503);
-    return { status: isReady ? 'ok' : 'unready', ...rest, ...(sees(request) && { switches }) };
+    return { status: isReady ? 'ok' : 'unready', ...rest, ...(sees(request) && { switches, hsm }) };
   });
 
   const healthy = {
@@ -54,8 +54,8 @@ export function registerHealthRoutes(server: Server, { checks, token, isOpen }: 
     schema: { response: { 200: answerSchema(health) } },
   };
   server.get('/healthz', healthy, async (request) => {
-    const { isReady, switches: _availability, ...rest } = await checks.readiness();
-    const shown = sees(request) ? { switches: await checks.switchStats() } : {};
+    const { isReady, switches: _availability, hsm, ...rest } = await checks.readiness();
+    const shown = sees(request) ? { switches: await checks.switchStats(), hsm } : {};
     return { status: isReady ? 'ok' : 'unready', ...rest, ...shown };
   });
 }

@@ -1,4 +1,5 @@
 import type { Metric, Registry } from 'prom-client';
+import type { RoundTripHistogram } from '../../connection/round-trips.ts';
 
 /** One line of a metric: the value under its labels; `suffix` for the parts of a histogram. */
 export interface Sample {
@@ -31,4 +32,22 @@ export function registerSnapshot(
   });
   const reset = () => {};
   registry.registerMetric({ name, get, reset } as unknown as Metric);
+}
+
+/** The samples of a histogram of times. */
+export function histogramSamples(
+  { boundsMs, counts, count, sumMs }: RoundTripHistogram,
+  labels: Sample['labels'],
+): Sample[] {
+  let below = 0;
+  const buckets = boundsMs.map((boundMs, bucket): Sample => {
+    below += counts[bucket]!;
+    return { suffix: '_bucket', labels: { ...labels, le: boundMs / 1_000 }, value: below };
+  });
+  return [
+    ...buckets,
+    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels, value: sumMs / 1_000 },
+    { suffix: '_count', labels, value: count },
+  ];
 }

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { SwitchStats } from '../../switches/acquirer-switch.ts';
-import { registerSnapshot, type Sample } from './snapshot-metric.ts';
+import { histogramSamples, registerSnapshot, type Sample } from './snapshot-metric.ts';
 
 /** Every switch of the process, by `<acquirer> <processor>`. */
 export type WatchedSwitches = Iterable<readonly [string, { readonly stats: SwitchStats }]>;
@@ -64,23 +64,6 @@ export function registerSwitchMetrics(registry: Registry, switches: WatchedSwitc
     type: 'histogram',
     read: each(({ roundTrips }, labels) => histogramSamples(roundTrips, labels)),
   });
-}
-
-function histogramSamples(
-  { boundsMs, counts, count, sumMs }: SwitchStats['roundTrips'],
-  labels: Sample['labels'],
-): Sample[] {
-  let below = 0;
-  const buckets = boundsMs.map((boundMs, bucket): Sample => {
-    below += counts[bucket]!;
-    return { suffix: '_bucket', labels: { ...labels, le: boundMs / 1_000 }, value: below };
-  });
-  return [
-    ...buckets,
-    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
-    { suffix: '_sum', labels, value: sumMs / 1_000 },
-    { suffix: '_count', labels, value: count },
-  ];
 }
 
 /** The labels of a switch, from its name in the metrics. */

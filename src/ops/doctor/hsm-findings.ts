@@ -1,0 +1,35 @@
+import type { HsmDeviceState, HsmDeviceStatus } from '../../hsm/payshield/device/device-state.ts';
+import { type Finding, fault, good, warning } from './finding.ts';
+
+const ADVICE: Readonly<Record<Exclude<HsmDeviceStatus, 'ready'>, string>> = {
+  starting:
+    'its diagnostics (NC, NO, B2) get no response: check the message header length and the host command settings',
+  unreachable: 'check host, port, firewall and TLS files in the HSM file, and that the device is in the online state',
+  circuitOpen: 'it failed repeatedly: see the last failure and the log of the device',
+  wrongLmk: 'load the same LMK into all devices, or correct lmk.id and lmk.checkValue in the HSM file',
+};
+
+/** What is wrong with the devices of an HSM. */
+export function hsmFindings(states: readonly HsmDeviceState[]): Finding[] {
+  const findings = states.map(findingOf);
+  if (states.length === 1)
+    findings.push(
+      warning('hsm', 'has one device: without it, no PIN and no MAC', 'add a second device to the HSM file'),
+    );
+  return findings;
+}
+
+function findingOf({ name, address, status, firmware, lmkCheckValue, lastFailure }: HsmDeviceState): Finding {
+  const part = `hsm device ${name}`;
+  if (status === 'ready')
+    return good(part, `${address} is ready: firmware ${firmware ?? 'unknown'}, LMK ${lmkCheckValue ?? 'unknown'}`);
+  const last = lastFailure === undefined ? '' : `; last failure: ${lastFailure}`;
+  return fault(part, `${address} is ${WORDS[status]}${last}`, ADVICE[status]);
+}
+
+const WORDS: Readonly<Record<Exclude<HsmDeviceStatus, 'ready'>, string>> = {
+  starting: 'connected, but not ready',
+  unreachable: 'unreachable',
+  circuitOpen: 'out of use after failures',
+  wrongLmk: 'out of use, because its LMK is not the configured one',
+};
