@@ -12,12 +12,14 @@ import { text } from './words.ts';
 
 export const HSM_USAGE = `  --hsm-file FILE        write the configuration of the simulated devices (hsm=PORT) for HSM_MODULE, FILE ends in .json
   --hsm-lmk FORM         variant | keyBlock: how the devices protect keys (variant)
+  --hsm-latency TIME     how long a device takes for a command, 1ms (0ms)
   --hsm-cert FILE  --hsm-key FILE
                          PEM files: the devices use TLS`;
 
 export const HSM_FLAGS = {
   'hsm-file': text,
   'hsm-lmk': { ...text, default: 'variant' },
+  'hsm-latency': { ...text, default: '0ms' },
   'hsm-cert': text,
   'hsm-key': text,
 } as const;
@@ -27,6 +29,7 @@ export interface SimulatedHsmOptions {
   readonly ports: readonly number[];
   readonly file: string | undefined;
   readonly lmkForm: LmkForm;
+  readonly latencyMs: number;
   readonly tls: { readonly cert: string; readonly key: string; readonly certFile: string } | undefined;
 }
 
@@ -34,6 +37,7 @@ type HsmValues = Readonly<Partial<Record<keyof typeof HSM_FLAGS, string>>>;
 
 /** @throws StartError BAD_CONFIG naming the invalid argument */
 export function readHsmOptions(ports: readonly number[], values: HsmValues): SimulatedHsmOptions {
+  const latencyMs = latencyOf(values['hsm-latency'] ?? '0ms');
   const { 'hsm-file': file, 'hsm-lmk': form, 'hsm-cert': certFile, 'hsm-key': keyFile } = values;
   if (form !== 'variant' && form !== 'keyBlock') {
     throw new StartError('BAD_CONFIG', `--hsm-lmk ${form}: expected variant or keyBlock`);
@@ -50,7 +54,13 @@ export function readHsmOptions(ports: readonly number[], values: HsmValues): Sim
     certFile === undefined
       ? undefined
       : { cert: readText('--hsm-cert', certFile), key: readText('--hsm-key', keyFile), certFile };
-  return { ports, file, lmkForm: form, tls };
+  return { ports, file, lmkForm: form, latencyMs, tls };
+}
+
+function latencyOf(time: string): number {
+  const [, digits] = /^(\d{1,5})ms$/.exec(time) ?? [];
+  if (digits === undefined) throw new StartError('BAD_CONFIG', `--hsm-latency ${time}: expected a time such as 1ms`);
+  return Number(digits);
 }
 
 /**
@@ -59,11 +69,11 @@ export function readHsmOptions(ports: readonly number[], values: HsmValues): Sim
  * @throws SimulatorError PORT_TAKEN; StartError BAD_CONFIG if the file cannot be written
  */
 export async function startSimulatedHsm(
-  { ports, file, lmkForm, tls }: SimulatedHsmOptions,
+  { ports, file, lmkForm, latencyMs, tls }: SimulatedHsmOptions,
   host: string,
   configs: readonly SwitchConfig[],
 ): Promise<DemoDevices> {
-  const devices = await startDemoDevices(ports, { host, lmkForm, tls });
+  const devices = await startDemoDevices(ports, { host, lmkForm, latencyMs, tls });
   for (const port of devices.ports) console.log(`payShield device (test LMK, for simulation only) on ${host}:${port}`);
   if (file === undefined) return devices;
   const keys = demoLmkKeys([...demoKeys(configs), demoKey(DEMO_READER_KEY, 'dukptBase')], lmkForm);

@@ -51,6 +51,11 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
         pin: TEST_PIN,
       }),
   },
+  'entered-pin': {
+    description: 'a tap with a PIN that was entered at the reader before',
+    call: (clients, scenario, number) =>
+      tapCall(clients, { ...approving(clients, scenario, number), enteredPin: TEST_PIN }),
+  },
   void: {
     description: 'a tap that is voided after its approval',
     call: (clients, scenario, number) => afterwardsCall(clients, approving(clients, scenario, number), 'void'),

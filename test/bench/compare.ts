@@ -34,6 +34,14 @@ export async function bench({
   if (!existsSync(join(against, 'test/bench/turns.ts'))) throw new Error(`${against} is older than this comparison`);
   const options = ['--rounds', rounds, '--seconds', seconds, '--gateways', gateways].map(String);
   const sides = [startSide('this', '.', options), startSide('other', against, options)];
+  await playAll(sides, { rounds, gateways, json });
+}
+
+/** Lets both sides play their rounds in turns, and prints the figures of both. */
+export async function playAll(
+  sides: readonly Side[],
+  { rounds, gateways, json }: { readonly rounds: number; readonly gateways: number; readonly json: string | undefined },
+): Promise<void> {
   try {
     for (const side of sides) await nextOf(side); // up, and ready to warm up
     for (let turn = 0; turn <= rounds; turn++) for (const side of sides) await playTurn(side, turn < rounds);
@@ -57,7 +65,8 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null) await once(child, 'exit', { signal: AbortSignal.timeout(END_WITHIN_MS) });
 }
 
-function startSide(name: string, folder: string, options: readonly string[]): Side {
+/** @param options further arguments of `e2e` */
+export function startSide(name: string, folder: string, options: readonly string[]): Side {
   const args = ['--expose-gc', 'test/bench/run.ts', 'e2e', ...options];
   const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
   const child = spawn(process.execPath, args, { cwd: resolve(folder), stdio: [...stdio] });

@@ -4,7 +4,7 @@ import { RequestWriter } from '../../src/load/clients/request-writer.ts';
 import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/load/load-tenants.ts';
 import { findScenario } from '../../src/load/scenarios.ts';
 import type { Profile } from '../../src/phone/profile.ts';
-import type { Processor } from '../../src/processor-kit/processor.ts';
+import type { Processor, SwitchConfig } from '../../src/processor-kit/processor.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import {
   saveAcquirer,
@@ -26,12 +26,18 @@ export interface Seeded {
 }
 
 /** The merchants of load tests, each with its own terminal, of one acquirer with one switch. */
-export async function seedInstallation(database: Database, processor: Processor, switchPort: number): Promise<Seeded> {
+export async function seedInstallation(
+  database: Database,
+  processor: Processor,
+  switchPort: number,
+  keys: Partial<SwitchConfig> = {},
+): Promise<Seeded> {
   await saveAcquirer(database, 1, 'Bench Acquirer');
   await saveIntegrator(database, 1, 1, 'Bench Integrator');
   const merchants = await saveLoadMerchants(database, { acquirerId: 1, integratorId: 1 });
   const config = {
     ...processor.exampleConfig,
+    ...keys,
     addresses: [{ host: '127.0.0.1', port: switchPort }],
     profile: { maxInFlight: 2_048 },
   };
@@ -61,17 +67,21 @@ export interface TapSource {
 }
 
 /** The phones of a load test, each with a token and an ephemeral key; a new blob and reference for each tap. */
-export async function tapSource({ issuer, merchants }: Seeded, port: number): Promise<TapSource> {
+export async function tapSource(
+  { issuer, merchants }: Seeded,
+  port: number,
+  scenario: 'approve' | 'entered-pin' = 'approve',
+): Promise<TapSource> {
   const url = new URL(`http://127.0.0.1:${port}`);
   const [cardDataKey] = (await createClient({ baseUrl: url.href }).getCardDataKeys()).keys;
   const phones = LOAD_MERCHANTS * PHONES_PER_MERCHANT;
   const fleet = await Fleet.create({ issuer, merchants, cardDataKey: cardDataKey!, phones, seconds: TOKEN_SECONDS });
   const requests = new RequestWriter(url, false);
   const clients = { fleet, requests, backend: undefined };
-  const { call } = findScenario('approve')!;
+  const { call } = findScenario(scenario)!;
   const ready: Buffer[] = [];
   let made = 0;
-  const make = () => call(clients, 'approve', made++).request;
+  const make = () => call(clients, scenario, made++).request;
   const echo = requests.write({
     method: 'POST',
     path: '/echo',

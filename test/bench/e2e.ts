@@ -12,6 +12,7 @@ import { type PreparedDatabase, prepareDatabase } from '../../src/gateway/prepar
 import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
+import { prepareHsm } from './hsm-parts.ts';
 import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { freePort, startProcess, untilReady } from './parts.ts';
 import type { BenchOptions } from './run.ts';
@@ -37,11 +38,12 @@ export async function bench({
   seconds = SECONDS,
   rounds = ROUNDS,
   gateways = GATEWAYS,
+  hsm,
 }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    const parts = await startParts(folder, closers, { gateways });
+    const parts = await startParts(folder, closers, { gateways, hsm });
     await refuseUnsafe(parts.database);
     const figures = await measure(parts, seconds, rounds);
     printTable(figures, rounds);
@@ -66,6 +68,8 @@ export interface Parts {
 
 export interface PartsOptions {
   readonly gateways?: number;
+  /** `software` or `simulated`: taps have PINs, and messages MACs. */
+  readonly hsm?: string | undefined;
   /** Further settings of the gateway's processes. */
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -73,22 +77,25 @@ export interface PartsOptions {
 export async function startParts(
   folder: string,
   closers: (() => unknown)[],
-  { gateways = 1, settings = {} }: PartsOptions = {},
+  { gateways = 1, hsm, settings = {} }: PartsOptions = {},
 ): Promise<Parts> {
   const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
   const prepared = await prepareCountingDatabase(config);
   closers.push(() => prepared.stop());
   const switchPort = await freePort();
   const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
-  const simulator = await startProcess(closers, [program, 'simulate', `type-1=${switchPort}`], {}, 'ledger');
   const processor = (await loadProcessors()).get('type-1')!;
-  const seeded = await seedInstallation(prepared.database, processor, switchPort);
+  const keys = hsm === undefined ? undefined : await prepareHsm(folder, hsm, processor.exampleConfig);
+  const simulated = [`type-1=${switchPort}`, ...(keys?.switchOptions ?? [])];
+  const simulator = await startProcess(closers, [program, 'simulate', ...simulated], {}, 'ledger');
+  const seeded = await seedInstallation(prepared.database, processor, switchPort, keys?.config);
   const environment = {
     DATABASE_URL: prepared.url,
     TAPWIRE_DATA: folder,
     LOG_LEVEL: 'info',
     TAPWIRE_ROLE: 'all',
     SWITCH_NETWORKS: '1=127.0.0.1',
+    ...keys?.settings,
     ...settings,
   };
   const gatewayPort = await freePort();
@@ -100,7 +107,7 @@ export async function startParts(
   );
   const echo = fileURLToPath(new URL('./echo-server.ts', import.meta.url));
   const echoPort = Number((await startProcess(closers, [echo], {}, '')).line);
-  const taps = await tapSource(seeded, gatewayPort);
+  const taps = await tapSource(seeded, gatewayPort, hsm === undefined ? 'approve' : 'entered-pin');
   await untilReady(gatewayPort);
   const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
   const pids = { gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid };

@@ -11,6 +11,7 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   mac: () => import('./mac.ts'),
   connection: () => import('./connection.ts'),
   e2e: () => import('./e2e.ts'),
+  hsm: () => import('./hsm.ts'),
   profile: () => import('./profile.ts'),
   compare: () => import('./compare.ts'),
   overload: () => import('./overload.ts'),
@@ -36,6 +37,8 @@ export interface BenchOptions {
   readonly against?: string | undefined;
   /** How many processes of the gateway share the load; `e2e`, `profile`, `compare`, `overload` and `soak`. */
   readonly gateways?: number | undefined;
+  /** `software` or `simulated`: taps have PINs, and messages MACs; `e2e`. */
+  readonly hsm?: string | undefined;
   /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;
   /** The folder of that database, kept for the next run. */
@@ -50,6 +53,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     rounds: { type: 'string' },
     gateways: { type: 'string' },
+    hsm: { type: 'string' },
     rows: { type: 'string' },
     data: { type: 'string' },
   },
@@ -64,6 +68,7 @@ const number = (text: string | undefined) => (text === undefined ? undefined : N
 await bench({
   json: values.json,
   against: values.against,
+  hsm: values.hsm,
   seconds: number(values.seconds),
   rounds: number(values.rounds),
   gateways: number(values.gateways),

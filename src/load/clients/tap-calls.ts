@@ -35,6 +35,8 @@ export interface LoadTap {
   readonly expects: OnlineAuthorization['type'];
   /** Entered when the response requires it. */
   readonly pin?: string | undefined;
+  /** Entered at the reader, and sent with the tap. */
+  readonly enteredPin?: string | undefined;
   /** Default: a new one for each tap. */
   readonly merchantReference?: string | undefined;
 }
@@ -49,7 +51,8 @@ export const CARD_NAMES = Object.keys(SAMPLE_CARDS) as SampleCardName[];
 export function tapCall(clients: Clients, tap: LoadTap): ClientCall {
   const { fleet, requests } = clients;
   const { scenario, phone, card, amountMinor, merchantReference = randomUUID() } = tap;
-  const values = sampleTap({ card, amountMinor, currencyNumeric: RAND, at: new Date() });
+  const read = sampleTap({ card, amountMinor, currencyNumeric: RAND, at: new Date() });
+  const values = tap.enteredPin === undefined ? read : withPin(phone, read, tap.enteredPin);
   return operationCall(requests, 'submitTap', {
     scenario,
     credentials: phone.credentials,
@@ -74,15 +77,18 @@ interface AskedForPin {
 function pinCall(clients: Clients, tap: LoadTap, asked: AskedForPin): ClientCall {
   const { scenario, phone } = tap;
   const { pin, values, merchantReference, pinToken, serviceReference: transactionId } = asked;
-  const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
-  const withPin = new Map([...values, ...valuesOfPin(phone.pinPad.enter(pin, pan))]);
-  const body = { ...seal(phone, withPin, merchantReference), pinToken };
+  const body = { ...seal(phone, withPin(phone, values, pin), merchantReference), pinToken };
   return operationCall(clients.requests, 'submitPin', {
     scenario,
     credentials: phone.credentials,
     parts: { params: { transactionId }, headers: headersOf(phone), body },
     read: ({ onlineAuthorizationResponse: authorization }) => outcomeOf(clients, authorization, tap),
   });
+}
+
+function withPin({ pinPad }: LoadPhone, values: ReadonlyMap<number, Uint8Array>, pin: string) {
+  const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
+  return new Map([...values, ...valuesOfPin(pinPad.enter(pin, pan))]);
 }
 
 function headersOf({ deviceInstallationId }: LoadPhone) {
