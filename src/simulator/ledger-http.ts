@@ -10,13 +10,16 @@ const PIECE_ENTRIES = 1_000;
 /**
  * Serves the ledger. `GET /ledger` returns `{ totals, entries, orphanReversals, cards }`, oldest first. `GET
  * /ledger/entries` returns only the entries, one per line, for clients that cannot keep them all in memory. The
- * query parameters `processor`, `state`, `rrn`, `stan` and `tid` filter the entries. `DELETE /pin-tries` forgets the wrong
- * PINs of all cards.
+ * query parameters `processor`, `state`, `rrn`, `stan` and `tid` filter the entries. `DELETE /ledger` begins an
+ * empty ledger, and `DELETE /pin-tries` forgets the wrong PINs of all cards.
  */
 export function ledgerServer(ledger: Ledger, pinTries = new PinTries()): Server {
   return createServer((request, response) => {
     const url = URL.parse(request.url ?? '/', 'http://ledger');
-    if (url?.pathname === '/pin-tries') return forget(request.method, response, pinTries);
+    const forgotten =
+      url && (url.pathname === '/pin-tries' ? pinTries : url.pathname === '/ledger' ? ledger : undefined);
+    if (forgotten && request.method === 'DELETE') return forget(forgotten, response);
+    if (forgotten === pinTries) return refuse(response.setHeader('allow', 'DELETE'), 405, 'DELETE only');
     const book = url && BOOKS.get(url.pathname);
     if (!book) return refuse(response, 404, 'only /ledger, /ledger/entries and /pin-tries exist');
     if (request.method !== 'GET') return refuse(response.setHeader('allow', 'GET'), 405, 'GET only');
@@ -26,12 +29,8 @@ export function ledgerServer(ledger: Ledger, pinTries = new PinTries()): Server 
   });
 }
 
-function forget(method: string | undefined, response: ServerResponse, pinTries: PinTries): void {
-  if (method !== 'DELETE') {
-    refuse(response.setHeader('allow', 'DELETE'), 405, 'DELETE only');
-    return;
-  }
-  pinTries.forget();
+function forget(what: { forget(): void }, response: ServerResponse): void {
+  what.forget();
   response.statusCode = 204;
   response.end();
 }

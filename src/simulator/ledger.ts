@@ -156,6 +156,14 @@ export class Ledger {
     return 'reversed';
   }
 
+  /** Begins an empty ledger; cards keep their balances. A later reversal of a forgotten entry finds no original. */
+  forget(): void {
+    this.#entries.clear();
+    this.#orphans.length = 0;
+    this.#orphanCount = 0;
+    this.#misdeeds.clear();
+  }
+
   entries(): IterableIterator<LedgerEntry> {
     return this.#entries.values();
   }

@@ -134,10 +134,10 @@ export class SimulatedSwitch implements Bank {
     // If keys are exchanged, the two sides can have different keys until an exchange completes.
     const canDisagree = request.kind === 'network' && this.#options.keys.exchanged.length > 0;
     if (verdict !== 'good' && !canDisagree) return this.#refuse('30', `MAC ${verdict}`);
-    if (request.network === 'keyChange') return this.#promiseKey(message);
-    if (request.kind === 'network') return this.#answerNetwork(request, session);
     if (request.kind === 'unsupported') return this.#refuse('12', 'message type not supported');
     if (request.faults.length > 0) return this.#refuse('30', `missing or malformed: ${request.faults.join(', ')}`);
+    if (request.network === 'keyChange') return this.#promiseKey(message);
+    if (request.kind === 'network') return this.#answerNetwork(request, session);
     if (this.#needsSignOn && !session.isSignedOn) return this.#refuse('91', 'not signed on');
     if (request.kind === 'reversal') return this.#reverse(request);
     if (request.kind === 'completion') return this.#complete(request);

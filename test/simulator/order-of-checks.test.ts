@@ -76,6 +76,9 @@ describe.each(types)('$name', (processor: Processor) => {
     expect(await answerTo({ ...network('echo'), [field]: '9'.repeat(processor.profile.network.echo.length) })).toBe(
       codes.unknown,
     );
+    const [stan] = Object.entries(network('signOn')).find(([, value]) => value === stamp.stan)!;
+    expect(await answerTo({ ...network('signOn'), [stan]: undefined })).toBe(codes.format);
+    expect(session.isSignedOn).toBe(false);
     expect(await answerTo(network('signOn'))).toBe(codes.network);
     expect(session.isSignedOn).toBe(true);
   });
@@ -101,13 +104,13 @@ describe.each(types)('$name', (processor: Processor) => {
       .split(/\n(?=\d\. )/)
       .slice(1);
     expect(items).toEqual([
-      ...['format', 'network', 'unknown', 'format', 'unsigned', 'found'].map((name) =>
+      ...['format', 'unknown', 'format', 'network', 'unsigned', 'found'].map((name) =>
         expect.stringContaining(codes[name]!),
       ),
       ...items.slice(6, -1),
       expect.stringContaining(codes.duplicate!),
     ]);
-    expect(items[1]).toContain(codes.unknown);
+    expect(items[3]).toContain(codes.unknown);
     expect(items[5]).toContain(codes.lost);
   });
 
