@@ -1,9 +1,9 @@
-import { KIND_OF_LATIN1, OTHER } from './character-classes.ts';
+import { ANYTHING, KIND_OF_LATIN1, OTHER } from './character-classes.ts';
 import type { Cursor } from './cursor.ts';
 import { utf8Write } from './native-text.ts';
+import { type NumberDigits, readNumber, writeNumber } from './number-digits.ts';
+import { type PackedDigits, readPacked, writePacked } from './packed-digits.ts';
 import type { Sink } from './sink.ts';
-
-const ZERO = 0x30;
 
 /**
  * Longer text is copied natively and checked afterwards: 64 ns instead of 99 at 40 characters (bench: iso8583,
@@ -12,12 +12,17 @@ const ZERO = 0x30;
 const SHORT_CHARACTERS = 20;
 
 /**
- * A run of ASCII characters, of fixed length or with a prefix for its length in decimal digits. Six numbers describe any
- * such run, so one function reads them all, 2.5 times as fast as one composed from parts (bench: iso8583, "runs").
+ * A run of ASCII characters or packed digits, of fixed length or with a prefix that counts them. A few numbers and tables
+ * describe any such run, so one function reads them all, 2.5 times as fast as one composed from parts (bench: iso8583,
+ * "runs"). A message of packed fields takes 0.65 of the time (bench: iso8583, "jPOS, 66 fields, packed").
  */
 export interface TextRun {
-  /** Digits of the length prefix; 0 for no prefix. */
+  /** Bytes of the length prefix; 0 for no prefix. */
   readonly width: number;
+  /** How that prefix is written. */
+  readonly prefix: NumberDigits;
+  /** Present for packed digits; then `refused`, `pad` and `strips` are not used. */
+  readonly packed: PackedDigits | undefined;
   /** Minimum and maximum characters; a run without a length prefix always occupies `max` characters in the message. */
   readonly min: number;
   readonly max: number;
@@ -37,18 +42,24 @@ export function readTextRun(run: TextRun, cursor: Cursor): string | undefined {
   if (run.width > 0) {
     const lengthEnd = from + run.width;
     if (lengthEnd > end) return undefined;
-    for (length = 0; from < lengthEnd; from++) {
-      const digit = bytes[from]! - ZERO;
-      if (digit < 0 || digit > 9) return undefined;
-      length = length * 10 + digit;
-    }
+    length = readNumber(run.prefix, bytes, from, lengthEnd);
+    from = lengthEnd;
     if (length > run.max || length < run.min) return undefined;
   }
+  return run.packed === undefined
+    ? readCharacters(run, cursor, from, length)
+    : readPacked(run.packed, cursor, from, length);
+}
+
+function readCharacters(run: TextRun, cursor: Cursor, from: number, length: number): string | undefined {
+  const { bytes } = cursor;
   let to = from + length;
-  if (to > end) return undefined;
-  let seen = 0;
-  for (let at = from; at < to; at++) seen |= KIND_OF_LATIN1[bytes[at]!]!;
-  if ((seen & run.refused) !== 0) return undefined;
+  if (to > cursor.end) return undefined;
+  if ((run.refused & ANYTHING) !== 0) {
+    let seen = 0;
+    for (let at = from; at < to; at++) seen |= KIND_OF_LATIN1[bytes[at]!]!;
+    if ((seen & run.refused) !== 0) return undefined;
+  }
   cursor.position = to;
   if (run.strips) while (to > from && bytes[to - 1] === run.pad) to--;
   return cursor.latin1Of(from, to);
@@ -56,21 +67,28 @@ export function readTextRun(run: TextRun, cursor: Cursor): string | undefined {
 
 /** Writes `text` at the sink, which moves past it. False on any fault; then the sink does not move. */
 export function writeTextRun(run: TextRun, text: string, sink: Sink): boolean {
-  const { target, position } = sink;
+  const { position } = sink;
   const { length } = text;
-  if (length > run.max || length < run.min) return false;
-  const from = position + run.width;
-  const to = from + length;
-  const end = run.width === 0 ? from + run.max : to;
+  const { width, max } = run;
+  if (length > max || length < run.min) return false;
+  const from = position + width;
+  const occupied = run.packed !== undefined ? (length + 1) >> 1 : width === 0 ? max : length;
+  const end = from + occupied;
   if (end > sink.end) return false;
-  if ((copyLatin1(text, target, from, run.refused) & run.refused) !== 0) return false;
-  for (let at = from - 1, rest = length; at >= position; at--) {
-    const tens = Math.floor(rest / 10);
-    target[at] = ZERO + rest - tens * 10;
-    rest = tens;
-  }
-  for (let at = to; at < end; at++) target[at] = run.pad;
+  const { target } = sink;
+  const isWritten =
+    run.packed === undefined
+      ? writeCharacters(run, text, target, from, end)
+      : writePacked(run.packed, text, target, from);
+  if (!isWritten) return false;
+  if (width > 0) writeNumber(run.prefix, length, target, position, from);
   sink.position = end;
+  return true;
+}
+
+function writeCharacters(run: TextRun, text: string, target: Uint8Array, from: number, end: number): boolean {
+  if ((copyLatin1(text, target, from, run.refused) & run.refused) !== 0) return false;
+  for (let at = from + text.length; at < end; at++) target[at] = run.pad;
   return true;
 }
 

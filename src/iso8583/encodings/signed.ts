@@ -1,9 +1,10 @@
-import { DIGIT_NIBBLES, packedCoding } from './packed.ts';
+import { DIGIT_NIBBLES, packedDigits } from '../../bytes/packed-digits.ts';
+import { packedCoding } from './packed.ts';
 import type { ValueCoding } from './value-coding.ts';
 
 /** A sign character in ASCII followed by packed digits: `C00000100` in five bytes. `isSign` accepts the valid signs. */
 export function signedPackedCoding(isSign: (code: number) => boolean): ValueCoding<string> {
-  const digits = packedCoding({ side: 'left', fill: '0', nibbles: DIGIT_NIBBLES });
+  const digits = packedCoding(packedDigits('left', '0', DIGIT_NIBBLES));
   return {
     wireBytes: (count) => (count === 0 ? 0 : 1 + digits.wireBytes(count - 1)),
     firstWrong(bytes, from, count) {

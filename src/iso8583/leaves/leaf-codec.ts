@@ -22,7 +22,7 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
       decode: leafDecoder(path, parts, min, max, prefix),
       encode: leafEncoder(path, parts, min, max, prefix, (value) => typeof value === 'string'),
     };
-    const run = textRun(field, encodings);
+    const run = textRun(field, prefix, encodings);
     return run === undefined ? codec : textRunCodec(run, codec);
   }
   const parts = byteParts(field, encodings);

@@ -1,7 +1,8 @@
 import { KIND_OF_LATIN1 } from '../../bytes/character-classes.ts';
+import { DIGIT_NIBBLES, type PackedDigits, packedDigits } from '../../bytes/packed-digits.ts';
 import { type Content, KINDS_OF_CONTENT } from '../content.ts';
 import { characterCoding } from '../encodings/characters.ts';
-import { DIGIT_NIBBLES, FILL_NIBBLE, packedCoding, SEPARATOR_NIBBLE } from '../encodings/packed.ts';
+import { packedCoding } from '../encodings/packed.ts';
 import { signedPackedCoding } from '../encodings/signed.ts';
 import type { ValueCoding } from '../encodings/value-coding.ts';
 import { specError } from '../field-codec.ts';
@@ -23,6 +24,9 @@ export interface LeafParts<Value> {
 
 /** Contents that consist of nibbles 0 to 9, except `D` of track 2. */
 const PACKABLE: readonly Content[] = ['n', 'z'];
+/** The separator of track 2: `D` or `=` in text. */
+const SEPARATOR_NIBBLE = 1 << 0x0d;
+const FILL_NIBBLE = 1 << 0x0f;
 
 /** Combines the parts of a text field: encoding, unit of length, content and padding are independent of each other. */
 export function textParts(field: TextField, path: string, encodings: Encodings): LeafParts<string> {
@@ -48,8 +52,7 @@ function textCoding(field: TextField, encoding: TextEncoding, path: string): Val
   const { content, pad } = field;
   if (isPacked(encoding)) {
     if (!PACKABLE.includes(content)) throw specError(path, `content ${content} cannot be packed`);
-    const nibbles = DIGIT_NIBBLES | (content === 'z' ? SEPARATOR_NIBBLE : 0) | (pad?.with === 'F' ? FILL_NIBBLE : 0);
-    return packedCoding({ side: encoding === 'bcd' ? 'left' : 'right', fill: fillOf(field), nibbles });
+    return packedCoding(packedDigitsOf(field, encoding));
   }
   if (encoding === 'x+bcd') {
     if (content !== 'x+n' && content !== 'n') throw specError(path, `content ${content} cannot be a signed number`);
@@ -59,7 +62,13 @@ function textCoding(field: TextField, encoding: TextEncoding, path: string): Val
   return characterCoding(encoding, KINDS_OF_CONTENT[content] | kindOfPad);
 }
 
-function isPacked(encoding: TextEncoding): encoding is 'bcd' | 'bcd-right' {
+export function packedDigitsOf(field: TextField, encoding: 'bcd' | 'bcd-right'): PackedDigits {
+  const { content, pad } = field;
+  const allowed = DIGIT_NIBBLES | (content === 'z' ? SEPARATOR_NIBBLE : 0) | (pad?.with === 'F' ? FILL_NIBBLE : 0);
+  return packedDigits(encoding === 'bcd' ? 'left' : 'right', fillOf(field), allowed);
+}
+
+export function isPacked(encoding: TextEncoding): encoding is 'bcd' | 'bcd-right' {
   return encoding === 'bcd' || encoding === 'bcd-right';
 }
 
