@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { TapLoad } from '../../src/limits/tap-load.ts';
 import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts';
 import { registerDatabaseMetrics } from '../../src/ops/metrics/database-metrics.ts';
+import { registerHsmMetrics } from '../../src/ops/metrics/hsm-metrics.ts';
 import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
 import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
 import { Metrics } from '../../src/ops/metrics/metrics.ts';
@@ -14,6 +15,7 @@ function knownMetrics(): Set<string> {
   const { registry } = new Metrics();
   registerSwitchMetrics(registry, []);
   registerKeyMetrics(registry, []);
+  registerHsmMetrics(registry, { deviceStates: () => [] });
   registerMessageMetrics(registry, { counts: { kept: 0, dropped: 0, waitingBytes: 0 } });
   registerDatabaseMetrics(registry, {});
   registerTapLoad(registry, new TapLoad());

@@ -29,7 +29,7 @@ describe('an outcome and a code give result_transaction_type', () => {
     Cancelled: [317],
     TryAnotherCard: [2],
     NFCDisabledError: [300],
-    NotAuthenticated: [100, 101, 102, 105, 132, 139],
+    NotAuthenticated: [100, 101, 102, 105, 106, 107, 108, 109, 110, 132, 139],
     Indeterminate: [],
     DuplicateMerchantTransactionReferenceSupplied: [124],
     InvalidJWT: [117, 118, 304],
