@@ -30,7 +30,7 @@ export function createCardDataOpener(options: CardDataOpenerOptions): CardDataOp
   const { keys, allowBare = false, onRefused, nowMs = Date.now } = options;
   const jwe = new JweOpener(keys, nowMs);
   return {
-    open(request) {
+    async open(request) {
       try {
         return openBoth(jwe, request, allowBare);
       } catch (error) {

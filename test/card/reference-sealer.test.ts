@@ -7,6 +7,7 @@ import { READER_TAGS } from '../../schemas/card-data.ts';
 import { sealCardData } from '../../schemas/seal-card-data.ts';
 import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { indexTlv } from '../../src/emv/tlv.ts';
+import { CardDataError } from '../../src/errors.ts';
 import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();
@@ -19,7 +20,7 @@ describe.each(['X25519', 'P-256'] as const)('the reference sealer with a %s key'
     const tap = visaTap();
     const sealed = await sealCardData(recipient, tap, BINDING);
     expect(sealed.merchantReference).toBe(BINDING.merchantReference);
-    const { general, payment } = opener.open({ ...BINDING, ...sealed });
+    const { general, payment } = await opener.open({ ...BINDING, ...sealed });
     for (const [tag, value] of tap) {
       expect(Buffer.from((general.value(tag) ?? payment.value(tag))!), tag.toString(16)).toEqual(Buffer.from(value));
     }
@@ -39,7 +40,7 @@ describe.each(['X25519', 'P-256'] as const)('the reference sealer with a %s key'
           const value = randomBytes(length);
           const binding = { deviceInstallationId: `d${device}`, merchantReference: `m${reference}` };
           const sealed = await sealCardData(recipient, new Map([...visaTap(), [0x9f7c, value]]), binding);
-          const { payment } = opener.open({ ...binding, ...sealed });
+          const { payment } = await opener.open({ ...binding, ...sealed });
           expect(Buffer.from(payment.value(0x9f7c)!)).toEqual(value);
         },
       ),
@@ -50,7 +51,7 @@ describe.each(['X25519', 'P-256'] as const)('the reference sealer with a %s key'
   test('binds the blobs to the device and the reference', async () => {
     const sealed = await sealCardData(recipient, visaTap(), BINDING);
     for (const other of [{ deviceInstallationId: 'another' }, { merchantReference: 'another' }]) {
-      expect(() => opener.open({ ...BINDING, ...sealed, ...other })).toThrow();
+      await expect(opener.open({ ...BINDING, ...sealed, ...other })).rejects.toThrow(CardDataError);
     }
   });
 });
@@ -93,13 +94,13 @@ describe('the sealed samples for kernel teams', () => {
     expect(payment.value(READER_TAGS.generalDigest)).toHaveLength(32);
   });
 
-  test.each(cases)('$name: the gateway opens it', (sample) => {
+  test.each(cases)('$name: the gateway opens it', async (sample) => {
     const privateKey = createPrivateKey({ key: sample.privateKey, format: 'jwk' });
     const { kid, crv } = sample.privateKey;
     const ofCurve = ring.cardDataKey(publicKeyOf(ring, crv).kid)!;
     const own = { ...ofCurve, kid, privateKey };
     const keys = { ...ring, cardDataKey: (asked: string) => (asked === kid ? own : undefined) };
-    const { payment } = createCardDataOpener({ keys }).open(sample);
+    const { payment } = await createCardDataOpener({ keys }).open(sample);
     expect(Buffer.from(payment.value(0x57)!).toString('hex').toUpperCase()).toBe(sample.values['57']);
   });
 });

@@ -57,7 +57,7 @@ describe.each(['X25519', 'P-256'] as const)('with a %s key, the package jose', (
             apv: Buffer.from(binding.merchantReference),
           })
           .encrypt(publicKey);
-        const opened = opener.open({
+        const opened = await opener.open({
           ...binding,
           generalCardData: Buffer.from(general).toString('base64'),
           paymentCardData: Buffer.from(compact).toString('base64'),
@@ -93,9 +93,9 @@ describe('a reader', () => {
     }
   });
 
-  test('seals the PIN block and its KSN', () => {
+  test('seals the PIN block and its KSN', async () => {
     const pin = { block: Buffer.alloc(8, 0xa5), ksn: Buffer.from('FFFF9876543210E00001', 'hex') };
-    const { general, payment } = opener.open(createCardDataSealer(recipient).seal(visaTap(pin), BINDING));
+    const { general, payment } = await opener.open(createCardDataSealer(recipient).seal(visaTap(pin), BINDING));
     expect(payment.hex(READER_TAGS.pinBlock)).toBe('A5A5A5A5A5A5A5A5');
     expect(payment.hex(READER_TAGS.ksn)).toBe('FFFF9876543210E00001');
     expect(payment.hex(0x9f34)).toBe('420300');

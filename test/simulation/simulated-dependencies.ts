@@ -48,7 +48,7 @@ export function simulatedDependencies(parts: DependencyParts): TransactionDepend
     newId,
     directory: DIRECTORY,
     cardData: {
-      open: () => TAP,
+      open: async () => TAP,
       fingerprint: fingerprintOf,
       isFingerprintOf: (fingerprint, request) => fingerprint === fingerprintOf(request),
     },

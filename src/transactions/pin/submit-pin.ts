@@ -45,7 +45,7 @@ export async function submitPin(
   const before = await findForPin(deps, principal, transactionId, request);
   if (isRepeated(deps, before, request)) return awaitOutcome(deps, before);
   await checkToken(deps, before, request.pinToken);
-  const { tap, ...applied } = readPinTap(deps, principal, before, request);
+  const { tap, ...applied } = await readPinTap(deps, principal, before, request);
   const nowMs = deps.clock.nowMs();
   const submitted = {
     pinFingerprint: deps.cardData.fingerprint(request),
@@ -104,14 +104,14 @@ async function checkToken(
 }
 
 /** Reads the tap again, now with its PIN. */
-function readPinTap(
+async function readPinTap(
   deps: Pick<TransactionDependencies, 'cardData' | 'directory' | 'vault'>,
   principal: Principal,
   before: Transaction,
   request: PinRequest,
-): ProfileApplied & { tap: ReadTap } {
+): Promise<ProfileApplied & { tap: ReadTap }> {
   const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
-  const { opened, fault } = applyProfile(deps.directory, submitter, openTap(deps.cardData, request));
+  const { opened, fault } = applyProfile(deps.directory, submitter, await openTap(deps.cardData, request));
   const tap = readTap(opened);
   if (!isSameTap(deps, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 'card');
   const unsupported = findUnsupported(tap, before.type);

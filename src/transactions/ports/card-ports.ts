@@ -42,8 +42,12 @@ export interface OpenedTap {
 
 /** Opens the blobs that readers seal. */
 export interface CardDataOpener {
-  /** @throws CardDataError, the same for every cause */
-  open(request: TapRequest): OpenedTap;
+  /**
+   * Asynchronous, because a key may be in a device. An implementation that waits for one limits the wait.
+   *
+   * @throws CardDataError, the same for every cause
+   */
+  open(request: TapRequest): Promise<OpenedTap>;
   fingerprint(request: TapRequest | PinRequest): string;
   isFingerprintOf(fingerprint: string, request: TapRequest | PinRequest): boolean;
 }

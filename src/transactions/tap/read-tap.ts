@@ -46,9 +46,9 @@ export const NO_FACTS: TapFacts = {
 };
 
 /** @throws TapRefused if the blobs cannot be opened, the same for every cause */
-export function openTap(cardData: CardDataOpener, request: TapRequest): OpenedTap {
+export async function openTap(cardData: CardDataOpener, request: TapRequest): Promise<OpenedTap> {
   try {
-    return cardData.open(request);
+    return await cardData.open(request);
   } catch (error) {
     if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 'card');
     throw error;

@@ -127,7 +127,7 @@ async function planTap(deps: TapDependencies, principal: Principal, draft: Draft
   let fault: NoConfiguration | undefined;
   let tap: ReadTap;
   try {
-    ({ opened, fault } = applyProfile(deps.directory, principal, openTap(deps.cardData, request)));
+    ({ opened, fault } = applyProfile(deps.directory, principal, await openTap(deps.cardData, request)));
     tap = readTap(opened);
     checkLinkedAmount(draft.link, tap);
     if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
