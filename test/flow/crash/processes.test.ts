@@ -17,6 +17,16 @@ beforeAll(async () => {
 });
 afterAll(() => installation.stop());
 
+/** Two processes, each signed on: until then, a process that is starved leaves its taps UnableToGoOnline. */
+async function startTwo(): Promise<GatewayProcess> {
+  const group = await GatewayProcess.startGroup(installation, 2);
+  await eventually(async () => {
+    const { ready, connecting } = await installation.switchStats(group.url);
+    expect({ isSignedOn: ready >= 2, connecting }).toEqual({ isSignedOn: true, connecting: 0 });
+  }, PATIENT_MS);
+  return group;
+}
+
 /** Ten tills, each with its next tap as soon as it has a response. */
 function startTills({ url }: GatewayProcess) {
   let isOn = true;
@@ -76,7 +86,7 @@ const MET_THE_END = 'UND_ERR_SOCKET';
 test('SIGHUP replaces every process under load, no tap that was read fails, and no count is lost', {
   timeout: PATIENT_MS,
 }, async () => {
-  const group = await GatewayProcess.startGroup(installation, 2);
+  const group = await startTwo();
   const before = pidsOf(group.output);
   expect([...before.keys()].sort()).toEqual([1, 2]);
   const tills = startTills(group);
@@ -97,7 +107,7 @@ test('SIGHUP replaces every process under load, no tap that was read fails, and 
 test('a process that is killed under load is replaced, and only its own taps in flight fail', {
   timeout: PATIENT_MS,
 }, async () => {
-  const group = await GatewayProcess.startGroup(installation, 2);
+  const group = await startTwo();
   const tills = startTills(group);
   await tills.more(50);
   const counted = await answeredByScrape(group);
@@ -113,7 +123,7 @@ test('a process that is killed under load is replaced, and only its own taps in 
 });
 
 test('SIGTERM under load answers every accepted tap, and ends with exit code 0', { timeout: PATIENT_MS }, async () => {
-  const group = await GatewayProcess.startGroup(installation, 2);
+  const group = await startTwo();
   const tills = startTills(group);
   await tills.more(50);
   const ended = group.kill('SIGTERM');
