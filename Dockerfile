@@ -8,6 +8,7 @@ RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --
 COPY src src
 COPY schemas schemas
 COPY processors processors
+COPY readers readers
 RUN mkdir -p /var/lib/tapwire && chown node:node /var/lib/tapwire
 USER node
 EXPOSE 8080

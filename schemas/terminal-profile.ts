@@ -2,7 +2,7 @@
  * Terminal configuration profiles (interface 4.17): what an acquirer allows its readers to take, and in which way.
  */
 import { z } from 'zod';
-import { acquirerPath, pageOf, times } from './admin.ts';
+import { acquirerPath, pageOf, storableObject, times } from './admin.ts';
 import { plainText } from './plain-text.ts';
 
 /** From the contract. */
@@ -109,6 +109,25 @@ const override = z
     'must have either transactionTypeConfigs or remove',
   );
 
+/** A format's own schema checks its settings; this bounds what is stored. */
+const MAX_READER_SETTINGS_CHARS = 8_192;
+
+/** Which format a reader's card data have, and its settings. */
+const profileReader = z
+  .object({
+    format: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,31}$/, 'must be the name of a reader format')
+      .describe('Name of an installed reader format, such as `jwe` or `dukpt`')
+      .meta({ examples: ['dukpt'] }),
+    settings: storableObject
+      .refine((settings) => JSON.stringify(settings).length <= MAX_READER_SETTINGS_CHARS, 'is too long')
+      .describe('Settings of the format; each format has its own'),
+  })
+  .describe('Format of the card data that readers with this profile send. Without it, the format is `jwe`');
+
+export type ProfileReader = z.infer<typeof profileReader>;
+
 const overrides = z
   .array(override)
   .max(MAX_OVERRIDES)
@@ -150,6 +169,7 @@ export const newTerminalProfile = z
   .object({
     name,
     terminalCurrencyCode,
+    reader: profileReader.optional(),
     overrides: overrides.optional(),
     configList: z
       .array(simpleEntry)
@@ -195,10 +215,17 @@ export const newTerminalProfile = z
  * stay.
  */
 export const terminalProfileChange = z
-  .object({ terminalCurrencyCode, overrides: overrides.optional() })
+  .object({
+    terminalCurrencyCode,
+    reader: profileReader
+      .nullable()
+      .optional()
+      .describe('Format of the card data that readers with this profile send; `null` stands for `jwe`'),
+    overrides: overrides.optional(),
+  })
   .refine(
-    ({ terminalCurrencyCode, overrides }) => terminalCurrencyCode !== undefined || overrides !== undefined,
-    'must have terminalCurrencyCode or overrides',
+    (change) => Object.values(change).some((value) => value !== undefined),
+    'must have terminalCurrencyCode, reader or overrides',
   )
   .meta({ id: 'TerminalProfileChange' });
 
@@ -206,7 +233,7 @@ export type NewTerminalProfile = z.infer<typeof newTerminalProfile>;
 export type TerminalProfileChange = z.infer<typeof terminalProfileChange>;
 
 /** The content of a profile in its canonical form: the advanced one, hex in capitals, codes as digits. */
-export const terminalProfileSettings = z.object({ terminalCurrencyCode, overrides });
+export const terminalProfileSettings = z.object({ terminalCurrencyCode, reader: profileReader.optional(), overrides });
 export type TerminalProfileSettings = z.infer<typeof terminalProfileSettings>;
 
 /** A profile as it is stored and returned. */

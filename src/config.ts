@@ -49,6 +49,11 @@ function checkPublicUrls(settings: Config, fault: (path: keyof Config, message: 
   }
 }
 
+/** Reads only READERS, for commands that need no database. */
+export function readReaderNames({ READERS }: NodeJS.ProcessEnv): string[] {
+  return environment.shape.READERS.parse(READERS);
+}
+
 /** Reads only PROCESSORS, for commands that need no database. */
 export function readProcessorNames({ PROCESSORS }: NodeJS.ProcessEnv): string[] {
   return environment.shape.PROCESSORS.parse(PROCESSORS);

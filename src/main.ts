@@ -3,6 +3,7 @@ import { HandoverSealer } from './card/seal-handover.ts';
 import type { Config } from './config.ts';
 import { createTransactionDependencies } from './gateway/create-transaction-dependencies.ts';
 import { LongestDeadlines } from './gateway/longest-deadlines.ts';
+import { openCardReaders } from './gateway/open-card-readers.ts';
 import { openCell } from './gateway/open-cell.ts';
 import { reportFigures } from './gateway/open-console.ts';
 import { openDatabases } from './gateway/open-databases.ts';
@@ -33,9 +34,11 @@ import { traceDependencies } from './ops/tracing/trace-dependencies.ts';
 import { traceJobs } from './ops/tracing/trace-jobs.ts';
 import { createUnmatchedLog, logTransactions } from './ops/transaction-log.ts';
 import { loadProcessors } from './processor-kit/load-processors.ts';
+import { loadReaders, type ReaderFormats } from './reader-kit/load-readers.ts';
 import { DatabaseClock } from './store/postgres/database-clock.ts';
 import { postgresHandoverKeys } from './store/switches/handover-keys.ts';
 import type { AcquirerSwitches } from './switches/acquirer-switches.ts';
+import { type OpenedHsm, openHsm } from './switches/open-hsm.ts';
 import { UnmatchedResponses } from './switches/unmatched-responses.ts';
 import { ANSWER_SLACK_SECONDS } from './transactions/model/time-limits.ts';
 import type { TransactionDependencies } from './transactions/ports/transaction-dependencies.ts';
@@ -65,7 +68,7 @@ export interface StartOptions {
  * The composition root. This file and gateway/ construct everything in the order of its dependencies; a stop closes
  * it in the reverse order.
  *
- * @throws StartError when a requirement is missing or invalid, ProcessorError naming an invalid plug-in
+ * @throws StartError when a requirement is missing or invalid, PlugInError naming an invalid plug-in
  */
 export async function startGateway(
   config: Config,
@@ -91,7 +94,8 @@ async function compose(
   const faults = new FaultLines(log);
   const report: Report = (what) => (error, about) => faults.write(what, error, about);
   const types = await loadProcessors({ external: config.PROCESSORS });
-  const base = { config, url, types, log, report, closers };
+  const formats = await loadReaders({ external: config.READERS });
+  const base = { config, url, types, formats, log, report, closers };
   const tracing = await openTraces(config, log, closers);
   const domain = await openDomain({ ...base, hasSiblings: siblings !== undefined, settingsEveryMs, tracing });
   const { databases, messages, switches, devices, metrics, stores, tapLoad } = domain;
@@ -126,6 +130,7 @@ interface DomainParts {
   readonly hasSiblings: boolean;
   readonly settingsEveryMs: number | undefined;
   readonly types: Awaited<ReturnType<typeof loadProcessors>>;
+  readonly formats: ReaderFormats;
   readonly tracing: Awaited<ReturnType<typeof openTraces>>;
   readonly log: Log;
   readonly report: Report;
@@ -134,7 +139,7 @@ interface DomainParts {
 
 /** Everything that the use cases need: databases, clock, connections to switches, and the dependencies made of them. */
 async function openDomain(base: DomainParts) {
-  const { config, url, hasSiblings, settingsEveryMs, types, tracing, log, report, closers } = base;
+  const { config, url, hasSiblings, settingsEveryMs, types, formats, tracing, log, report, closers } = base;
   const databases = openDatabases(url, config.DATABASE_CONNECTIONS, closers);
   const database = databases.taps;
   const stores = await openStores({ config, databases, settingsEveryMs }, report, closers);
@@ -146,14 +151,18 @@ async function openDomain(base: DomainParts) {
   const wakeups = openWakeups({ config, sharesSwitches, database, url, onAuthorize, report, closers });
   const clock = await DatabaseClock.open(database);
   closers.push(() => clock.close());
-  const opened = await openSwitchParts({ ...base, stores, databases, clock });
+  const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
+  const hsm = await openHsm({ environment, keysFile, module, log });
+  closers.push(() => hsm?.close?.());
+  const cardReaders = openCardReaders({ config, formats, stores, clock, hsm, log });
+  const opened = await openSwitchParts({ ...base, stores, databases, clock, hsm });
   const { switches, devices, messages } = opened;
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
   const sealer = new HandoverSealer(handoverKeys);
   const others =
     switches && sharesSwitches ? await openOtherProcesses({ config, database, switches, sealer, report }) : undefined;
-  const parts = { config, stores, ownTokens, deadlines, clock, switches, others, sealer, log, pipeline };
+  const parts = { config, stores, ownTokens, cardReaders, deadlines, clock, switches, others, sealer, log, pipeline };
   const tapLoad = new TapLoad();
   const plain = createTransactionDependencies({ ...parts, wakeups: wakeups.ofTaps });
   const metrics = openMetrics({ config, databases, messages, tapLoad, switches, devices, closers });
@@ -170,17 +179,18 @@ interface SwitchPartsOptions extends DomainParts {
   readonly stores: Awaited<ReturnType<typeof openStores>>;
   readonly databases: ReturnType<typeof openDatabases>;
   readonly clock: DatabaseClock;
+  readonly hsm: OpenedHsm | undefined;
 }
 
 /** The switches of a process that has connections to them, and what records their messages and late responses. */
-async function openSwitchParts({ databases, stores, clock, ...base }: SwitchPartsOptions) {
+async function openSwitchParts({ databases, stores, clock, hsm, ...base }: SwitchPartsOptions) {
   const { config, url, types, log, report, closers } = base;
   const onFault = report('late responses could not be recorded');
   const unmatchedResponses = new UnmatchedResponses(onFault, createUnmatchedLog(log));
   closers.push(() => unmatchedResponses.close());
   const messages = openMessages(config, databases.messages, report, closers);
   const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
-  const parts = { config, types, clock, unmatchedResponses, messages, log, closers };
+  const parts = { config, types, clock, hsm, unmatchedResponses, messages, log, closers };
   const { directory } = stores;
   const opened =
     config.TAPWIRE_ROLE === 'api'

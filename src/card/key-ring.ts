@@ -7,9 +7,11 @@ import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { CardDataKeySet, CardDataPublicKey } from '#schemas/card-data';
 import { StartError } from '../errors.ts';
-import type { Curve } from './jwe-profile.ts';
 import { type KeyRingFile, keyRingFile, MAX_KEY_RING_BYTES, type PrivateJwk } from './key-ring-file.ts';
 import { importPrivateJwk } from './private-jwk.ts';
+
+/** The curves of card data keys. */
+export type Curve = 'X25519' | 'P-256';
 
 /**
  * Opens the blobs that readers sealed for `kid`, until `retireAtMs` (Infinity while the key is announced as

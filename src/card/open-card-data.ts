@@ -1,16 +1,19 @@
-import { hash } from 'node:crypto';
-import { MAX_GENERAL_CARD_DATA_CHARS, MAX_PAYMENT_CARD_DATA_CHARS, READER_TAGS } from '#schemas/card-data';
+import { MAX_GENERAL_CARD_DATA_CHARS, MAX_PAYMENT_CARD_DATA_CHARS } from '#schemas/card-data';
 import { decodeBase64 } from '../bytes/base64.ts';
-import { indexTlv, type TlvIndex } from '../emv/tlv.ts';
 import { CardDataError, TlvError } from '../errors.ts';
+import { joinBlobs, openBlobs } from '../reader-kit/open-blobs.ts';
+import type { SealedBlobs } from '../reader-kit/reader-format.ts';
+import type { ReaderKeys } from '../reader-kit/reader-keys.ts';
+import { CardDataRefusal, type CardDataRefusalReason } from '../reader-kit/refusal.ts';
 import type { CardDataOpener, OpenedTap, TapRequest } from '../transactions/ports/card-ports.ts';
 import { fingerprintBlobs, isFingerprintOf } from './fingerprint-blobs.ts';
 import type { KeyRing } from './key-ring.ts';
-import { JweOpener } from './open-jwe.ts';
-import { CardDataRefusal, type CardDataRefusalReason } from './refusal.ts';
+import type { ReaderInUse, ReadersInUse } from './readers-in-use.ts';
 
 export interface CardDataOpenerOptions {
-  readonly keys: Pick<KeyRing, 'cardDataKey' | 'blobHmac'>;
+  readonly blobHmac: KeyRing['blobHmac'];
+  readonly keys: ReaderKeys;
+  readonly readers: ReadersInUse;
   /**
    * Also accepts `paymentCardData` that is Base64 of bare TLV. Only if the environment is `dev` and the config
    * allows it.
@@ -18,21 +21,19 @@ export interface CardDataOpenerOptions {
   readonly allowBare?: boolean;
   /** Receives the reason for each refusal, for metrics and for kernel developers in dev. */
   readonly onRefused?: (reason: CardDataRefusalReason) => void;
-  /** Milliseconds since 1970, for `retireAt`. */
-  readonly nowMs?: () => number;
 }
 
 /** Every compact JWE begins with the Base64url of `{"`. */
-const JWE_BEGINNING = 'eyJ';
+const JWE_BEGINNING = Buffer.from('eyJ');
 
-/** Opens blobs of the reference format (`seal-card-data.ts` produces them). Every fault is the same CardDataError. */
+/** Opens the blobs of a tap in the format of its reader. Every fault is the same CardDataError. */
 export function createCardDataOpener(options: CardDataOpenerOptions): CardDataOpener {
-  const { keys, allowBare = false, onRefused, nowMs = Date.now } = options;
-  const jwe = new JweOpener(keys, nowMs);
+  const { blobHmac, readers, onRefused } = options;
   return {
-    async open(request) {
+    async open(request, tapped) {
+      const reader = readers.readerOf(tapped);
       try {
-        return openBoth(jwe, request, allowBare);
+        return await openBoth(options, reader, request);
       } catch (error) {
         if (error instanceof CardDataRefusal) onRefused?.(error.reason);
         else if (error instanceof TlvError) onRefused?.('tlv');
@@ -40,27 +41,23 @@ export function createCardDataOpener(options: CardDataOpenerOptions): CardDataOp
         throw new CardDataError();
       }
     },
-    fingerprint: (request) => fingerprintBlobs(keys.blobHmac, request),
-    isFingerprintOf: (fingerprint, request) => isFingerprintOf(keys.blobHmac, fingerprint, request),
+    fingerprint: (request) => fingerprintBlobs(blobHmac, request),
+    isFingerprintOf: (fingerprint, request) => isFingerprintOf(blobHmac, fingerprint, request),
   };
 }
 
-function openBoth(jwe: JweOpener, request: TapRequest, allowBare: boolean): OpenedTap {
-  const generalBytes = decodeCapped(request.generalCardData, MAX_GENERAL_CARD_DATA_CHARS);
-  const paymentBytes = decodeCapped(request.paymentCardData, MAX_PAYMENT_CARD_DATA_CHARS);
-  const general = indexTlv(generalBytes);
-  const compact = paymentBytes.toString('latin1');
-  const isBare = allowBare && !compact.startsWith(JWE_BEGINNING);
-  const opened = isBare ? paymentBytes : jwe.open(compact, request);
-  const payment = indexTlv(opened);
-
-  const digest = payment.single(READER_TAGS.generalDigest);
-  // Bare TLV is typed by hand in dev, where a digest proves nothing.
-  const vouches = digest === undefined ? isBare : hash('sha256', generalBytes, 'buffer').equals(digest);
-  if (!vouches) throw new CardDataRefusal('digest');
-  if (!agrees(general, generalBytes, payment) || !agrees(payment, opened, general))
-    throw new CardDataRefusal('tags-differ');
-  return { general, payment, bytes: { general: generalBytes, payment: opened } };
+async function openBoth(
+  { keys, allowBare = false }: CardDataOpenerOptions,
+  { format, settings }: ReaderInUse,
+  { generalCardData, paymentCardData, deviceInstallationId, merchantReference }: TapRequest,
+): Promise<OpenedTap> {
+  const blobs: SealedBlobs = {
+    general: decodeCapped(generalCardData, MAX_GENERAL_CARD_DATA_CHARS),
+    payment: decodeCapped(paymentCardData, MAX_PAYMENT_CARD_DATA_CHARS),
+  };
+  const isBare = allowBare && format.format === 'jwe' && !JWE_BEGINNING.equals(blobs.payment.subarray(0, 3));
+  if (isBare) return joinBlobs(blobs.general, blobs.payment, { needsDigest: false });
+  return openBlobs(format, blobs, { settings, keys, binding: { deviceInstallationId, merchantReference } });
 }
 
 function decodeCapped(text: string, maxChars: number): Buffer {
@@ -68,16 +65,4 @@ function decodeCapped(text: string, maxChars: number): Buffer {
   const bytes = decodeBase64(text);
   if (bytes === undefined || bytes.length === 0) throw new CardDataRefusal('not-base64');
   return bytes;
-}
-
-/**
- * Whether every value of `left`, in its bytes, that `right` also has is the same there. Templates are compared object by object.
- */
-function agrees(left: TlvIndex, bytes: Uint8Array, right: TlvIndex): boolean {
-  let agree = true;
-  left.visit((tag, start, end, hasChildren) => {
-    const other = hasChildren ? undefined : right.value(tag);
-    if (other !== undefined && Buffer.compare(bytes.subarray(start, end), other) !== 0) agree = false;
-  });
-  return agree;
 }

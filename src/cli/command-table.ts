@@ -90,6 +90,10 @@ export const COMMANDS: Sections = {
       description: 'create, verify and list processors; assign them to acquirers',
       load: () => import('./processor/processor.ts'),
     },
+    reader: {
+      description: 'list and verify the formats in which readers encrypt card data',
+      load: () => import('./reader/reader.ts'),
+    },
     route: { description: 'assign taps of an acquirer to its processors', load: () => import('./route.ts') },
     stan: {
       description: 'show STANs; continue those that are held after a restored backup',

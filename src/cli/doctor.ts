@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readKeyRing } from '../card/key-ring.ts';
 import { type Config, readConfig } from '../config.ts';
-import { ProcessorError, StartError } from '../errors.ts';
+import { PlugInError, StartError } from '../errors.ts';
 import { connectionsOfProcess } from '../gateway/open-databases.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
 import { connectDatabase } from '../gateway/prepare-database.ts';
@@ -113,7 +113,7 @@ async function processorFindings(config: Config, database: Database, nowMs: numb
     const access = switchAccessOf(config);
     return switchFindings({ types, stored: stored.rows, withoutRoute, access, availabilities, nowMs });
   } catch (error) {
-    if (!(error instanceof ProcessorError)) throw error;
+    if (!(error instanceof PlugInError)) throw error;
     return [fault('processors', error.reason, 'correct the processor, or remove it from PROCESSORS')];
   }
 }

@@ -8,7 +8,7 @@ import type { Processor } from '../processor-kit/processor.ts';
 import { readJson } from './read-file.ts';
 
 /**
- * The processor types that a gateway started here would load, those of PROCESSORS included. @throws ProcessorError
+ * The processor types that a gateway started here would load, those of PROCESSORS included. @throws PlugInError
  */
 export function installedTypes(): Promise<ReadonlyMap<string, Processor>> {
   return loadProcessors({ external: readProcessorNames(process.env) });

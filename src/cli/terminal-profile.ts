@@ -1,6 +1,10 @@
 import { parseArgs } from 'node:util';
 import { newTerminalProfile, type StoredTerminalProfile, terminalProfileChange } from '#schemas/terminal-profile';
+import { readConfig } from '../config.ts';
+import { readerRulesOf } from '../gateway/open-card-readers.ts';
+import { loadReaders } from '../reader-kit/load-readers.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
+import { checkReader, type ReaderRules } from '../transactions/settings/check-reader.ts';
 import { readNewProfile, readProfileChange } from '../transactions/settings/read-profile.ts';
 import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
 import { command } from './commands.ts';
@@ -24,6 +28,7 @@ async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, file: text } });
   const change = changeOf(idOf(values.acquirer, '--acquirer'));
   const { name, ...body } = checkedBy(newTerminalProfile, readJson('--file', values.file));
+  checkReader(await readerRules(), change.acquirerId, body.reader);
   const added = await onProfiles((profiles) => profiles.add(change, { name, ...readNewProfile(body) }));
   console.log(listOf([added], COLUMNS));
   return 0;
@@ -45,7 +50,9 @@ async function show(args: string[]): Promise<number> {
 
 async function change(args: string[]): Promise<number> {
   const { acquirerId, id, values } = parseNamed(args, 'PROFILE', { file: text });
-  const given = readProfileChange(checkedBy(terminalProfileChange, readJson('--file', values.file)));
+  const body = checkedBy(terminalProfileChange, readJson('--file', values.file));
+  checkReader(await readerRules(), acquirerId, body.reader);
+  const given = readProfileChange(body);
   const changed = await onProfiles((profiles) => profiles.change(changeOf(acquirerId), id, given));
   console.log(listOf([changed], COLUMNS));
   return 0;
@@ -56,6 +63,12 @@ async function remove(args: string[]): Promise<number> {
   await onProfiles((profiles) => profiles.remove(changeOf(acquirerId), id));
   console.log(`Terminal profile ${id} is removed.`);
   return 0;
+}
+
+/** The rules of the present environment, which the processes of this installation share. */
+async function readerRules(): Promise<ReaderRules> {
+  const config = readConfig(process.env);
+  return readerRulesOf(config, await loadReaders({ external: config.READERS }));
 }
 
 function onProfiles<Result>(act: (profiles: TerminalProfileSettings) => Promise<Result>): Promise<Result> {

@@ -97,6 +97,7 @@ export const environment = z.object({
     'HSM keys granted to acquirers, besides those named acquirer/<id>/...: ACQUIRER=KEY, comma-separated, * for all acquirers',
   ),
   PROCESSORS: list.describe('Processors besides those in processors/: folders or packages, comma-separated'),
+  READERS: list.describe('Reader formats besides those in readers/: folders or packages, comma-separated'),
   TRUSTED_PROXIES: list.describe(
     'Addresses or networks of the TLS-terminating proxies in front, comma-separated. In qa and prod each must send ' +
       'X-Forwarded-Proto: https, and other clients are refused without TLS',

@@ -149,3 +149,37 @@ export interface GenerateKeyRequest {
 }
 
 export type GeneratedKey = KeyDescription & ({ readonly cryptogram: Uint8Array } | { readonly block: string });
+
+/** Additional operations of a module that opens the card data of DUKPT devices. */
+export interface CardDataHsm {
+  /**
+   * Whether `mac` is the device's MAC over a request: ISO 9797-1 algorithm 3 with padding method 2 (TDES), CMAC (AES).
+   * False for a MAC that is not one whole block.
+   *
+   * @throws {CryptoError} KSN, DATA_LENGTH
+   */
+  verifyDukptMac(request: DukptMacRequest): Promise<boolean>;
+
+  /**
+   * Deciphers data of a request: CBC with an initialisation vector of zeros.
+   *
+   * @throws {CryptoError} KSN, DATA_LENGTH
+   */
+  decipherDukpt(request: DukptDataRequest): Promise<Uint8Array>;
+}
+
+/** A request of a DUKPT device: its base derivation key, and its KSN of 10 bytes (TDES) or 12 (AES). */
+export interface DukptRequest {
+  readonly keyId: string;
+  readonly ksn: Uint8Array;
+}
+
+export interface DukptMacRequest extends DukptRequest {
+  readonly message: Uint8Array;
+  readonly mac: Uint8Array;
+}
+
+export interface DukptDataRequest extends DukptRequest {
+  /** Whole blocks of the cipher. */
+  readonly ciphertext: Uint8Array;
+}

@@ -4,9 +4,14 @@ import { CryptoError } from '../errors.ts';
 import { BlockKey, type KeyAlgorithm, takeKey } from './block-key.ts';
 import { hasOddParity, setOddParity } from './des-parity.ts';
 import { deriveAesInitialKey, deriveAesTransactionKey, deriveAesWorkingKey } from './dukpt-aes.ts';
+import { type DukptRequestKeys, dukptRequestKeys } from './dukpt-request-keys.ts';
 import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from './dukpt-tdes.ts';
 import type {
+  CardDataHsm,
   CryptogramSource,
+  DukptDataRequest,
+  DukptMacRequest,
+  DukptRequest,
   EncipheredPin,
   GeneratedKey,
   GenerateKeyRequest,
@@ -43,7 +48,7 @@ export interface SoftHsmKey {
  * An Hsm in this process, for tests and simulated switches. Its keys exist only in memory; nothing is written
  * anywhere.
  */
-export class SoftHsm implements SwitchHsm {
+export class SoftHsm implements SwitchHsm, CardDataHsm {
   readonly #keys = new SoftKeyStore();
 
   /** @throws {CryptoError} SOFT_HSM_FORBIDDEN in `prod`; KEY_LENGTH, KEY_EXISTS */
@@ -100,6 +105,15 @@ export class SoftHsm implements SwitchHsm {
     return isSame;
   }
 
+  async verifyDukptMac({ message, mac, ...request }: DukptMacRequest): Promise<boolean> {
+    return isSameMac(this.#requestKeys(request).mac(message), mac);
+  }
+
+  async decipherDukpt({ ciphertext, ...request }: DukptDataRequest): Promise<Uint8Array> {
+    const { data } = this.#requestKeys(request);
+    return data.decryptCbc(ciphertext, new Uint8Array(data.blockBytes));
+  }
+
   async generateKey(request: GenerateKeyRequest): Promise<GeneratedKey> {
     const { keyId, usage, algorithm, lengthBytes, transportKeyId } = request;
     const bytes = randomBytes(lengthBytes);
@@ -150,6 +164,10 @@ export class SoftHsm implements SwitchHsm {
     }
     const initialKey = deriveAesInitialKey(base, ksn.subarray(0, 8));
     return deriveAesWorkingKey(deriveAesTransactionKey(initialKey, ksn), ksn, 'pin', keyType);
+  }
+
+  #requestKeys({ keyId, ksn }: DukptRequest): DukptRequestKeys {
+    return dukptRequestKeys(this.#keys.use(keyId, 'dukptBase', 'derive'), ksn);
   }
 
   #mac({ keyId, method, message, lengthBytes }: MacRequest, action: 'generate' | 'verify'): Uint8Array {

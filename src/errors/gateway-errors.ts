@@ -16,15 +16,11 @@ export type StartErrorCode =
 
 export class StartError extends UserFixableError<StartErrorCode> {}
 
-/** Why a processor plug-in cannot be used. */
-export type ProcessorErrorCode =
-  | 'PROCESSOR_NOT_FOUND'
-  | 'PROCESSOR_BROKEN'
-  | 'PROCESSOR_INVALID'
-  | 'PROCESSOR_DUPLICATE';
+/** Why a plug-in, a processor or a reader format, cannot be used. */
+export type PlugInErrorCode = 'PLUG_IN_NOT_FOUND' | 'PLUG_IN_BROKEN' | 'PLUG_IN_INVALID' | 'PLUG_IN_DUPLICATE';
 
 /** A plug-in that is missing, cannot be loaded or is not a plug-in: the message names the file and the reason. */
-export class ProcessorError extends UserFixableError<ProcessorErrorCode> {}
+export class PlugInError extends UserFixableError<PlugInErrorCode> {}
 
 /** Why a simulated switch cannot be started as asked. */
 export type SimulatorErrorCode =

@@ -46,8 +46,10 @@ export class DuplicateReference extends TapwireError {
   }
 }
 
-/** The settings have no terminal, profile or route for the tap. It is recorded as ErrorFindingConfig. */
-export class NoConfiguration extends TapwireError<'NO_TERMINAL' | 'NO_ROUTE' | 'NO_PROFILE' | 'OUTSIDE_PROFILE'> {}
+/** The settings have no terminal, profile, reader format or route for the tap. It is recorded as ErrorFindingConfig. */
+export class NoConfiguration extends TapwireError<
+  'NO_TERMINAL' | 'NO_ROUTE' | 'NO_PROFILE' | 'OUTSIDE_PROFILE' | 'NO_READER'
+> {}
 
 /** Too many requests are waiting, so a new one would be answered late. It is rejected before anything is stored. */
 export class Overloaded extends TapwireError {

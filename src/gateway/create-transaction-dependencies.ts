@@ -13,6 +13,7 @@ import type { ReviewReason } from '../transactions/ports/process-ports.ts';
 import type { OtherProcesses } from '../transactions/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { LongestDeadlines } from './longest-deadlines.ts';
+import type { CardReaders } from './open-card-readers.ts';
 import type { Stores } from './open-stores.ts';
 
 /** Logged on level error, because a person must act. */
@@ -27,6 +28,7 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
   readonly config: Config;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
+  readonly cardReaders: CardReaders;
   readonly deadlines: LongestDeadlines;
   /** Present in a process with connections to switches; other processes hand their taps over. */
   readonly switches: AcquirerSwitches | undefined;
@@ -40,13 +42,14 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
 
 /** All dependencies of the use cases. */
 export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
-  const { config, stores, ownTokens, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } = parts;
+  const { config, stores, ownTokens, cardReaders, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } =
+    parts;
   const { keys, directory, store, refunds, completions, links } = stores;
   return {
     clock,
     newId: randomUUID,
     ...{ directory, store, refunds, completions, links, wakeups },
-    cardData: createCardDataOpener({ keys, allowBare: config.ALLOW_BARE_CARD_DATA }),
+    cardData: createCardDataOpener({ blobHmac: keys.blobHmac, ...cardReaders, allowBare: config.ALLOW_BARE_CARD_DATA }),
     vault: createCardVault(keys),
     longestDeadlineSeconds: deadlines.secondsOf,
     originals: new OriginalConnections(),

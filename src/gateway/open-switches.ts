@@ -10,7 +10,7 @@ import { postgresExchangedKeys } from '../store/switches/exchanged-keys.ts';
 import { postgresProcessorFaults } from '../store/switches/processor-faults.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
 import { AcquirerSwitches, type LineClaims } from '../switches/acquirer-switches.ts';
-import { type OpenedHsm, openHsm } from '../switches/open-hsm.ts';
+import type { OpenedHsm } from '../switches/open-hsm.ts';
 import type { MessageKeeper } from '../switches/ports.ts';
 import { refusePinTerminals } from '../switches/translate-pin.ts';
 import type { UnmatchedResponses } from '../switches/unmatched-responses.ts';
@@ -42,6 +42,7 @@ export interface SwitchParts {
   readonly messages: MessageKeeper;
   /** In an installation of several cells. */
   readonly claims: LineClaims | undefined;
+  readonly hsm: OpenedHsm | undefined;
   readonly log: Log;
   readonly closers: Closers;
 }
@@ -51,13 +52,10 @@ function devicesOf(hsm: OpenedHsm | undefined): HsmDevices | undefined {
   return hsm?.deviceStates && { deviceStates: () => hsm.deviceStates!() };
 }
 
-/** The connections to the switches of all acquirers, with the HSM that holds their keys. */
-export async function openSwitches({ config, directory, database, closers, ...shared }: SwitchParts) {
+/** The connections to the switches of all acquirers, whose keys are in the HSM. */
+export async function openSwitches({ config, directory, database, hsm, closers, ...shared }: SwitchParts) {
   const { log, clock } = shared;
-  const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
-  const hsm = await openHsm({ environment, keysFile, module, log });
-  closers.push(() => hsm?.close?.());
-  if (environment === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
+  if (config.TAPWIRE_ENV === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
   const stans = await StanBlocks.open(
     database,

@@ -1,6 +1,7 @@
 import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
 import type { Config } from '../config.ts';
 import type { Metrics } from '../ops/metrics/metrics.ts';
+import type { ReaderFormats } from '../reader-kit/load-readers.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../transactions/settings/check-routing.ts';
@@ -17,6 +18,7 @@ export interface RouteParts {
   readonly databases: Databases;
   readonly stores: Stores;
   readonly types: ProcessorTypes;
+  readonly formats: ReaderFormats;
   readonly ownTokens: OwnTokens;
   readonly deadlines: LongestDeadlines;
   readonly deps: TransactionDependencies;

@@ -8,7 +8,12 @@ export function switchAccessOf(config: Config): SwitchAccess {
   return new SwitchAccess({
     networks: config.SWITCH_NETWORKS,
     listeners: config.SWITCH_LISTENERS,
-    keys: new KeyOwnership({ grants: config.SWITCH_KEYS, readerKeyId: config.READER_PIN_KEY }),
+    keys: keyOwnershipOf(config),
     tlsFilesDirectory: config.TLS_FILES_DIR ?? join(config.TAPWIRE_DATA, 'tls'),
   });
+}
+
+/** The owners of the HSM's keys. */
+export function keyOwnershipOf({ SWITCH_KEYS: grants, READER_PIN_KEY: readerKeyId }: Config): KeyOwnership {
+  return new KeyOwnership({ grants, readerKeyId });
 }

@@ -142,6 +142,11 @@ const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>>
     errorCode: 208,
     detail: 'The terminal profile does not allow this application, transaction type, currency or country.',
   },
+  NO_READER: {
+    status: 500,
+    errorCode: 208,
+    detail: 'The terminal profile names a reader format that is not installed, or settings that it may not have.',
+  },
   NO_ROUTE: { status: 500, errorCode: 208, detail: 'No processor is configured for this tap.' },
 };
 

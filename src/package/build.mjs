@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const REPOSITORY = join(HERE, '../..');
-const FOLDERS = ['src', 'processors', 'schemas'];
+const FOLDERS = ['src', 'processors', 'readers', 'schemas'];
 
 for (const made of [...FOLDERS, 'LICENSE']) rmSync(join(HERE, made), { recursive: true, force: true });
 if (!process.argv.includes('--clean')) {

@@ -1,7 +1,8 @@
 import { Iso8583Error, TapwireError } from '../errors.ts';
 import type { Spec } from '../iso8583/spec.ts';
+import { CheckFailure, type ConformanceResult } from '../plug-ins/check-failure.ts';
 import { authorizationChecks } from './conformance/authorization-checks.ts';
-import { type Check, CheckFailure } from './conformance/check.ts';
+import type { Check } from './conformance/check.ts';
 import { completionChecks } from './conformance/completion-checks.ts';
 import { framingChecks } from './conformance/framing-checks.ts';
 import { hostileChecks } from './conformance/hostile-checks.ts';
@@ -29,17 +30,6 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
 
 /** The folder of the gateway's own code, as it appears in stacks. */
 const TAPWIRE_SOURCES = new URL('../', import.meta.url).href;
-
-export interface ConformanceResult {
-  readonly group: string;
-  /** A sentence that states the behaviour. */
-  readonly check: string;
-  readonly passed: boolean;
-  /** Why the check failed. Contains no card data. */
-  readonly why?: string | undefined;
-  /** Bytes and messages of the samples for their author, line by line; with the test cards of the samples. */
-  readonly details?: readonly string[] | undefined;
-}
 
 /**
  * Proves a processor at the level of messages and bytes, without a socket: its samples, every field, every response

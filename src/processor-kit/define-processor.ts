@@ -1,5 +1,5 @@
 import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
-import { ProcessorError } from '../errors.ts';
+import { PlugInError } from '../errors.ts';
 import { framingFault } from '../iso8583/network/framing.ts';
 import { isPartialApproval } from './classify-outcome.ts';
 import { answers, type IsoMessage } from './iso-message.ts';
@@ -28,7 +28,7 @@ const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
  * valid and the fields of `profile.echoed` must be equal. A response that fails a guard is `unknown`, and so is one
  * for which `readOutcome` throws.
  *
- * @throws ProcessorError `PROCESSOR_INVALID` naming the fault of the definition
+ * @throws PlugInError `PLUG_IN_INVALID` naming the fault of the definition
  */
 export function defineProcessor<Config extends SwitchConfig, Message extends IsoMessage>(
   definition: ProcessorDefinition<Config, Message>,
@@ -83,7 +83,7 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   definition: ProcessorDefinition<Config, Message>,
 ): void {
   const refuse = (reason: string) => {
-    throw new ProcessorError('PROCESSOR_INVALID', reason);
+    throw new PlugInError('PLUG_IN_INVALID', reason);
   };
   if (!TYPE_PATTERN.test(definition.type)) refuse('type: lower case letters, digits and hyphens, at most 32');
   if (!definition.configSchema.safeParse(definition.exampleConfig).success) refuse('exampleConfig: not a valid config');

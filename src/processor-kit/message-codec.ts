@@ -1,6 +1,6 @@
 import { isSameMac, type MacMethod } from '../crypto/mac.ts';
 import { MAC_ALGORITHMS } from '../crypto/mac-algorithms.ts';
-import { ProcessorError } from '../errors.ts';
+import { PlugInError } from '../errors.ts';
 import type { Spec } from '../iso8583/spec.ts';
 import type { IsoMessage } from './iso-message.ts';
 import { candidateKeys, MacLayout } from './mac-layout.ts';
@@ -13,7 +13,7 @@ import type { MessageCodec, Processor, SwitchConfig } from './processor.ts';
  * messages are decoded with a verdict on their MAC (`macVerdictOf`). Without keys, a received MAC is `unverifiable`.
  *
  * @param live keys that change while traffic runs, instead of those of the configuration
- * @throws ProcessorError `PROCESSOR_INVALID` if keys are configured and the dialect has no MAC, or no `macKeys` are
+ * @throws PlugInError `PLUG_IN_INVALID` if keys are configured and the dialect has no MAC, or no `macKeys` are
  * given
  */
 export function messageCodec(
@@ -26,11 +26,10 @@ export function messageCodec(
   const rule = processor.mac;
   const spec = codec.spec ?? processor.spec;
   if (config.macKeys === undefined) return rule === undefined ? codec : withoutKeys(codec, rule);
-  if (rule === undefined)
-    throw new ProcessorError('PROCESSOR_INVALID', `${processor.type} has no MAC, but macKeys is set`);
+  if (rule === undefined) throw new PlugInError('PLUG_IN_INVALID', `${processor.type} has no MAC, but macKeys is set`);
   if (live !== undefined) return withKeys(codec, rule, spec, live);
   if (macKeys === undefined)
-    throw new ProcessorError('PROCESSOR_INVALID', `${processor.type}: macKeys is set, but no MAC keys are available`);
+    throw new PlugInError('PLUG_IN_INVALID', `${processor.type}: macKeys is set, but no MAC keys are available`);
   return withKeys(codec, rule, spec, { keys: configuredMacKeys(rule, config, macKeys) });
 }
 

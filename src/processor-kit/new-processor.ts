@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { ProcessorError } from '../errors.ts';
+import { PlugInError } from '../errors.ts';
 import { TYPE_PATTERN } from './define-processor.ts';
-import { BUILT_IN_FOLDER } from './load-processors.ts';
+import { PROCESSORS } from './load-processors.ts';
 
 const TEMPLATE = new URL('./template/', import.meta.url);
 
@@ -22,17 +22,17 @@ const TEMPLATE_NAME = /\bAcme/g;
  * @param type the processor's type and the name of its folder: lower case letters, digits and hyphens
  * @param parent the folder in which it is created
  * @returns the path of the new folder
- * @throws ProcessorError `PROCESSOR_INVALID` if the name is not allowed, `PROCESSOR_DUPLICATE` if the folder exists
+ * @throws PlugInError `PLUG_IN_INVALID` if the name is not allowed, `PLUG_IN_DUPLICATE` if the folder exists
  */
 export function newProcessor(type: string, parent: string): string {
   if (!TYPE_PATTERN.test(type)) {
-    throw new ProcessorError('PROCESSOR_INVALID', `${type}: lower case letters, digits and hyphens, at most 32`);
+    throw new PlugInError('PLUG_IN_INVALID', `${type}: lower case letters, digits and hyphens, at most 32`);
   }
   const folder = join(parent, type);
-  if (existsSync(folder)) throw new ProcessorError('PROCESSOR_DUPLICATE', `${folder} already exists`);
+  if (existsSync(folder)) throw new PlugInError('PLUG_IN_DUPLICATE', `${folder} already exists`);
   if (!existsSync(parent)) mkdirSync(parent, { recursive: true });
   mkdirSync(folder); // not recursive: that never returns in a parent such as /proc, which exists and takes no folder
-  const isBuiltIn = relative(BUILT_IN_FOLDER, parent) === '';
+  const isBuiltIn = relative(PROCESSORS.builtInFolder, parent) === '';
   for (const file of readdirSync(TEMPLATE)) {
     if (isBuiltIn && file.endsWith(FOR_EDITORS)) continue;
     const text = readFileSync(new URL(file, TEMPLATE), 'utf8');

@@ -1,5 +1,5 @@
 import { fromHex } from '../bytes/hex.ts';
-import { ProcessorError } from '../errors.ts';
+import { PlugInError } from '../errors.ts';
 import type { Framing, Processor } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 import type { SwitchConfig } from './switch-config.ts';
@@ -23,17 +23,14 @@ export function profileOf<Config extends SwitchConfig>(
 /**
  * The framing of one switch: the framing of its type, with the transport header of its configuration.
  *
- * @throws ProcessorError `PROCESSOR_INVALID` if that header's length differs from the dialect's
+ * @throws PlugInError `PLUG_IN_INVALID` if that header's length differs from the dialect's
  */
 export function framingOf(processor: Pick<Processor, 'framing' | 'type'>, config: SwitchConfig): Framing {
   const { framing } = processor;
   const { transportHeader } = framing;
   const bytes = fromHex(config.transportHeader ?? '');
   if (config.transportHeader !== undefined && bytes.length !== (transportHeader?.bytes.length ?? 0)) {
-    throw new ProcessorError(
-      'PROCESSOR_INVALID',
-      `${processor.type}: transportHeader must be as long as the dialect’s`,
-    );
+    throw new PlugInError('PLUG_IN_INVALID', `${processor.type}: transportHeader must be as long as the dialect’s`);
   }
   return bytes.length === 0 ? framing : { ...framing, transportHeader: { ...transportHeader!, bytes } };
 }

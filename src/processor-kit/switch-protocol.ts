@@ -91,7 +91,7 @@ const NO_FIELDS: readonly string[] = [];
  * Adapts a processor to the protocol of a connection pool: how frames look, how messages are paired, how a session is
  * opened and kept, and how requests of the switch are answered.
  *
- * @throws ProcessorError `PROCESSOR_INVALID` if MAC keys are configured that the dialect or the gateway cannot serve
+ * @throws PlugInError `PLUG_IN_INVALID` if MAC keys are configured that the dialect or the gateway cannot serve
  */
 export function switchProtocol(
   processor: Processor,

@@ -1,6 +1,7 @@
 import { openPool, type Pool } from '../connection/pool.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
+import { HsmCalls } from '../hsm/hsm-calls.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { PinData, Purchase, Refund, Terminal } from '../processor-kit/processor.ts';
 import type { ProcessorProfile } from '../processor-kit/profile.ts';
@@ -14,7 +15,6 @@ import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { exchange } from './exchange.ts';
 import type { Outgoing } from './exchange-record.ts';
 import { faultLog, type ReportFault } from './fault-log.ts';
-import { HsmCalls } from './hsm-calls.ts';
 import { type HsmCodec, hsmCodec, type MacHsm } from './hsm-codec.ts';
 import type { KeyExchange, KeyExchangeStats } from './key-exchange.ts';
 import { MaskedCopies } from './masked-copies.ts';
@@ -95,8 +95,10 @@ export class AcquirerSwitch implements Switch {
     const { processor, config, clock, log } = options;
     this.#options = options;
     this.#networkStans = networkStans;
-    this.#pinCalls = new HsmCalls({ ...options, purpose: 'PIN' });
-    this.#macCalls = new HsmCalls({ ...options, purpose: 'MAC' });
+    const { acquirerId, processorId } = options;
+    const owner = { acquirerId, processorId };
+    this.#pinCalls = new HsmCalls({ owner, purpose: 'PIN', clock, log });
+    this.#macCalls = new HsmCalls({ owner, purpose: 'MAC', clock, log });
     this.#keys = keys;
     this.type = processor.type;
     this.profile = profileOf(processor, config);

@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { StartError, StoreUnavailable, TapwireError } from '../errors.ts';
 import { type Repetition, repeatEvery } from '../limits/repeat-every.ts';
+import { isTimeout, within } from '../limits/within.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import type { Switch, Switches } from '../transactions/ports/switch-ports.ts';
 import type { AcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { openAcquirerSwitch } from './open-acquirer-switch.ts';
 import type { ProcessorFault, ProcessorFaults } from './ports.ts';
-import { isTimeout, within } from './within.ts';
 
 /** A processor as stored in the database. */
 export interface StoredProcessor {

@@ -37,7 +37,7 @@ export interface HsmCodec extends SealingCodec {
  * A received message is not trusted until `judgeMac` has checked it.
  *
  * @param hsm undefined if the installation has none
- * @throws ProcessorError `PROCESSOR_INVALID` if keys are configured and the dialect has no MAC, or there is no HSM
+ * @throws PlugInError `PLUG_IN_INVALID` if keys are configured and the dialect has no MAC, or there is no HSM
  */
 export function hsmCodec(
   processor: Processor,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { toHex } from '../bytes/hex.ts';
 import { KeyExchangeError } from '../errors.ts';
+import { within } from '../limits/within.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { KeyChange, WrappedKey } from '../processor-kit/key-change.ts';
 import type { KeyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
@@ -9,7 +10,6 @@ import type { ExchangeConnection, KeyDecision } from '../processor-kit/switch-pr
 import { exchangedKeyId } from './access/key-ownership.ts';
 import { codeOf } from './key-faults.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
-import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
 
 /**

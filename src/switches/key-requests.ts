@@ -1,5 +1,6 @@
 import { KeyExchangeError } from '../errors.ts';
 import { Backoff } from '../limits/backoff.ts';
+import { within } from '../limits/within.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import type { KeyChange } from '../processor-kit/key-change.ts';
 import type { KeyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
@@ -7,7 +8,6 @@ import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../processor-kit
 import type { ExchangeConnection } from '../processor-kit/switch-protocol.ts';
 import { codeOf, type KeyFaults } from './key-faults.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
-import { within } from './within.ts';
 import type { WorkingKeys } from './working-keys.ts';
 
 /** By then the claim expires, also if its owner has crashed. */

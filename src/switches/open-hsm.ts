@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { fromHex } from '../bytes/hex.ts';
 import { Secret } from '../bytes/secret.ts';
-import type { Hsm } from '../crypto/hsm.ts';
+import type { CardDataHsm, Hsm } from '../crypto/hsm.ts';
 import { SoftHsm } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
 import type { DeviceLog } from '../hsm/payshield/device/device.ts';
@@ -48,8 +48,11 @@ export interface HsmOptions {
   readonly log?: DeviceLog | undefined;
 }
 
-/** An HSM with what only some have: devices on the network whose state is known, and connections to close. */
-export type OpenedHsm = Hsm & Partial<HsmDevices> & { close?(): Promise<void> };
+/**
+ * An HSM with what only some have: DUKPT keys for card data, devices on the network whose state is known, connections to
+ * close.
+ */
+export type OpenedHsm = Hsm & Partial<CardDataHsm> & Partial<HsmDevices> & { close?(): Promise<void> };
 
 const NO_LOG: DeviceLog = { info: () => {}, warn: () => {} };
 

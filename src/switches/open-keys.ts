@@ -1,6 +1,6 @@
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { namesOfMac } from '../crypto/mac-algorithms.ts';
-import { CryptoError, ProcessorError, StartError } from '../errors.ts';
+import { CryptoError, PlugInError, StartError } from '../errors.ts';
 import { keyExchangeFaults } from '../processor-kit/key-change.ts';
 import { macMethodOf } from '../processor-kit/message-codec.ts';
 import type { MessageStamp, Processor, SwitchConfig } from '../processor-kit/processor.ts';
@@ -33,7 +33,7 @@ export async function checkMacKeys(
         `${where}: the HSM refuses a key of macKeys (${ids}) for ${algorithm}: ${error.message}`,
       );
     }
-    if (error instanceof ProcessorError) throw new StartError('BAD_PROCESSOR', `${where}: ${error.reason}`);
+    if (error instanceof PlugInError) throw new StartError('BAD_PROCESSOR', `${where}: ${error.reason}`);
     throw error;
   }
 }

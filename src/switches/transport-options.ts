@@ -7,7 +7,7 @@ import { listenForSwitch } from '../connection/acceptor.ts';
 import type { MayDial } from '../connection/guarded-lookup.ts';
 import type { AcceptOptions } from '../connection/pool-options.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
-import { ConnectionError, ProcessorError, StartError } from '../errors.ts';
+import { ConnectionError, PlugInError, StartError } from '../errors.ts';
 import { checkFraming } from '../iso8583/network/framing.ts';
 import type { Processor } from '../processor-kit/processor.ts';
 import { framingOf } from '../processor-kit/profile-of.ts';
@@ -35,7 +35,7 @@ export function checkTransport(processor: Processor, config: SwitchConfig, where
   try {
     checkFraming(framingOf(processor, config));
   } catch (fault) {
-    if (fault instanceof ProcessorError) throw new StartError('BAD_PROCESSOR', `${where}: ${fault.reason}`);
+    if (fault instanceof PlugInError) throw new StartError('BAD_PROCESSOR', `${where}: ${fault.reason}`);
     if (fault instanceof ConnectionError) throw new StartError('BAD_PROCESSOR', `${where}: ${fault.message}`);
     throw fault;
   }

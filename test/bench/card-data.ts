@@ -1,54 +1,103 @@
-/** `npm run bench -- card-data`: the cost of a tap before its message is built, with a new blob each time. */
+/**
+ * `npm run bench -- card-data`: the cost of a tap before its message is built, with a new blob each time, for each reader
+ * format. DUKPT keys are in the software HSM, so that its calls cost what they compute.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CardDataPublicKey } from '#schemas/card-data';
+import { Secret } from '../../src/bytes/secret.ts';
 import { createCardVault } from '../../src/card/card-vault.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
+import { InstallationKeys } from '../../src/card/installation-keys.ts';
 import { type KeyRing, readKeyRing } from '../../src/card/key-ring.ts';
 import { createCardDataOpener } from '../../src/card/open-card-data.ts';
+import { ReadersInUse } from '../../src/card/readers-in-use.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
-import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import { type CardDataSealer, createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
+import { HsmCalls } from '../../src/hsm/hsm-calls.ts';
+import { loadReaders, type ReaderFormats } from '../../src/reader-kit/load-readers.ts';
+import { freshSampleKeys } from '../../src/reader-kit/sample-keys.ts';
+import type { TappedReader, TapRequest } from '../../src/transactions/ports/card-ports.ts';
 import { measure, ratio, report } from './measure.ts';
+import { measureAsync } from './measure-async.ts';
 
 /** More taps than the opener keeps secrets, so that cycling through them never finds a known one. */
 const TAPS = 4_200;
+const { baseKeys } = freshSampleKeys().ofReaders;
 
 export async function bench({ json }: { readonly json?: string } = {}): Promise<void> {
-  const keys = await freshKeyRing();
-  const opener = createCardDataOpener({ keys });
-  const vault = createCardVault(keys);
+  const ring = await freshKeyRing();
+  const formats = await loadReaders();
+  const { opener, open } = openingOf(ring, formats);
+  const vault = createCardVault(ring);
   const kept = { pan: '4111111111111111', expiry: '3112', original: { stan: '000123', rrn: '602108000123' } };
   const id = '7d8f4d1e-3f53-4a0f-9a3e-3f8f5c9d2b10';
-  const open = (curve: CardDataPublicKey['crv'], keepEphemeral: boolean) => {
-    const taps = sealTaps(keys, curve, keepEphemeral);
-    let next = 0;
-    return () => opener.open(taps[next++ % taps.length]!);
-  };
-  const tap = sealTaps(keys, 'X25519', true)[0]!;
-  const results = measure({
-    'open, X25519': open('X25519', false),
-    'open, P-256': open('P-256', false),
-    'open, X25519, session known': open('X25519', true),
-    'open, P-256, session known': open('P-256', true),
-    'fingerprint of both blobs': () => opener.fingerprint(tap),
+  const [tap] = sealTaps(createCardDataSealer(keyOf(ring, 'X25519')), 1);
+  const opened = await measureAsync({
+    'open jwe, X25519': open(createCardDataSealer(keyOf(ring, 'X25519'))),
+    'open jwe, P-256': open(createCardDataSealer(keyOf(ring, 'P-256'))),
+    'open jwe, X25519, session known': open(createCardDataSealer(keyOf(ring, 'X25519'), { keepEphemeral: true })),
+    'open jwe, P-256, session known': open(createCardDataSealer(keyOf(ring, 'P-256'), { keepEphemeral: true })),
+    ...samplesOf(ring, formats, open),
+  });
+  const others = measure({
+    'fingerprint of both blobs': () => opener.fingerprint(tap!),
     'seal the card': () => vault.seal(id, kept),
     'hash the PAN': () => vault.hashPan(kept.pan),
   });
-  const ratios = { knownSessionVsNew: ratio(results, 'open, X25519, session known', 'open, X25519') };
+  const results = [...opened, ...others];
+  const ratios = { knownSessionVsNew: ratio(results, 'open jwe, X25519, session known', 'open jwe, X25519') };
   report('Card data of one tap', { results, ratios }, json);
 }
 
-function sealTaps(keys: KeyRing, curve: CardDataPublicKey['crv'], keepEphemeral: boolean): TapRequest[] {
-  const recipient = keys.publicCardDataKeys(Date.now()).keys.find(({ crv }) => crv === curve)!;
-  const sealer = createCardDataSealer(recipient, { keepEphemeral });
-  return Array.from({ length: TAPS }, (_, tap) =>
+type Open = (sealer: CardDataSealer, reader?: TappedReader['reader']) => () => Promise<unknown>;
+
+/** The gateway's opener, with the base derivation keys of the sample readers in the software HSM. */
+function openingOf(ring: KeyRing, formats: ReaderFormats) {
+  const keys = baseKeys.map(({ bytes, ...key }) => ({ ...key, usage: 'dukptBase' as const, bytes: new Secret(bytes) }));
+  const clock = { monotonicMs: () => performance.now() };
+  const calls = new HsmCalls({ purpose: 'card data', clock, log: { warn: () => {} } });
+  const readerHsm = { hsm: new SoftHsm({ environment: 'qa', keys }), calls };
+  const opener = createCardDataOpener({
+    blobHmac: ring.blobHmac,
+    keys: new InstallationKeys({ keys: ring, nowMs: Date.now, readerHsm }),
+    readers: new ReadersInUse({ formats, mayUse: () => true }),
+  });
+  const open: Open = (sealer, reader) => {
+    const taps = sealTaps(sealer, TAPS);
+    let next = 0;
+    return () => opener.open(taps[next++ % taps.length]!, { acquirerId: 1, reader });
+  };
+  return { opener, open };
+}
+
+/** The sample readers of every format but the first one, which is measured in more detail. */
+function samplesOf(ring: KeyRing, formats: ReaderFormats, open: Open): Record<string, () => Promise<unknown>> {
+  const publicKeys = ring.publicCardDataKeys(Date.now()).keys;
+  const others = [...formats.values()].filter(({ format }) => format !== 'jwe');
+  return Object.fromEntries(
+    others.flatMap((format) =>
+      format.sampleReaders({ publicKeys, baseKeys }).map((reader) => {
+        const profile = { format: format.format, settings: reader.settings as Record<string, never> };
+        return [`open ${format.format}, ${reader.name}`, open(createCardDataSealer(reader), profile)] as const;
+      }),
+    ),
+  );
+}
+
+function sealTaps(sealer: CardDataSealer, count: number): TapRequest[] {
+  return Array.from({ length: count }, (_, tap) =>
     sealer.seal(sampleTap({ amountMinor: tap, currencyNumeric: '710', at: new Date() }), {
       deviceInstallationId: '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11',
       merchantReference: `order-${tap}`,
     }),
   );
+}
+
+function keyOf(ring: KeyRing, curve: CardDataPublicKey['crv']): CardDataPublicKey {
+  return ring.publicCardDataKeys(Date.now()).keys.find(({ crv }) => crv === curve)!;
 }
 
 async function freshKeyRing(): Promise<KeyRing> {

@@ -1,10 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
-import { BINDING, freshKeyRing, freshSecretKey, publicKeyOf, secretKeysOf, visaTap } from '../support/card-data.ts';
+import {
+  BINDING,
+  freshKeyRing,
+  freshSecretKey,
+  openerOf,
+  publicKeyOf,
+  secretKeysOf,
+  visaTap,
+} from '../support/card-data.ts';
 
 const ring = await freshKeyRing();
-const opener = createCardDataOpener({ keys: ring });
+const opener = openerOf(ring);
 const tap = createCardDataSealer(publicKeyOf(ring, 'X25519')).seal(visaTap(), BINDING);
 
 describe('the fingerprint of a tap', () => {
@@ -34,8 +41,8 @@ describe('the fingerprint of a tap', () => {
   test('still recognises the tap after the key was rotated, and not after that key is removed', () => {
     const old = ring.blobHmac.current;
     const current = freshSecretKey('blob-new');
-    const rotated = createCardDataOpener({ keys: { ...ring, blobHmac: secretKeysOf(current, old) } });
-    const withoutOld = createCardDataOpener({ keys: { ...ring, blobHmac: secretKeysOf(current) } });
+    const rotated = openerOf({ ...ring, blobHmac: secretKeysOf(current, old) });
+    const withoutOld = openerOf({ ...ring, blobHmac: secretKeysOf(current) });
     expect(rotated.isFingerprintOf(opener.fingerprint(tap), tap)).toBe(true);
     expect(rotated.fingerprint(tap)).not.toBe(opener.fingerprint(tap));
     expect(withoutOld.isFingerprintOf(opener.fingerprint(tap), tap)).toBe(false);

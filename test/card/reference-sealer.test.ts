@@ -5,13 +5,12 @@ import { compactDecrypt, importJWK } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { READER_TAGS } from '../../schemas/card-data.ts';
 import { sealCardData } from '../../schemas/seal-card-data.ts';
-import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { indexTlv } from '../../src/emv/tlv.ts';
 import { CardDataError } from '../../src/errors.ts';
-import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
+import { BINDING, freshKeyRing, openerOf, publicKeyOf, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();
-const opener = createCardDataOpener({ keys: ring });
+const opener = openerOf(ring);
 
 describe.each(['X25519', 'P-256'] as const)('the reference sealer with a %s key', (curve) => {
   const recipient = publicKeyOf(ring, curve);
@@ -100,7 +99,7 @@ describe('the sealed samples for kernel teams', () => {
     const ofCurve = ring.cardDataKey(publicKeyOf(ring, crv).kid)!;
     const own = { ...ofCurve, kid, privateKey };
     const keys = { ...ring, cardDataKey: (asked: string) => (asked === kid ? own : undefined) };
-    const { payment } = await createCardDataOpener({ keys }).open(sample);
+    const { payment } = await openerOf(keys).open(sample);
     expect(Buffer.from(payment.value(0x57)!).toString('hex').toUpperCase()).toBe(sample.values['57']);
   });
 });

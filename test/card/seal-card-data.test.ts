@@ -3,13 +3,12 @@ import fc from 'fast-check';
 import { CompactEncrypt, compactDecrypt, importJWK } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { READER_TAGS } from '../../schemas/card-data.ts';
-import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
-import { BINDING, digestOf, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
+import { BINDING, digestOf, freshKeyRing, openerOf, publicKeyOf, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();
-const opener = createCardDataOpener({ keys: ring });
+const opener = openerOf(ring);
 
 /** References and devices as untrusted clients choose them, and TLV of any content. */
 const bindings = fc

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { fromHex } from '../../src/bytes/hex.ts';
-import { CheckFailure } from '../../src/processor-kit/conformance/check.ts';
+import { CheckFailure } from '../../src/plug-ins/check-failure.ts';
 import { checkSample } from '../../src/processor-kit/conformance/sample-differences.ts';
 import { processorConformance } from '../../src/processor-kit/conformance.ts';
 import { messageCodec, type Processor, type ProcessorSample } from '../../src/processor-kit/index.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { ProcessorError } from '../../src/errors.ts';
+import { PlugInError } from '../../src/errors.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import { defineProcessor } from '../../src/processor-kit/define-processor.ts';
 import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
@@ -85,5 +85,5 @@ test.each([
   ],
   ['two samples of one name', { samples: [type1.samples[0]!, type1.samples[0]!] }],
 ])('a definition with %s is refused', (_, differing) => {
-  expect(() => defineProcessor({ ...type1, ...differing })).toThrow(ProcessorError);
+  expect(() => defineProcessor({ ...type1, ...differing })).toThrow(PlugInError);
 });

@@ -2,8 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ProcessorError } from '../../src/errors.ts';
-import { builtInEntries, findEntry, loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { PlugInError } from '../../src/errors.ts';
+import { findEntry } from '../../src/plug-ins/find-entry.ts';
+import { builtInEntries, loadProcessors } from '../../src/processor-kit/load-processors.ts';
 import { loadOutside } from './load-outside.ts';
 
 const TYPE_1 = new URL('../../processors/type-1/', import.meta.url).pathname;
@@ -56,7 +57,7 @@ test('a plug-in outside the repository can use the schemas', async () => {
 });
 
 test('a plug-in that does not exist is named', () => {
-  expect(() => findEntry('./nowhere', folder)).toThrow(ProcessorError);
+  expect(() => findEntry('./nowhere', folder)).toThrow(PlugInError);
   expect(() => findEntry('@acme/none', folder)).toThrow('@acme/none: found neither as a folder nor as a package');
 });
 
@@ -81,12 +82,12 @@ test.each([
 });
 
 test.each([
-  ['does not parse', 'export default {', 'PROCESSOR_BROKEN'],
+  ['does not parse', 'export default {', 'PLUG_IN_BROKEN'],
   ['throws', 'throw new Error("no luck");', 'no luck'],
   ['imports what is not there', 'import "./missing.ts";', 'missing.ts'],
   ['exports nothing', 'export const a = 1;', 'no default export'],
   ['exports something else', 'export default { type: "acme" };', 'not made by defineProcessor'],
-  ['is defined wrongly', ACME.replace("type: 'acme'", "type: 'Not A Type'"), 'PROCESSOR_INVALID'],
+  ['is defined wrongly', ACME.replace("type: 'acme'", "type: 'Not A Type'"), 'PLUG_IN_INVALID'],
   [
     'has the type of another',
     ACME.replace("type: 'acme'", "type: 'type-1'"),

@@ -36,10 +36,10 @@ test('nothing of the template’s name is left, and the places to edit are marke
 });
 
 test.each(['', 'North', '1bank', 'north bank', '../north', 'a'.repeat(33)])('the name "%s" is refused', (name) => {
-  expect(() => newProcessor(name, parent)).toThrow('PROCESSOR_INVALID');
+  expect(() => newProcessor(name, parent)).toThrow('PLUG_IN_INVALID');
 });
 
 test('an existing folder is not changed', () => {
   newProcessor('north', parent);
-  expect(() => newProcessor('north', parent)).toThrow('PROCESSOR_DUPLICATE');
+  expect(() => newProcessor('north', parent)).toThrow('PLUG_IN_DUPLICATE');
 });

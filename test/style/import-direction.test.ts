@@ -12,11 +12,13 @@ const LAYERS: Readonly<Record<string, number>> = {
   errors: 0,
   limits: 0,
   'module-extension.ts': 0,
+  'plug-ins': 0,
   emv: 1,
   iso8583: 1,
   crypto: 1,
   connection: 2,
   'processor-kit': 2,
+  'reader-kit': 2,
   hsm: 3,
   transactions: 3,
   auth: 4,
@@ -46,6 +48,7 @@ const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors'], // without those of requests, which bring zod: the codecs are published without dependencies
   'errors.ts': ['errors'],
   limits: ['errors.ts'],
+  'plug-ins': ['errors.ts', 'module-extension.ts'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
   auth: ['card'], // seals sign-ins and secrets of users with the installation's keys
   store: ['auth', 'card', 'links', 'push', 'switches', 'webhooks'], // implements their ports on Postgres
@@ -103,10 +106,13 @@ describe('imports lead downwards', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('processors import only the kit, schemas, packages and their own folder', () => {
-    const wrong = sourceFiles('processors').flatMap((file) =>
+  test.each([
+    ['processors', '#processor-kit'],
+    ['readers', '#reader-kit'],
+  ])('%s import only %s, schemas, packages and their own folder', (folder, kit) => {
+    const wrong = sourceFiles(folder).flatMap((file) =>
       file.imports
-        .filter((specifier) => !isOpenToProcessors(specifier))
+        .filter((specifier) => !isOpenToPlugIns(specifier, kit))
         .map((specifier) => `${file.path} imports ${specifier}`),
     );
     expect(wrong).toEqual([]);
@@ -165,8 +171,8 @@ function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return circles;
 }
 
-function isOpenToProcessors(specifier: string): boolean {
-  if (specifier === '#processor-kit' || specifier.startsWith('#schemas/')) return true;
+function isOpenToPlugIns(specifier: string, kit: string): boolean {
+  if (specifier === kit || specifier.startsWith('#schemas/')) return true;
   if (specifier.startsWith('.')) return specifier.startsWith('./') && !specifier.includes('/../');
   return specifier === 'zod' || specifier.startsWith('node:');
 }

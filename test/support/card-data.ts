@@ -10,12 +10,16 @@ import {
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { deriveContentKey } from '../../readers/jwe/jwe-profile.ts';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
-import { deriveContentKey } from '../../src/card/jwe-profile.ts';
+import { InstallationKeys, type InstallationKeysOptions } from '../../src/card/installation-keys.ts';
 import { type KeyRing, type NamedSecretKey, readKeyRing, type SecretKeys } from '../../src/card/key-ring.ts';
+import { type CardDataOpenerOptions, createCardDataOpener } from '../../src/card/open-card-data.ts';
+import { ReadersInUse } from '../../src/card/readers-in-use.ts';
 import { type SampleTap, sampleTap } from '../../src/card/sample-tap.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import { loadReaders } from '../../src/reader-kit/load-readers.ts';
+import type { TappedReader, TapRequest } from '../../src/transactions/ports/card-ports.ts';
 
 const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 const REFERENCE = 'order-4711';
@@ -30,6 +34,19 @@ export async function freshKeyRing(): Promise<KeyRing> {
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+const readers = new ReadersInUse({ formats: await loadReaders(), mayUse: () => true });
+
+type OpenerChanges = Partial<Omit<CardDataOpenerOptions, 'keys'>> & Partial<Omit<InstallationKeysOptions, 'keys'>>;
+
+/** Opens the blobs of a key ring as a gateway does; by default those of a reader of the default format. */
+export function openerOf(ring: KeyRing, { nowMs = Date.now, readerHsm, ecdh, ...options }: OpenerChanges = {}) {
+  const keys = new InstallationKeys({ keys: ring, nowMs, readerHsm, ecdh });
+  const opener = createCardDataOpener({ blobHmac: ring.blobHmac, keys, readers, ...options });
+  const open = (request: TapRequest, reader?: TappedReader['reader']) =>
+    opener.open(request, { acquirerId: 1, reader });
+  return { ...opener, open };
 }
 
 export function freshSecretKey(id: string): NamedSecretKey {

@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../errors.ts';
 import { TAPWIRE_COMMAND } from '../../module-extension.ts';
-import { BUILT_IN_FOLDER } from '../../processor-kit/load-processors.ts';
+import { PROCESSORS } from '../../processor-kit/load-processors.ts';
 import { newProcessor } from '../../processor-kit/new-processor.ts';
 import { run as writeDocs } from '../docs.ts';
 import { text } from '../words.ts';
@@ -25,7 +25,7 @@ export async function run(args: string[]): Promise<number> {
   if (name === undefined || more.length > 0) throw new StartError('BAD_USAGE', USAGE);
   const folder = newProcessor(name, resolve(values.dir));
   const path = relative('.', folder);
-  const isFoundByItself = relative(BUILT_IN_FOLDER, folder) === name;
+  const isFoundByItself = relative(PROCESSORS.builtInFolder, folder) === name;
   if (isFoundByItself) await writeDocs([]);
   const named = isFoundByItself ? '' : `PROCESSORS=${path} `;
   console.log(`${path} is a processor that passes the conformance suite. The places to edit are marked EDIT. Then:

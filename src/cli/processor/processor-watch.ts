@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../errors.ts';
 import { MODULE_EXTENSION } from '../../module-extension.ts';
-import { findEntry } from '../../processor-kit/load-processors.ts';
+import { findEntry } from '../../plug-ins/find-entry.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 
 export const USAGE = 'usage: tapwire processor watch PATH        until Ctrl-C';

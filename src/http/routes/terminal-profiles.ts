@@ -9,6 +9,7 @@ import {
 } from '#schemas/terminal-profile';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
+import { checkReader, type ReaderRules } from '../../transactions/settings/check-reader.ts';
 import { readNewProfile, readProfileChange } from '../../transactions/settings/read-profile.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
@@ -21,6 +22,7 @@ export interface TerminalProfileRoutesOptions {
   readonly authenticator: Authenticator;
   readonly idempotent: IdempotentRoute;
   readonly profiles: TerminalProfileSettings;
+  readonly readerRules: ReaderRules;
   /** Called for every change, so that this process uses it at once. */
   readonly onChange: () => Promise<void>;
 }
@@ -46,7 +48,7 @@ export function registerTerminalProfileRoutes(server: Server, options: TerminalP
 
 function registerChanges(
   server: Server,
-  { authenticator, idempotent, profiles, onChange }: TerminalProfileRoutesOptions,
+  { authenticator, idempotent, profiles, readerRules, onChange }: TerminalProfileRoutesOptions,
 ): void {
   const onRequest = identifyAdministrator(authenticator, SCOPE);
   const response = answerSchema(storedTerminalProfile);
@@ -60,7 +62,8 @@ function registerChanges(
       'Creates a terminal configuration profile in the advanced format (`overrides`) or the simple format (`configList`). The ' +
         'gateway stores and returns the advanced format. The profile applies to taps whose token names it (claim `spCfg`) and ' +
         'to taps at terminals that use it. A tap outside the profile gets the status ErrorFindingConfig. Entries without ' +
-        '`remove` list everything that the profile accepts; entries with `remove` exclude an item.',
+        '`remove` list everything that the profile accepts; entries with `remove` exclude an item. `reader` names the format of ' +
+        'the card data, if it is not `jwe`.',
       { 409: [119, 134] },
     ),
     schema: { params: acquirerPath, body: newTerminalProfile, response: { 201: response } },
@@ -68,6 +71,7 @@ function registerChanges(
     ...idempotent,
     handler: async (request, reply) => {
       const { name, ...body } = request.body;
+      checkReader(readerRules, request.params.acquirerId, body.reader);
       const added = await profiles.add(request.change!, { name, ...readNewProfile(body) });
       await onChange();
       reply.code(201).header('location', locationOf(request, name));
@@ -86,6 +90,7 @@ function registerChanges(
     schema: { params: profilePath, body: terminalProfileChange, response: { 200: response } },
     onRequest,
     handler: async (request) => {
+      checkReader(readerRules, request.params.acquirerId, request.body.reader);
       const changed = readProfileChange(request.body);
       const stored = await profiles.change(request.change!, request.params.profile, changed);
       await onChange();

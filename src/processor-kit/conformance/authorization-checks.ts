@@ -1,8 +1,9 @@
 import { RESPONSE_CODES } from '#schemas/response-codes';
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { meaningOf } from '../profile.ts';
 import { profileOf } from '../profile-of.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
 import { bytesOf, outcomeOf, outcomeWith, overTheWire, respond } from './wire.ts';
 

@@ -1,4 +1,5 @@
-import { type Check, expectEqual, expectThat } from './check.ts';
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
+import type { Check } from './check.ts';
 import { TAPPED_AT_MS, testPurchase } from './test-tap.ts';
 import { overTheWire, respond } from './wire.ts';
 

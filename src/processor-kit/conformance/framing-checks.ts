@@ -6,8 +6,9 @@ import {
   transportBytesOf,
   writeFrameHeader,
 } from '../../iso8583/network/framing.ts';
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import { framingOf } from '../profile-of.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { testPurchase } from './test-tap.ts';
 import { bytesOf, respond } from './wire.ts';
 

@@ -1,8 +1,9 @@
 import type { MacFunction } from '../../crypto/mac.ts';
 import { TapwireError } from '../../errors.ts';
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { messageCodec } from '../message-codec.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { secretsOf, testPurchase } from './test-tap.ts';
 import { bytesOf, overTheWire, respond } from './wire.ts';
 

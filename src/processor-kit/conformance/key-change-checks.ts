@@ -5,12 +5,13 @@ import { headerFor } from '../../crypto/key-policy.ts';
 import { keyMac } from '../../crypto/mac.ts';
 import { decipherPin, encipherPin, parsePin } from '../../crypto/pin-block.ts';
 import { unwrapTr31, wrapTr31 } from '../../crypto/tr31.ts';
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import type { KeyChange, WorkingKeyUse, WrappedKey } from '../key-change.ts';
 import { macVerdictOf } from '../mac-verdict.ts';
 import { messageCodec } from '../message-codec.ts';
 import type { SwitchConfig } from '../processor.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { TAPPED_AT_MS, testPurchase } from './test-tap.ts';
 import { bytesOf, overTheWire } from './wire.ts';
 

@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { fromHex, toHex } from '../../bytes/hex.ts';
 import { messageRows } from '../../iso8583/describe.ts';
 import { maskerOf } from '../../iso8583/masker.ts';
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { MacPlace } from '../mac-rule.ts';
 import type { MessageCodec, Purchase } from '../processor.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
 import { bytesOf, respond } from './wire.ts';
 

@@ -1,5 +1,6 @@
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { TAPPED_AT_MS, testPurchase } from './test-tap.ts';
 
 /** The rules for requests, with which the simulated switch refuses what the network would refuse. */

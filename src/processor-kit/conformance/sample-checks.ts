@@ -1,5 +1,6 @@
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { valuesOf } from './field-values.ts';
 import { checkSample, differingField } from './sample-differences.ts';
 import { bytesOf } from './wire.ts';

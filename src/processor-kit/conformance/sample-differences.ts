@@ -3,9 +3,9 @@ import { fromHex, toHex } from '../../bytes/hex.ts';
 import { Iso8583Error } from '../../errors.ts';
 import type { Field, Spec } from '../../iso8583/spec.ts';
 import { type WireField, wireFields } from '../../iso8583/wire-fields.ts';
+import { CheckFailure } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import type { MessageCodec, ProcessorSample } from '../processor.ts';
-import { CheckFailure } from './check.ts';
 import { bytesOf } from './wire.ts';
 
 /**

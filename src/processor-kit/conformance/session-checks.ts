@@ -1,7 +1,8 @@
+import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import { type IsoMessage, isResponse } from '../iso-message.ts';
 import type { NetworkRequestKind } from '../processor.ts';
 import { switchProtocol } from '../switch-protocol.ts';
-import { type Check, expectEqual, expectThat, type Subject } from './check.ts';
+import type { Check, Subject } from './check.ts';
 import { TAPPED_AT_MS, testPurchase } from './test-tap.ts';
 import { overTheWire, respond } from './wire.ts';
 

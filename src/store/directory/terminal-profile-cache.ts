@@ -1,10 +1,11 @@
+import type { ProfileReader } from '#schemas/terminal-profile';
 import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 const VERSIONS = 'select acquirer_id as "acquirerId", name, updated_at::text as version from terminal_profiles';
 
 const PROFILES = `
-select acquirer_id as "acquirerId", name, updated_at::text as version, currency as "terminalCurrencyCode", overrides
+select acquirer_id as "acquirerId", name, updated_at::text as version, currency as "terminalCurrencyCode", overrides, reader
 from terminal_profiles where (acquirer_id, name) in (select * from unnest($1::integer[], $2::text[]))`;
 
 interface VersionRow {
@@ -16,6 +17,7 @@ interface VersionRow {
 interface ProfileRow extends VersionRow {
   readonly terminalCurrencyCode: string | null;
   readonly overrides: TerminalProfile['overrides'];
+  readonly reader: ProfileReader | null;
 }
 
 interface CachedProfile {
@@ -62,6 +64,7 @@ function keyOf({ acquirerId, name }: Pick<VersionRow, 'acquirerId' | 'name'>): s
   return `${acquirerId} ${name}`;
 }
 
-function cached({ name, version, terminalCurrencyCode, overrides }: ProfileRow): CachedProfile {
-  return { version, profile: { name, overrides, ...(terminalCurrencyCode !== null && { terminalCurrencyCode }) } };
+function cached({ name, version, terminalCurrencyCode, overrides, reader }: ProfileRow): CachedProfile {
+  const currency = terminalCurrencyCode !== null && { terminalCurrencyCode };
+  return { version, profile: { name, overrides, ...currency, ...(reader !== null && { reader }) } };
 }

@@ -111,7 +111,7 @@ async function readPinTap(
   request: PinRequest,
 ): Promise<ProfileApplied & { tap: ReadTap }> {
   const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
-  const { opened, fault } = applyProfile(deps.directory, submitter, await openTap(deps.cardData, request));
+  const { opened, fault } = applyProfile(deps.directory, submitter, await openTap(deps, submitter, request));
   const tap = readTap(opened);
   if (!isSameTap(deps, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 'card');
   const unsupported = findUnsupported(tap, before.type);

@@ -1,3 +1,4 @@
+import type { ProfileReader } from '#schemas/terminal-profile';
 import type { TlvValues } from '../../emv/tlv-values.ts';
 import type { OriginalData } from '../../processor-kit/processor.ts';
 
@@ -40,14 +41,21 @@ export interface OpenedTap {
   readonly bytes: { readonly general: Uint8Array; readonly payment: Uint8Array };
 }
 
+/** The reader of a tap, as its terminal profile describes it. */
+export interface TappedReader {
+  readonly acquirerId: number;
+  /** Undefined for a reader of the default format. */
+  readonly reader: ProfileReader | undefined;
+}
+
 /** Opens the blobs that readers seal. */
 export interface CardDataOpener {
   /**
    * Asynchronous, because a key may be in a device. An implementation that waits for one limits the wait.
    *
-   * @throws CardDataError, the same for every cause
+   * @throws CardDataError, the same for every cause; NoConfiguration (NO_READER); HsmUnavailable
    */
-  open(request: TapRequest): Promise<OpenedTap>;
+  open(request: TapRequest, tapped: TappedReader): Promise<OpenedTap>;
   fingerprint(request: TapRequest | PinRequest): string;
   isFingerprintOf(fingerprint: string, request: TapRequest | PinRequest): boolean;
 }

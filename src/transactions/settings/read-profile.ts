@@ -24,27 +24,41 @@ const NO_COUNTRY = 'must be a country of ISO 3166';
  * unknown EMV tag, a value that its tag cannot have, card data, a duplicate
  */
 export function readNewProfile({ configList, ...body }: Omit<NewTerminalProfile, 'name'>): TerminalProfileSettings {
-  if (configList === undefined) return { overrides: [], ...readProfileChange(body) };
+  if (configList === undefined) {
+    const { reader, ...read } = readProfileChange(body);
+    return { overrides: [], ...read, ...(reader && { reader }) };
+  }
   const faults: Faults = [];
   const currency = readCurrency(body.terminalCurrencyCode, ['terminalCurrencyCode'], faults);
   const overrides = configList.map((entry, at) => readSimple(entry, ['configList', at], faults));
   reportRepeats(overrides, 'configList', 'config', faults);
   if (faults.length > 0) throw invalidValues(faults);
-  return { ...(currency !== undefined && { terminalCurrencyCode: currency }), overrides };
+  const { reader } = body;
+  return { ...(currency !== undefined && { terminalCurrencyCode: currency }), ...(reader && { reader }), overrides };
 }
+
+/** The settings to change; a reader of null stands for the default format. */
+export type ProfileChange = Partial<Omit<TerminalProfileSettings, 'reader'>> & {
+  readonly reader?: TerminalProfileSettings['reader'] | null;
+};
 
 /**
  * Converts the body of an update: the properties that it contains, in the canonical form.
  *
  * @throws RequestRejected as above
  */
-export function readProfileChange(body: TerminalProfileChange): Partial<TerminalProfileSettings> {
+export function readProfileChange(body: TerminalProfileChange): ProfileChange {
   const faults: Faults = [];
   const currency = readCurrency(body.terminalCurrencyCode, ['terminalCurrencyCode'], faults);
   const overrides = body.overrides?.map((override, at) => readOverride(override, ['overrides', at], faults));
   reportRepeats(overrides ?? [], 'overrides', 'transactionTypeConfigs', faults);
   if (faults.length > 0) throw invalidValues(faults);
-  return { ...(currency !== undefined && { terminalCurrencyCode: currency }), ...(overrides && { overrides }) };
+  const { reader } = body;
+  return {
+    ...(currency !== undefined && { terminalCurrencyCode: currency }),
+    ...(reader !== undefined && { reader }),
+    ...(overrides && { overrides }),
+  };
 }
 
 function readOverride(given: KernelOverride, path: Path, faults: Faults): KernelOverride {

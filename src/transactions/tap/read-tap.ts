@@ -3,12 +3,23 @@ import { decideOnline } from '../../emv/cryptogram.ts';
 
 import { schemeOf } from '../../emv/scheme.ts';
 import { joinTlv, type TlvValues } from '../../emv/tlv-values.ts';
-import { CardDataError, CardError, TapRefused, TlvError } from '../../errors.ts';
+import {
+  CardDataError,
+  CardError,
+  HsmUnavailable,
+  NoConfiguration,
+  Overloaded,
+  TapRefused,
+  TlvError,
+} from '../../errors.ts';
 import { type Currency, findCurrency } from '../model/money.ts';
+import type { Principal } from '../model/principal.ts';
 import type { TapFacts } from '../model/transaction.ts';
 import { readPin } from '../pin/read-pin.ts';
-import type { CardDataOpener, OpenedTap, TapRequest } from '../ports/card-ports.ts';
+import type { OpenedTap, TapRequest } from '../ports/card-ports.ts';
 import type { EnteredPin } from '../ports/pin-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { chooseProfile } from './apply-profile.ts';
 import { keepChipTags } from './chip-tags.ts';
 
 /** Tags of the general blob (design: card data). */
@@ -45,12 +56,25 @@ export const NO_FACTS: TapFacts = {
   chipTags: null,
 };
 
-/** @throws TapRefused if the blobs cannot be opened, the same for every cause */
-export async function openTap(cardData: CardDataOpener, request: TapRequest): Promise<OpenedTap> {
+/**
+ * Opens the blobs in the format that the terminal profile names.
+ *
+ * @throws TapRefused if they cannot be opened, the same for every cause; NoConfiguration (NO_READER); Overloaded if the
+ * HSM does not respond
+ */
+export async function openTap(
+  { cardData, directory }: Pick<TransactionDependencies, 'cardData' | 'directory'>,
+  principal: Principal,
+  request: TapRequest,
+): Promise<OpenedTap> {
+  const profile = chooseProfile(directory, principal);
+  // A profile that does not exist is reported with the facts of the tap.
+  const reader = profile instanceof NoConfiguration ? undefined : profile?.reader;
   try {
-    return await cardData.open(request);
+    return await cardData.open(request, { acquirerId: principal.acquirerId, reader });
   } catch (error) {
     if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 'card');
+    if (error instanceof HsmUnavailable) throw new Overloaded();
     throw error;
   }
 }

@@ -127,11 +127,12 @@ async function planTap(deps: TapDependencies, principal: Principal, draft: Draft
   let fault: NoConfiguration | undefined;
   let tap: ReadTap;
   try {
-    ({ opened, fault } = applyProfile(deps.directory, principal, await openTap(deps.cardData, request)));
+    ({ opened, fault } = applyProfile(deps.directory, principal, await openTap(deps, principal, request)));
     tap = readTap(opened);
     checkLinkedAmount(draft.link, tap);
     if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
   } catch (error) {
+    if (error instanceof NoConfiguration) return misconfigured(deps, principal, draft, error);
     return refused(deps, principal, draft, error);
   }
   const read: Draft = {

@@ -1,13 +1,18 @@
 import { diffieHellman } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { JweOpener } from '../../src/card/open-jwe.ts';
-import { CardDataRefusal } from '../../src/card/refusal.ts';
+import { openJwe } from '../../readers/jwe/open-jwe.ts';
+import { InstallationKeys } from '../../src/card/installation-keys.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { CardDataRefusal } from '../../src/reader-kit/refusal.ts';
 import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();
 const x25519 = publicKeyOf(ring, 'X25519');
 const agreements = vi.fn((keys: Parameters<typeof diffieHellman>[0]) => diffieHellman(keys));
+
+function freshKeys(): InstallationKeys {
+  return new InstallationKeys({ keys: ring, nowMs: Date.now, readerHsm: undefined, ecdh: agreements });
+}
 
 /** The compact JWE of one tap. */
 function compactOf(sealer: ReturnType<typeof createCardDataSealer>, reference = BINDING.merchantReference): string {
@@ -23,9 +28,9 @@ function withHeader(compact: string, change: (header: { epk: Record<string, unkn
   return [Buffer.from(JSON.stringify(header)).toString('base64url'), ...rest].join('.');
 }
 
-function refusalOf(opener: JweOpener, compact: string): string {
+async function refusalOf(keys: InstallationKeys, compact: string): Promise<string> {
   try {
-    opener.open(compact, BINDING);
+    await openJwe(compact, keys);
   } catch (error) {
     if (error instanceof CardDataRefusal) return error.reason;
     throw error;
@@ -35,33 +40,32 @@ function refusalOf(opener: JweOpener, compact: string): string {
 
 describe('the secret of a proximity session', () => {
   const session = createCardDataSealer(x25519, { keepEphemeral: true });
-  let opener = new JweOpener(ring, Date.now, agreements);
+  let keys = freshKeys();
 
   beforeEach(() => {
-    opener = new JweOpener(ring, Date.now, agreements);
+    keys = freshKeys();
   });
 
-  test('is agreed on once for all references', () => {
+  test('is agreed on once for all references', async () => {
     const taps = Array.from({ length: 5 }, (_, tap) => `order-${tap}`).map((reference) => ({
-      reference,
       compact: compactOf(session, reference),
     }));
     agreements.mockClear();
-    for (const { reference, compact } of taps) opener.open(compact, { ...BINDING, merchantReference: reference });
+    for (const { compact } of taps) await openJwe(compact, keys);
     expect(agreements).toHaveBeenCalledTimes(1);
   });
 
-  test('is agreed on for each tap of a reader that keeps none', () => {
+  test('is agreed on for each tap of a reader that keeps none', async () => {
     const taps = Array.from({ length: 5 }, () => compactOf(createCardDataSealer(x25519)));
     agreements.mockClear();
-    for (const compact of taps) opener.open(compact, BINDING);
+    for (const compact of taps) await openJwe(compact, keys);
     expect(agreements).toHaveBeenCalledTimes(5);
   });
 
-  test('is not kept for a blob that did not open', () => {
+  test('is not kept for a blob that did not open', async () => {
     const forged = compactOf(session).slice(0, -22) + 'A'.repeat(22);
     agreements.mockClear();
-    for (let attempt = 0; attempt < 3; attempt++) expect(refusalOf(opener, forged)).toBe('decryption');
+    for (let attempt = 0; attempt < 3; attempt++) expect(await refusalOf(keys, forged)).toBe('decryption');
     expect(agreements).toHaveBeenCalledTimes(3);
   });
 
@@ -96,11 +100,11 @@ describe('the secret of a proximity session', () => {
         delete epk.x;
       },
     ],
-  ])('does not make an ephemeral key %s acceptable, known or not', (_, change) => {
+  ])('does not make an ephemeral key %s acceptable, known or not', async (_, change) => {
     const compact = compactOf(session);
     const changed = withHeader(compact, ({ epk }) => change(epk));
-    expect(refusalOf(opener, changed)).toBe('ephemeral-key');
-    opener.open(compact, BINDING);
-    expect(refusalOf(opener, changed)).toBe('ephemeral-key');
+    expect(await refusalOf(keys, changed)).toBe('ephemeral-key');
+    await openJwe(compact, keys);
+    expect(await refusalOf(keys, changed)).toBe('ephemeral-key');
   });
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/errors.ts';
-import { HsmCalls } from '../../src/switches/hsm-calls.ts';
+import { HsmCalls } from '../../src/hsm/hsm-calls.ts';
 
 function callsOf(purpose: 'PIN' | 'MAC', limitMs: number) {
   const lines: object[] = [];
   const log = { warn: (fields: object) => void lines.push(fields) };
   const clock = { monotonicMs: () => 0 };
-  return { lines, calls: new HsmCalls({ acquirerId: 1, processorId: 2, purpose, clock, log, limitMs }) };
+  return { lines, calls: new HsmCalls({ owner: { acquirerId: 1, processorId: 2 }, purpose, clock, log, limitMs }) };
 }
 
 test('a call that the HSM does not finish in time fails by name, and the next one is made', async () => {

@@ -1,17 +1,11 @@
 /**
  * The only JWE profile for card data: ECDH-ES direct key agreement (P-256 or X25519) and A256GCM. This file contains
- * what both ends share. `seal-card-data.ts` is the reader's end and `open-jwe.ts` the gateway's.
+ * what both ends share: `seal-jwe.ts` is the reader's and `open-jwe.ts` the gateway's.
  */
 import { hash } from 'node:crypto';
-import type { TapRequest } from '../transactions/ports/card-ports.ts';
 
 export const JWE_ALGORITHM = 'ECDH-ES';
 export const JWE_ENCRYPTION = 'A256GCM';
-
-export type Curve = 'X25519' | 'P-256';
-
-/** The device (`apu`) and the reference (`apv`) for which a blob is sealed; the blob opens for no other. */
-export type TapBinding = Pick<TapRequest, 'deviceInstallationId' | 'merchantReference'>;
 
 /** Both curves give 32 bytes. */
 const SECRET_BYTES = 32;

@@ -1,9 +1,7 @@
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { HsmUnavailable } from '../errors.ts';
 import { LogBudget } from '../limits/log-budget.ts';
-import type { Clock } from '../transactions/ports/process-ports.ts';
-import type { ProcessorKey } from './ports.ts';
-import { isTimeout, within } from './within.ts';
+import { isTimeout, within } from '../limits/within.ts';
 
 /**
  * An HSM needs milliseconds. Three seconds leave most of `ANSWER_SLACK_SECONDS`, and the cardholder is still at the
@@ -13,23 +11,30 @@ const LIMIT_MS = 3_000;
 const LINES_PER_SECOND = 1;
 
 /** What the calls are for: logged if one fails. */
-export type HsmPurpose = 'PIN' | 'MAC';
+export type HsmPurpose = 'PIN' | 'MAC' | 'card data';
 
 /**
  * Concurrent calls for one switch. PINs: at 20 ms each, more than ten thousand a second. MACs: two for each request in
- * flight, and one for each late response that is being looked up.
+ * flight, and one for each late response that is being looked up. Card data, for the whole process: as PINs, with two
+ * calls for each tap.
  */
-const MOST_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = { PIN: 256, MAC: 4_096 };
+const MOST_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = {
+  PIN: 256,
+  MAC: 4_096,
+  'card data': 512,
+};
 
-export interface HsmCallsOptions extends ProcessorKey {
+export interface HsmCallsOptions {
+  /** Logged with each failure: the processor whose calls these are. */
+  readonly owner?: object | undefined;
   readonly purpose: HsmPurpose;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: { monotonicMs(): number };
   readonly log: Pick<ConnectionLog, 'warn'>;
   readonly limitMs?: number | undefined;
 }
 
 /**
- * The calls of one switch to the HSM for one purpose, each within a limit. An HSM that hangs delays only those that
+ * The calls to the HSM for one purpose, each within a limit. An HSM that hangs delays only those that
  * need it, by a few seconds.
  */
 export class HsmCalls {
@@ -65,10 +70,10 @@ export class HsmCalls {
   }
 
   #failure(code: string, cause?: unknown): HsmUnavailable {
-    const { acquirerId, processorId, purpose, clock, log } = this.#options;
+    const { owner, purpose, clock, log } = this.#options;
     this.#failed++;
     this.#budget.spend(clock.monotonicMs(), (suppressed) =>
-      log.warn({ acquirerId, processorId, purpose, code, suppressed }, 'HSM call failed'),
+      log.warn({ ...owner, purpose, code, suppressed }, 'HSM call failed'),
     );
     return new HsmUnavailable({ cause });
   }

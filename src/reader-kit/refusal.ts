@@ -2,7 +2,7 @@
 export type CardDataRefusalReason =
   | 'too-large'
   | 'not-base64'
-  | 'not-compact-jwe'
+  | 'not-of-format'
   | 'header'
   | 'algorithm'
   | 'other-device'
@@ -10,15 +10,14 @@ export type CardDataRefusalReason =
   | 'unknown-key'
   | 'retired-key'
   | 'ephemeral-key'
+  | 'key-serial-number'
+  | 'mac'
   | 'decryption'
   | 'tlv'
   | 'digest'
   | 'tags-differ';
 
-/**
- * Carries the reason from where it is found to `open-card-data.ts`, which turns every reason into the same
- * CardDataError.
- */
+/** Carries the reason from where it is found to the gateway, which turns every reason into the same response. */
 export class CardDataRefusal extends Error {
   readonly reason: CardDataRefusalReason;
 

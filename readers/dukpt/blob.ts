@@ -1,0 +1,64 @@
+import { CardDataRefusal, encodeTlv, indexTlv, type TapBinding } from '#reader-kit';
+
+/** The tags of the blob (private class, EMV Book 3 Annex B1). */
+const KSN = 0xdf8a31;
+const CIPHERTEXT = 0xdf8a32;
+const MAC = 0xdf8a33;
+
+export interface DukptBlob {
+  readonly ksn: Uint8Array;
+  readonly ciphertext: Uint8Array;
+  readonly mac: Uint8Array;
+}
+
+/** @throws CardDataRefusal for everything but the three objects in their order, with the shortest lengths */
+export function readBlob(bytes: Uint8Array): DukptBlob {
+  const index = indexTlv(bytes);
+  const [ksn, ciphertext, mac] = [KSN, CIPHERTEXT, MAC].map((tag) => index.value(tag));
+  if (!ksn || !ciphertext || !mac) throw new CardDataRefusal('not-of-format');
+  const blob = { ksn, ciphertext, mac };
+  // One blob has one spelling, so the same blob cannot come back with other bytes.
+  if (!Buffer.from(bytes).equals(encodeBlob(blob))) throw new CardDataRefusal('not-of-format');
+  return blob;
+}
+
+export function encodeBlob({ ksn, ciphertext, mac }: DukptBlob): Uint8Array {
+  return encodeTlv([
+    { tag: KSN, value: ksn },
+    { tag: CIPHERTEXT, value: ciphertext },
+    { tag: MAC, value: mac },
+  ]);
+}
+
+/**
+ * The bytes that the MAC covers: the device and the reference, each in UTF-8 after its length in two bytes, the KSN, the
+ * ciphertext. The lengths keep two bindings from having the same bytes.
+ */
+export function authenticated(
+  { ksn, ciphertext }: Omit<DukptBlob, 'mac'>,
+  { deviceInstallationId, merchantReference }: TapBinding,
+): Uint8Array {
+  return Buffer.concat([withLength(deviceInstallationId), withLength(merchantReference), ksn, ciphertext]);
+}
+
+function withLength(text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+/** Whole blocks with ISO 9797-1 padding method 2: one bit, then zeros. */
+export function pad(bytes: Uint8Array, blockBytes: number): Uint8Array {
+  const padded = new Uint8Array((Math.floor(bytes.length / blockBytes) + 1) * blockBytes);
+  padded.set(bytes);
+  padded[bytes.length] = 0x80;
+  return padded;
+}
+
+/** @throws CardDataRefusal if there is no padding */
+export function unpad(bytes: Uint8Array): Uint8Array {
+  const end = bytes.findLastIndex((byte) => byte !== 0);
+  if (end === -1 || bytes[end] !== 0x80) throw new CardDataRefusal('decryption');
+  return bytes.subarray(0, end);
+}

@@ -1,0 +1,132 @@
+/**
+ * Opens the compact JWEs of card data: RFC 7516 restricted to one profile (`jwe-profile.ts`). It uses node:crypto
+ * directly because opening is the most expensive step of a tap. The tests check every part of it against the package
+ * `jose`.
+ *
+ * Nothing here depends on a secret before the tag is checked. The sender already knows the reason for any earlier
+ * refusal (a header, a kid, a point off the curve), and the gateway responds to all of them in the same way.
+ */
+import { isUtf8 } from 'node:buffer';
+import {
+  CardDataRefusal,
+  decodeBase64Url,
+  decryptGcm,
+  type EphemeralKey,
+  GCM_NONCE_BYTES,
+  GCM_TAG_BYTES,
+  type OpenedBlob,
+  type ReaderKeys,
+} from '#reader-kit';
+import { deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION } from './jwe-profile.ts';
+
+/**
+ * `apu` and `apv` at their maximum length (512 and 1,020 characters) in Base64url, with twice what the rest of a
+ * header needs.
+ */
+const MAX_HEADER_CHARS = 4_096;
+
+/**
+ * All members that a header may have; `typ` and `cty` change nothing. Other members of RFC 7515 and 7516 would
+ * change the meaning.
+ */
+const HEADER_NAMES = new Set(['alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'typ', 'cty']);
+/** The members of an ephemeral key: `kty`, and which coordinates a point of the curve has (RFC 7518 6.2.1, RFC 8037 2). */
+const EPK_TYPES = new Map([
+  ['X25519', { kty: 'OKP', names: new Set(['kty', 'crv', 'x']) }],
+  ['P-256', { kty: 'EC', names: new Set(['kty', 'crv', 'x', 'y']) }],
+]);
+
+/**
+ * The plaintext of a compact JWE, with the device (`apu`) and the reference (`apv`) that its key was derived for.
+ *
+ * @throws {CardDataRefusal} for everything that is not a blob of this profile under a live key
+ */
+export async function openJwe(compact: string, keys: Pick<ReaderKeys, 'agree'>): Promise<OpenedBlob> {
+  const parts = compact.split('.', 6);
+  if (parts.length !== 5 || parts[1] !== '') throw new CardDataRefusal('not-of-format');
+  const [protectedHeader, , iv, ciphertext, tag] = parts as [string, string, string, string, string];
+  const { kid, epk, apu, apv } = readHeader(protectedHeader);
+  // `kid` is only a map key (RFC 7515 4.1.4 leaves its meaning open). It is never a path or a query.
+  const agreed = await keys.agree({ kid }, epk);
+  const payment = decrypt(deriveContentKey(agreed.secret, apu, apv), protectedHeader, iv, ciphertext, tag);
+  agreed.keep();
+  return { payment, boundTo: { deviceInstallationId: apu.toString(), merchantReference: apv.toString() } };
+}
+
+type Members = Record<string, unknown>;
+
+interface Header {
+  readonly kid: string;
+  readonly epk: EphemeralKey;
+  readonly apu: Buffer;
+  readonly apv: Buffer;
+}
+
+function readHeader(protectedHeader: string): Header {
+  if (protectedHeader.length > MAX_HEADER_CHARS) throw new CardDataRefusal('header');
+  const header = parseObject(decodeBase64Url(protectedHeader));
+  if (header === undefined || !holdsOnly(header, HEADER_NAMES)) throw new CardDataRefusal('header');
+  const { alg, enc, kid, apu, apv } = header;
+  if (apu === apv || typeof apu !== 'string' || typeof apv !== 'string') throw new CardDataRefusal('header');
+  if (alg !== JWE_ALGORITHM || enc !== JWE_ENCRYPTION) throw new CardDataRefusal('algorithm');
+  if (typeof kid !== 'string') throw new CardDataRefusal('unknown-key');
+  return { kid, epk: readEphemeralKey(header.epk), apu: readParty(apu), apv: readParty(apv) };
+}
+
+/** Text in UTF-8: two texts with the same bytes would be two bindings of one key. */
+function readParty(encoded: string): Buffer {
+  const bytes = decodeBase64Url(encoded);
+  if (bytes === undefined || !isUtf8(bytes)) throw new CardDataRefusal('header');
+  return bytes;
+}
+
+function parseObject(bytes: Buffer | undefined): Members | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function holdsOnly(members: Members, names: ReadonlySet<string>): boolean {
+  return Object.keys(members).every((name) => names.has(name));
+}
+
+function readEphemeralKey(epk: unknown): EphemeralKey {
+  const type = isObject(epk) ? EPK_TYPES.get(String(epk.crv)) : undefined;
+  const fits =
+    type !== undefined &&
+    isObject(epk) &&
+    epk.kty === type.kty &&
+    holdsOnly(epk, type.names) &&
+    typeof epk.x === 'string' &&
+    (epk.crv === 'X25519' || typeof epk.y === 'string');
+  if (!fits) throw new CardDataRefusal('ephemeral-key');
+  return epk as unknown as EphemeralKey;
+}
+
+/** Decrypts and zeroes the key. The tag also covers the protected header (RFC 7516 5.2 step 15). */
+function decrypt(
+  key: Buffer,
+  protectedHeader: string,
+  ivText: string,
+  ciphertextText: string,
+  tagText: string,
+): Buffer {
+  const iv = decodeBase64Url(ivText);
+  const ciphertext = decodeBase64Url(ciphertextText);
+  const tag = decodeBase64Url(tagText);
+  // RFC 7518 5.3: 96 bits of initialisation vector, 128 of tag. A shorter tag would be easier to guess.
+  if (iv?.length !== GCM_NONCE_BYTES || tag?.length !== GCM_TAG_BYTES || ciphertext === undefined) {
+    throw new CardDataRefusal('not-of-format');
+  }
+  const plaintext = decryptGcm(key, iv, ciphertext, tag, Buffer.from(protectedHeader, 'latin1'));
+  if (plaintext === undefined) throw new CardDataRefusal('decryption');
+  return plaintext;
+}

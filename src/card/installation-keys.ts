@@ -1,0 +1,130 @@
+import { createPublicKey, diffieHellman, hash, type KeyObject } from 'node:crypto';
+import type { CardDataPublicKey } from '#schemas/card-data';
+import { decodeBase64Url } from '../bytes/base64.ts';
+import { LruMap } from '../bytes/lru-map.ts';
+import type { CardDataHsm } from '../crypto/hsm.ts';
+import { CryptoError } from '../errors.ts';
+import type { HsmCalls } from '../hsm/hsm-calls.ts';
+import type { DukptKey, EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../reader-kit/reader-keys.ts';
+import { CardDataRefusal } from '../reader-kit/refusal.ts';
+import type { CardDataKey, KeyRing } from './key-ring.ts';
+
+/** Proximity sessions in use at once on one node. An entry takes about 300 bytes. */
+const MAX_CACHED_SECRETS = 4_096;
+
+/** The HSM for DUKPT keys, and what limits its calls. */
+export interface ReaderHsm {
+  readonly hsm: CardDataHsm;
+  readonly calls: HsmCalls;
+}
+
+export interface InstallationKeysOptions {
+  readonly keys: Pick<KeyRing, 'cardDataKey' | 'publicCardDataKeys'>;
+  /** Milliseconds since 1970, for `retireAt`. */
+  readonly nowMs: () => number;
+  /** Undefined if no HSM opens card data. */
+  readonly readerHsm: ReaderHsm | undefined;
+  /** Tests replace it to count calls. */
+  readonly ecdh?: Ecdh | undefined;
+}
+
+type Ecdh = (keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject }) => Buffer;
+
+interface CachedSecret {
+  /**
+   * The key that the secret was agreed with, so that a kid that is reassigned to another key never uses an old
+   * secret.
+   */
+  readonly privateKey: KeyObject;
+  readonly secret: Buffer;
+}
+
+/** The keys of the installation for reader formats: the key ring's for key agreement, the HSM's for DUKPT. */
+export class InstallationKeys implements ReaderKeys {
+  readonly #options: InstallationKeysOptions;
+  readonly #ecdh: Ecdh;
+  /** ECDH secrets by kid and ephemeral key: a reader may keep one `epk` for a proximity session (design: card data). */
+  readonly #secrets = new LruMap<string, CachedSecret>(MAX_CACHED_SECRETS);
+
+  /** SHA-256 of SubjectPublicKeyInfo, which takes 80 µs to make. */
+  readonly #hashes = new WeakMap<CardDataPublicKey, Buffer>();
+
+  constructor(options: InstallationKeysOptions) {
+    this.#options = options;
+    this.#ecdh = options.ecdh ?? diffieHellman;
+  }
+
+  /** The secret is kept only after `keep`, so that an attacker who guesses cannot evict sessions. */
+  agree(name: KeyName, ephemeral: EphemeralKey): SharedSecret {
+    const key = this.#liveKey(name);
+    if (ephemeral.crv !== key.curve) throw new CardDataRefusal('ephemeral-key');
+    const { kid, privateKey } = key;
+    const sessionId = `${kid} ${ephemeral.x} ${ephemeral.y ?? ''}`;
+    const cached = this.#secrets.get(sessionId);
+    if (cached?.privateKey === privateKey) return { secret: cached.secret, keep: () => {} };
+    const secret = agree(key, ephemeral, this.#ecdh);
+    return { secret, keep: () => this.#secrets.set(sessionId, { privateKey, secret }) };
+  }
+
+  verifyDukptMac(key: DukptKey, message: Uint8Array, mac: Uint8Array): Promise<boolean> {
+    return this.#inHsm((hsm) => hsm.verifyDukptMac({ ...key, message, mac }));
+  }
+
+  decipherDukpt(key: DukptKey, ciphertext: Uint8Array): Promise<Uint8Array> {
+    return this.#inHsm((hsm) => hsm.decipherDukpt({ ...key, ciphertext }));
+  }
+
+  #liveKey(name: KeyName): CardDataKey {
+    const { keys, nowMs } = this.#options;
+    const kid = 'kid' in name ? name.kid : this.#kidOf(name.publicKeyHash);
+    const key = kid === undefined ? undefined : keys.cardDataKey(kid);
+    if (key === undefined) throw new CardDataRefusal('unknown-key');
+    if (nowMs() >= key.retireAtMs) throw new CardDataRefusal('retired-key');
+    return key;
+  }
+
+  #kidOf(publicKeyHash: Uint8Array): string | undefined {
+    const { keys } = this.#options.keys.publicCardDataKeys(this.#options.nowMs());
+    return keys.find((key) => this.#hashOf(key).equals(publicKeyHash))?.kid;
+  }
+
+  #hashOf(key: CardDataPublicKey): Buffer {
+    const known = this.#hashes.get(key);
+    if (known !== undefined) return known;
+    const spki = createPublicKey({ key: { ...key }, format: 'jwk' }).export({ format: 'der', type: 'spki' });
+    const made = hash('sha256', spki, 'buffer');
+    this.#hashes.set(key, made);
+    return made;
+  }
+
+  async #inHsm<Value>(call: (hsm: CardDataHsm) => Promise<Value>): Promise<Value> {
+    const { readerHsm } = this.#options;
+    if (readerHsm === undefined) throw new CardDataRefusal('unknown-key');
+    try {
+      return await readerHsm.calls.run(() => call(readerHsm.hsm));
+    } catch (error) {
+      if (!(error instanceof CryptoError)) throw error;
+      const isKnown = error.code !== 'KEY_UNKNOWN' && error.code !== 'KEY_USAGE';
+      throw new CardDataRefusal(isKnown ? 'key-serial-number' : 'unknown-key');
+    }
+  }
+}
+
+/**
+ * The ECDH secret of the gateway's key and the sender's. The import refuses a point off the curve. The derivation
+ * refuses a point of low order (all-zero secret, RFC 7748 6.1).
+ */
+function agree({ privateKey }: CardDataKey, { kty, crv, x, y }: EphemeralKey, ecdh: Ecdh): Buffer {
+  if (!isCoordinate(x) || (y !== undefined && !isCoordinate(y))) throw new CardDataRefusal('ephemeral-key');
+  try {
+    const publicKey = createPublicKey({ key: { kty, crv, x, ...(y === undefined ? {} : { y }) }, format: 'jwk' });
+    return ecdh({ privateKey, publicKey });
+  } catch {
+    throw new CardDataRefusal('ephemeral-key');
+  }
+}
+
+/** Both curves have coordinates of 32 bytes, written in full (RFC 7518 6.2.1.2, RFC 8037 2). */
+function isCoordinate(text: string): boolean {
+  return decodeBase64Url(text)?.length === 32;
+}

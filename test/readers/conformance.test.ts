@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { Secret } from '../../src/bytes/secret.ts';
+import { InstallationKeys } from '../../src/card/installation-keys.ts';
+import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
+import { HsmCalls } from '../../src/hsm/hsm-calls.ts';
+import { readerConformance } from '../../src/reader-kit/conformance.ts';
+import { loadReaders } from '../../src/reader-kit/load-readers.ts';
+import type { SampleKeyRing } from '../../src/reader-kit/sample-keys.ts';
+import { freshSampleKeys } from '../../src/reader-kit/sample-keys.ts';
+import { freshKeyRing } from '../support/card-data.ts';
+
+/** Keys as a gateway has them: those of agreement in its key ring, the base derivation keys in an HSM. */
+async function keysOfGateway(): Promise<SampleKeyRing> {
+  const ring = await freshKeyRing();
+  const { baseKeys } = freshSampleKeys().ofReaders;
+  const keys = baseKeys.map(({ bytes, ...key }) => ({ ...key, usage: 'dukptBase' as const, bytes: new Secret(bytes) }));
+  const hsm = new SoftHsm({ environment: 'qa', keys });
+  const clock = { monotonicMs: () => performance.now() };
+  const calls = new HsmCalls({ purpose: 'card data', clock, log: { warn: () => {} } });
+  return {
+    ofReaders: { publicKeys: ring.publicCardDataKeys(Date.now()).keys, baseKeys },
+    ofInstallation: new InstallationKeys({ keys: ring, nowMs: Date.now, readerHsm: { hsm, calls } }),
+  };
+}
+
+const formats = await loadReaders();
+
+test('there are three built-in formats', () => {
+  expect([...formats.keys()].sort()).toEqual(['apple-ttp', 'dukpt', 'jwe']);
+});
+
+describe.each([...formats.values()])('$format', (format) => {
+  test.each([
+    ['with the keys of the kit', async () => freshSampleKeys()],
+    ['with the keys of a gateway', keysOfGateway],
+  ])(
+    'conforms %s',
+    async (_, keys) => {
+      const results = await readerConformance(format, await keys());
+      expect(results.filter(({ passed }) => !passed)).toEqual([]);
+      expect(results.length).toBeGreaterThan(10);
+    },
+    60_000,
+  );
+});
