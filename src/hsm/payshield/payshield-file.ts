@@ -6,7 +6,7 @@ const MAX_DEVICES = 16;
 const MAX_CONNECTIONS = 64;
 /** The longest header that a device can be configured with. */
 const MAX_HEADER = 255;
-/** A switch gives its HSM 3 seconds (src/switches/hsm-calls.ts); longer is of no use. */
+/** A switch gives its HSM 3 seconds (src/hsm/hsm-calls.ts); longer is of no use. */
 const MAX_TIME_LIMIT_MS = 3_000;
 
 const file = z.string().min(1).max(4_096);

@@ -45,7 +45,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'an HSM has no time limit',
-    file: 'src/switches/hsm-calls.ts',
+    file: 'src/hsm/hsm-calls.ts',
     before: 'const LIMIT_MS = 3_000;',
     after: 'const LIMIT_MS = 3_000_000;',
     meaning: 'a PIN translation that hangs blocks its tap permanently',
