@@ -8,6 +8,8 @@ import type { Exchange, MessageKeeper } from './ports.ts';
 export interface Outgoing extends Pick<Exchange, 'about' | 'kind' | 'number'> {
   readonly message: IsoMessage;
   readonly timing: SendTiming;
+  /** The message is not written until what it returns has resolved; undefined if no wait is needed. */
+  readonly gate?: (() => Promise<void> | undefined) | undefined;
 }
 
 export interface RecordParts {

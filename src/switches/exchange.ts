@@ -30,7 +30,7 @@ export async function exchange<Value>(
   const record = recordExchange(parts, outgoing);
   let result: RequestResult<IsoMessage>;
   try {
-    await parts.seal?.(message);
+    await sealOutside(outgoing.gate, () => parts.seal?.(message));
   } catch (error) {
     slot.release();
     parts.reportFault(error, slot.connectionId);
@@ -59,6 +59,17 @@ export async function exchange<Value>(
   }
   record({ outcome: 'answered', connectionId, came: response, value: answer.value });
   return { kind: 'answered', value: answer.value, connectionId };
+}
+
+/**
+ * Seals a message while no gate is closed. A gate that closes while the HSM computes holds the message as well. The message
+ * is then sealed again, because the keys may have changed behind the gate.
+ */
+async function sealOutside(gate: Outgoing['gate'], seal: () => Promise<void> | undefined): Promise<void> {
+  do {
+    for (let closed = gate?.(); closed; closed = gate?.()) await closed;
+    await seal();
+  } while (gate?.());
 }
 
 async function readAnswer<Value>(

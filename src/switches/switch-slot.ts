@@ -43,8 +43,8 @@ export function switchSlot(
     },
     authorize: async (request, timing, about) => {
       const { message, hasPin } = request as Prepared;
-      if (hasPin) for (let gate = pinGate(); gate; gate = pinGate()) await gate;
-      return exchange(slot, { about, kind: 'authorization', number: 1, message, timing }, (response, sent) => ({
+      const gate = hasPin ? pinGate : undefined;
+      return exchange(slot, { about, kind: 'authorization', number: 1, message, timing, gate }, (response, sent) => ({
         outcome: processor.readOutcome(response, sent),
         settlementDate: isTrusted(response) ? fieldsOf(response).settlementDate : undefined,
         providerFields: providerValues(() => processor.providerFields(response)),

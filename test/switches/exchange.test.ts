@@ -21,11 +21,12 @@ interface ExchangeDifferences {
   readonly read?: () => unknown;
   readonly note?: () => void;
   readonly seal?: () => Promise<void>;
+  readonly gate?: () => Promise<void> | undefined;
 }
 
 async function exchangeOver(
   result: () => RequestResult<IsoMessage>,
-  { read = (): unknown => 'read', note = (): void => {}, seal }: ExchangeDifferences = {},
+  { read = (): unknown => 'read', note = (): void => {}, seal, gate }: ExchangeDifferences = {},
 ) {
   const kept: object[] = [];
   const reported: object[] = [];
@@ -48,7 +49,7 @@ async function exchangeOver(
   };
   const about = { acquirerId: 1, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a001', attempt: 1 };
   const timing = { deadlineAtMs: 1, sendByAtMs: 1 };
-  const outgoing = { about, kind: 'authorization', number: 1, message: { mti: '0200' }, timing } as const;
+  const outgoing = { about, kind: 'authorization', number: 1, message: { mti: '0200' }, timing, gate } as const;
   return { answer: await exchange(parts, slot, outgoing, read), kept, reported, released };
 }
 
@@ -138,4 +139,27 @@ test('a message that the HSM gives no MAC is not written, and its slot is releas
   expect(answer).toEqual({ kind: 'failed', written: false, reason: 'MAC_UNAVAILABLE', connectionId: 'line' });
   expect(released).toBe(1);
   expect(reported).toHaveLength(1);
+});
+
+test('a PIN key that changes while the HSM makes the MAC holds the message, which then gets a new MAC', async () => {
+  const { promise: changed, resolve: change } = Promise.withResolvers<void>();
+  let closed: Promise<void> | undefined;
+  let sealed = 0;
+  let written = false;
+  const seal = async () => {
+    if (++sealed === 1) closed = changed;
+  };
+  const exchanged = exchangeOver(
+    () => {
+      written = true;
+      return ANSWERED;
+    },
+    { seal, gate: () => closed },
+  );
+  await new Promise(setImmediate);
+  expect({ sealed, written }).toEqual({ sealed: 1, written: false });
+  closed = undefined;
+  change();
+  expect((await exchanged).answer.kind).toBe('answered');
+  expect(sealed).toBe(2);
 });
