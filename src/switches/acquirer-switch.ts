@@ -246,6 +246,7 @@ export class AcquirerSwitch implements Switch {
 
   async close(deadlineAtMs: number): Promise<void> {
     await this.#pool.close({ deadlineAtMs });
+    await this.#received.close();
     this.#keys?.close();
     this.#networkStans.close();
   }

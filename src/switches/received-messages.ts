@@ -66,6 +66,11 @@ export class ReceivedMessages {
     this.#settlement.noteRequest(request).catch(this.#parts.reportFault);
   }
 
+  /** Resolves when late responses whose MAC was being checked are on their way to the database. */
+  close(): Promise<void> {
+    return this.#unmatched.close();
+  }
+
   forget(connectionId: string): void {
     this.#macs.forget(connectionId);
   }

@@ -1,3 +1,5 @@
+import { HsmUnavailable } from '../errors.ts';
+import { within } from '../limits/within.ts';
 import { answers, type IsoMessage, messageClass } from '../processor-kit/iso-message.ts';
 import { isTrusted } from '../processor-kit/mac-verdict.ts';
 import type { Processor } from '../processor-kit/processor.ts';
@@ -11,11 +13,17 @@ import { UnmatchedCounters, type UnmatchedResponses } from './unmatched-response
 const MONEY_CLASSES: readonly string[] = ['1', '2'];
 const REVERSAL_CLASS = '4';
 /**
- * Limit of responses whose MAC is being checked. The check reads the database if keys are exchanged, so a switch
- * could fill the memory with bad responses while the database is unavailable. Responses above the limit are counted
- * and dropped.
+ * Checks at once. A switch that hung for a deadline answers everything in one moment; the taps of that moment need the
+ * HSM, too.
  */
-const MOST_JUDGED = 4_096;
+const MOST_CHECKED = 64;
+/**
+ * Limit of responses that wait for their check. Further ones are looked up without a check: a late approval re-arms a
+ * reversal also if it is not trusted.
+ */
+const MOST_WAITING = 4_096;
+/** Limit of the wait for checks when the switch is closed: longer than one call of the HSM. */
+const LAST_CHECKS_MS = 4_000;
 
 export interface UnmatchedIntakeParts extends ProcessorKey {
   readonly processor: Processor;
@@ -28,38 +36,71 @@ export interface UnmatchedIntakeParts extends ProcessorKey {
   readonly reportFault: ReportFault;
 }
 
+interface Received {
+  readonly response: IsoMessage;
+  readonly connectionId: string;
+}
+
 /** The unmatched responses of one switch. Those about money or reversals are looked up in the database. */
 export class UnmatchedIntake {
   readonly counters = new UnmatchedCounters();
   readonly #parts: UnmatchedIntakeParts;
-  #judged = 0;
+  readonly #waiting: Received[] = [];
+  readonly #checks = new Map<Received, Promise<void>>();
+  #isClosed = false;
 
   constructor(parts: UnmatchedIntakeParts) {
     this.#parts = parts;
   }
 
   take(response: IsoMessage, connectionId: string): void {
-    if (this.#judged >= MOST_JUDGED) {
-      this.counters.dropped++;
-      return;
-    }
-    this.#judged++;
-    this.#parts
-      .judge(response, connectionId)
-      // An HSM that does not respond must not hide a late approval, which re-arms a reversal also if it is not trusted.
-      .catch((error: unknown) => this.#parts.reportFault(error, connectionId))
-      .then(() => this.#lookUp(response))
-      .catch((error: unknown) => this.#parts.reportFault(error, connectionId))
-      .finally(() => {
-        this.#judged--;
-      });
+    const received = { response, connectionId };
+    if (this.#isClosed || this.#waiting.length >= MOST_WAITING) this.#lookUp([received]);
+    else this.#waiting.push(received);
+    this.#checkNext();
   }
 
-  #lookUp(response: IsoMessage): void {
-    const { unmatchedResponses, decidedAfterMs } = this.#parts;
-    const unmatched = this.#unmatchedOf(response);
-    if (unmatched) unmatchedResponses.take(unmatched, this.counters, decidedAfterMs);
-    else this.counters.unknown++;
+  /** Looks up everything that was taken. Checks in progress have a moment; what still waits for one gets none. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#lookUp(this.#waiting.splice(0));
+    await within(LAST_CHECKS_MS, Promise.all(this.#checks.values())).catch(() => {});
+    this.#lookUp([...this.#checks.keys()]);
+    this.#checks.clear();
+  }
+
+  #checkNext(): void {
+    while (this.#checks.size < MOST_CHECKED) {
+      const received = this.#waiting.shift();
+      if (!received) return;
+      this.#checks.set(received, this.#check(received));
+    }
+  }
+
+  async #check(received: Received): Promise<void> {
+    const { response, connectionId } = received;
+    try {
+      await this.#parts.judge(response, connectionId);
+    } catch (error) {
+      this.#parts.reportFault(error, connectionId);
+      // An HSM that does not respond must not hide late approvals, neither this one nor those that wait behind it.
+      if (error instanceof HsmUnavailable) this.#lookUp(this.#waiting.splice(0));
+    }
+    if (this.#checks.delete(received)) this.#lookUp([received]);
+    this.#checkNext();
+  }
+
+  #lookUp(all: readonly Received[]): void {
+    const { unmatchedResponses, decidedAfterMs, reportFault } = this.#parts;
+    for (const { response, connectionId } of all) {
+      try {
+        const unmatched = this.#unmatchedOf(response);
+        if (unmatched) unmatchedResponses.take(unmatched, this.counters, decidedAfterMs);
+        else this.counters.unknown++;
+      } catch (error) {
+        reportFault(error, connectionId);
+      }
+    }
   }
 
   /**

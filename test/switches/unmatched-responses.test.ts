@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { StoreUnavailable } from '../../src/errors.ts';
+import { HsmUnavailable, StoreUnavailable } from '../../src/errors.ts';
 import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
 import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
@@ -267,17 +267,48 @@ describe('responses of a switch without a waiting request', () => {
     expect(unmatchedResponses.counters.unknown).toBe(1);
   });
 
-  test('are dropped, not accumulated, while the keys to verify them are unavailable', async () => {
+  test('leave room in the HSM for taps, and are not accumulated: beyond a limit they are looked up without a check', async () => {
     const keys = Promise.withResolvers<void>();
-    const { unmatchedResponses, taken } = intake(() => keys.promise);
+    let checks = 0;
+    const { unmatchedResponses, taken } = intake(() => {
+      checks++;
+      return keys.promise;
+    });
     for (let n = 0; n < 10_000; n++) unmatchedResponses.take(response, 'line');
-    const { dropped } = unmatchedResponses.counters;
-    expect(dropped).toBeGreaterThan(5_000);
+    expect(checks).toBeLessThanOrEqual(64);
+    expect(taken.length).toBeGreaterThan(5_000);
     keys.resolve();
     await vi.advanceTimersByTimeAsync(0);
-    expect(taken).toHaveLength(10_000 - dropped);
+    expect(taken).toHaveLength(10_000);
+    expect(unmatchedResponses.counters.dropped).toBe(0);
+  });
+
+  test('do not wait behind an HSM that does not respond', async () => {
+    const { promise, reject } = Promise.withResolvers<void>();
+    const { unmatchedResponses, taken } = intake(() => promise);
+    for (let n = 0; n < 1_000; n++) unmatchedResponses.take(response, 'line');
+    expect(taken).toEqual([]);
+    reject(new HsmUnavailable());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(taken).toHaveLength(1_000);
+  });
+
+  test('are looked up before the switch is closed, each once, also if the HSM responds late or never', async () => {
+    const first = Promise.withResolvers<void>();
+    const never = new Promise<void>(() => {});
+    let checks = 0;
+    const { unmatchedResponses, taken } = intake(() => (checks++ === 0 ? first.promise : never));
+    for (let n = 0; n < 100; n++) unmatchedResponses.take(response, 'line');
+    const closed = unmatchedResponses.close();
+    expect(taken).toHaveLength(36);
+    first.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(taken).toHaveLength(37);
+    await vi.advanceTimersByTimeAsync(10_000);
+    await closed;
+    expect(taken).toHaveLength(100);
     unmatchedResponses.take(response, 'line');
-    expect(unmatchedResponses.counters.dropped).toBe(dropped);
+    expect(taken).toHaveLength(101);
   });
 
   test('that cannot be verified are reported, and take no room', async () => {
