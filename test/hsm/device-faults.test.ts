@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { keyMac } from '../../src/crypto/mac.ts';
 import { MAC_ALGORITHMS } from '../../src/crypto/mac-algorithms.ts';
 import { HsmDeviceError, HsmUnavailable } from '../../src/errors.ts';
@@ -8,7 +8,10 @@ import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
 import { clearKey, type FileChanges, fileKeys, frame, healthyBut, Opened } from './support.ts';
 
 const opened = new Opened();
-afterEach(() => opened.closeAll());
+afterEach(async () => {
+  vi.useRealTimers();
+  await opened.closeAll();
+});
 
 const METHOD = MAC_ALGORITHMS['x9.19'];
 const LIMIT_MS = 400;
@@ -191,6 +194,36 @@ describe('one device', () => {
     const hsm = await opened.hsm([port], { lmk: { form: 'variant', checkValue: '268604' } });
     await expect.poll(() => hsm.deviceStates()[0]!.status, { interval: 5 }).toBe('wrongLmk');
     expect((await failureOf(compute(hsm))).code).toBe('UNREACHABLE');
+  });
+
+  test('whose local master key changes stays out of use until its diagnostics pass, also if they fail otherwise', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], shouldAdvanceTime: true });
+    let answer = 'ND00268604';
+    let checks = 0;
+    const healthy = healthyBut(() => {});
+    const port = await opened.fake((received) => {
+      if (received.code !== 'NC') return healthy(received);
+      checks++;
+      received.socket.write(frame(`${received.header}${answer}${answer === 'ND41' ? '' : '01234567890007-E000'}`));
+    });
+    const hsm = await opened.hsm([port], { lmk: { form: 'variant', checkValue: '268604' } });
+    const status = () => hsm.deviceStates()[0]!.status;
+    const isChecked = async () => {
+      const before = checks;
+      vi.advanceTimersByTime(10_500);
+      await expect.poll(() => checks, { interval: 5 }).toBeGreaterThan(before);
+    };
+    await expect.poll(status, { interval: 5 }).toBe('ready');
+    answer = 'ND00999999';
+    await isChecked();
+    await expect.poll(status, { interval: 5 }).toBe('wrongLmk');
+    answer = 'ND41';
+    await isChecked();
+    await isChecked();
+    expect(status()).toBe('wrongLmk');
+    answer = 'ND00268604';
+    await isChecked();
+    await expect.poll(status, { interval: 5 }).toBe('ready');
   });
 
   test('whose operator disabled NO and B2 is used', async () => {

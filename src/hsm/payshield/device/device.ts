@@ -235,7 +235,8 @@ export class Device {
       if (before !== 'ready') this.#options.log.info({ device: this.name }, 'HSM device ready');
     } catch (error) {
       if (!(error instanceof HsmDeviceError)) throw error;
-      this.#hasWrongLmk = error.code === 'WRONG_LMK';
+      // Only diagnostics that pass prove another key: a device that fails otherwise may still have the wrong one.
+      this.#hasWrongLmk ||= error.code === 'WRONG_LMK';
       this.#count(error);
     }
     this.#hasStarted();
