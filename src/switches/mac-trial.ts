@@ -1,3 +1,4 @@
+import { CryptoError } from '../errors.ts';
 import { macMethodOf } from '../processor-kit/message-codec.ts';
 import type { Processor, SwitchConfig } from '../processor-kit/processor.ts';
 import type { MacHsm } from './hsm-codec.ts';
@@ -6,17 +7,19 @@ import type { MacHsm } from './hsm-codec.ts';
 const TRIAL = new Uint8Array(8);
 
 /**
- * Computes a MAC of zeros, so that a key which the HSM does not have, or which does not fit the algorithm, is refused
- * before a message needs it.
+ * Computes a MAC of zeros and verifies it. A key that the HSM does not have, that does not fit the algorithm or that may only
+ * make MACs is refused before a message needs it: an approval whose MAC cannot be verified would be reversed.
  *
  * @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE, KEY_LENGTH
  */
 export async function tryMacKey(
-  { mac }: Processor,
+  { mac: rule }: Processor,
   config: SwitchConfig,
-  hsm: Pick<MacHsm, 'mac'>,
+  hsm: MacHsm,
   keyId: string,
 ): Promise<void> {
-  if (mac === undefined) return;
-  await hsm.mac({ keyId, method: macMethodOf(mac, config), message: TRIAL, lengthBytes: mac.macBytes });
+  if (rule === undefined) return;
+  const request = { keyId, method: macMethodOf(rule, config), message: TRIAL, lengthBytes: rule.macBytes };
+  const mac = await hsm.mac(request);
+  if (!(await hsm.verifyMac({ ...request, mac }))) throw new CryptoError('KEY_USAGE');
 }

@@ -7,7 +7,7 @@ import { tryMacKey } from './mac-trial.ts';
 import type { ExchangedKey, ExchangedKeys, LiveKey, ProcessorKey } from './ports.ts';
 
 /** The HSM functions that a key change needs. */
-export type KeyStore = Pick<Hsm, 'importKey' | 'forgetKey' | 'kcv' | 'mac'>;
+export type KeyStore = Pick<Hsm, 'importKey' | 'forgetKey' | 'kcv' | 'mac' | 'verifyMac'>;
 
 /** Delay before a key that no message uses leaves the HSM: another worker may not have noticed the change yet. */
 const FORGET_AFTER_MS = 60_000;

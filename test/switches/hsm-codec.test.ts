@@ -7,6 +7,7 @@ import { messageCodec } from '../../src/processor-kit/message-codec.ts';
 import type { Processor } from '../../src/processor-kit/processor.ts';
 import { demoHsm } from '../../src/simulator/demo-hsm.ts';
 import { hsmCodec, type MacHsm } from '../../src/switches/hsm-codec.ts';
+import { tryMacKey } from '../../src/switches/mac-trial.ts';
 
 const processors = [...(await loadProcessors()).values()].filter(({ mac }) => mac !== undefined);
 const KEYS = [
@@ -106,5 +107,16 @@ describe.each(processors)('$type with its MAC keys in an HSM', (processor) => {
     await Promise.all([codec.seal!(sale()), codec.seal!(sale())]);
     expect(new Set(seen.map(({ buffer }) => buffer)).size).toBe(2);
     for (const bytes of seen) expect(bytes.every((byte) => byte === 0)).toBe(true);
+  });
+
+  test('is not opened with a key that makes MACs and cannot verify them', async () => {
+    const { config, hsm } = both(processor);
+    const mac: MacHsm['mac'] = (request) => hsm.mac(request);
+    await expect(tryMacKey(processor, config, { mac, verifyMac: async () => false }, 'first')).rejects.toThrow(
+      CryptoError,
+    );
+    const disabled: MacHsm = { mac, verifyMac: () => Promise.reject(new HsmUnavailable()) };
+    await expect(tryMacKey(processor, config, disabled, 'first')).rejects.toThrow(HsmUnavailable);
+    await tryMacKey(processor, config, hsm, 'first');
   });
 });
