@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../config.ts';
 import { CryptoError, HsmUnavailable } from '../errors.ts';
-import type { HsmDeviceState } from '../hsm/payshield/device/device-state.ts';
+import type { HsmDeviceState } from '../hsm/device-state.ts';
 import { hsmFindings } from '../ops/doctor/hsm-findings.ts';
 import { type KeyUse, listKeyUses } from '../store/switches/key-uses.ts';
 import { type OpenedHsm, openHsm } from '../switches/open-hsm.ts';

@@ -29,3 +29,9 @@ export class HsmDeviceError extends TapwireError<HsmDeviceErrorCode> {
     this.errorCode = errorCode;
   }
 }
+
+/**
+ * A PKCS #11 token refused or failed. The code is the name of its return value (`CKR_KEY_FUNCTION_NOT_PERMITTED`), or
+ * KEY_MISSING, TIMEOUT, BUSY, CIRCUIT_OPEN, THREAD_ENDED.
+ */
+export class TokenError extends TapwireError {}

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { HsmDevices } from '../hsm/payshield/device/device-state.ts';
+import type { HsmDevices } from '../hsm/device-state.ts';
 import { repeatEvery } from '../limits/repeat-every.ts';
 import type { Log } from '../ops/log.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';

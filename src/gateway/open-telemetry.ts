@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts';
-import type { HsmDevices } from '../hsm/payshield/device/device-state.ts';
+import type { HsmDevices } from '../hsm/device-state.ts';
 import type { TapLoad } from '../limits/tap-load.ts';
 import { createBacklogReader } from '../ops/backlog.ts';
 import type { Log } from '../ops/log.ts';

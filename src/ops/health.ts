@@ -1,4 +1,4 @@
-import type { HsmDeviceStatus, HsmDevices } from '../hsm/payshield/device/device-state.ts';
+import type { HsmDeviceStatus, HsmDevices } from '../hsm/device-state.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { AcquirerSwitch, SwitchStats } from '../switches/acquirer-switch.ts';
 

@@ -1,4 +1,4 @@
-import type { HsmDeviceStatus } from '../hsm/payshield/device/device-state.ts';
+import type { HsmDeviceStatus } from '../hsm/device-state.ts';
 import type { Readiness } from './health.ts';
 
 /** From the best to the worst: what a caller can expect of the best process. */

@@ -10,12 +10,12 @@ import type {
 } from '../../crypto/hsm.ts';
 import { isSameMac, MAC_BYTES_LEAST, type MacMethod } from '../../crypto/mac.ts';
 import { CryptoError, HsmDeviceError } from '../../errors.ts';
+import type { HsmDeviceState, HsmDevices } from '../device-state.ts';
 import { accountNumberOf } from './account-number.ts';
 import { keyCheckValue } from './commands/key-check-value.ts';
 import { generateMac, MAC_MESSAGE_BYTES_MOST, type MacFields, verifyMac } from './commands/mac.ts';
 import { PIN_FORMAT_CODES, translateDukptPin, translateZonePin } from './commands/translate-pin.ts';
 import type { DeviceGroup } from './device/device-group.ts';
-import type { HsmDeviceState, HsmDevices } from './device/device-state.ts';
 import { blameOf } from './error-codes.ts';
 import type { HostCommand, Lmk } from './host-command.ts';
 import { importLmkKey } from './import-lmk-key.ts';

@@ -1,4 +1,4 @@
-import type { HsmDeviceState, HsmDeviceStatus } from '../../hsm/payshield/device/device-state.ts';
+import type { HsmDeviceState, HsmDeviceStatus } from '../../hsm/device-state.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 const ADVICE: Readonly<Record<Exclude<HsmDeviceStatus, 'ready'>, string>> = {

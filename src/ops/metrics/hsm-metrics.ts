@@ -1,5 +1,5 @@
 import type { Registry } from 'prom-client';
-import type { HsmDeviceState, HsmDevices } from '../../hsm/payshield/device/device-state.ts';
+import type { HsmDeviceState, HsmDevices } from '../../hsm/device-state.ts';
 import { histogramSamples, registerSnapshot, type Sample } from './snapshot-metric.ts';
 
 /** The devices of an HSM as this process sees them; each process has its own connections. */

@@ -1,8 +1,8 @@
 import { HsmDeviceError, HsmUnavailable } from '../../../errors.ts';
+import type { HsmDeviceState, HsmDevices } from '../../device-state.ts';
 import { blameOf } from '../error-codes.ts';
 import type { HostCommand } from '../host-command.ts';
 import type { Device } from './device.ts';
-import type { HsmDeviceState, HsmDevices } from './device-state.ts';
 
 /**
  * Devices with the same local master key, any of which can carry out a command. Each command is sent to the device with

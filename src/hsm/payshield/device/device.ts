@@ -3,13 +3,13 @@ import type { SwitchAddress, SwitchTls } from '../../../connection/switch-socket
 import { HsmDeviceError } from '../../../errors.ts';
 import { Backoff } from '../../../limits/backoff.ts';
 import { type Repetition, repeatEvery } from '../../../limits/repeat-every.ts';
+import type { HsmDeviceState, HsmDeviceStatus } from '../../device-state.ts';
 import type { Diagnostics } from '../commands/diagnostics.ts';
 import { blameOf } from '../error-codes.ts';
 import type { HostCommand } from '../host-command.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { CommandQueue } from './command-queue.ts';
 import { DeviceConnection } from './connection.ts';
-import type { HsmDeviceState, HsmDeviceStatus } from './device-state.ts';
 import { checkHealth } from './health-check.ts';
 
 /** Thousands of commands a second at 20 ms each; a longer queue only makes responses late. */
