@@ -1,9 +1,9 @@
-import { createPublicKey, diffieHellman, hash, type KeyObject } from 'node:crypto';
+import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import type { CardDataPublicKey } from '#schemas/card-data';
 import { decodeBase64Url } from '../bytes/base64.ts';
 import { LruMap } from '../bytes/lru-map.ts';
 import type { CardDataHsm } from '../crypto/hsm.ts';
-import { CryptoError } from '../errors.ts';
+import { CryptoError, HsmUnavailable } from '../errors.ts';
 import type { HsmCalls } from '../hsm/hsm-calls.ts';
 import type { DukptKey, EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../reader-kit/reader-keys.ts';
 import { CardDataRefusal } from '../reader-kit/refusal.ts';
@@ -24,25 +24,20 @@ export interface InstallationKeysOptions {
   readonly nowMs: () => number;
   /** Undefined if no HSM opens card data. */
   readonly readerHsm: ReaderHsm | undefined;
-  /** Tests replace it to count calls. */
-  readonly ecdh?: Ecdh | undefined;
 }
-
-type Ecdh = (keys: { readonly privateKey: KeyObject; readonly publicKey: KeyObject }) => Buffer;
 
 interface CachedSecret {
   /**
    * The key that the secret was agreed with, so that a kid that is reassigned to another key never uses an old
    * secret.
    */
-  readonly privateKey: KeyObject;
+  readonly key: CardDataKey;
   readonly secret: Buffer;
 }
 
 /** The keys of the installation for reader formats: the key ring's for key agreement, the HSM's for DUKPT. */
 export class InstallationKeys implements ReaderKeys {
   readonly #options: InstallationKeysOptions;
-  readonly #ecdh: Ecdh;
   /** ECDH secrets by kid and ephemeral key: a reader may keep one `epk` for a proximity session (design: card data). */
   readonly #secrets = new LruMap<string, CachedSecret>(MAX_CACHED_SECRETS);
 
@@ -51,19 +46,17 @@ export class InstallationKeys implements ReaderKeys {
 
   constructor(options: InstallationKeysOptions) {
     this.#options = options;
-    this.#ecdh = options.ecdh ?? diffieHellman;
   }
 
   /** The secret is kept only after `keep`, so that an attacker who guesses cannot evict sessions. */
-  agree(name: KeyName, ephemeral: EphemeralKey): SharedSecret {
+  async agree(name: KeyName, ephemeral: EphemeralKey): Promise<SharedSecret> {
     const key = this.#liveKey(name);
     if (ephemeral.crv !== key.curve) throw new CardDataRefusal('ephemeral-key');
-    const { kid, privateKey } = key;
-    const sessionId = `${kid} ${ephemeral.x} ${ephemeral.y ?? ''}`;
+    const sessionId = `${key.kid} ${ephemeral.x} ${ephemeral.y ?? ''}`;
     const cached = this.#secrets.get(sessionId);
-    if (cached?.privateKey === privateKey) return { secret: cached.secret, keep: () => {} };
-    const secret = agree(key, ephemeral, this.#ecdh);
-    return { secret, keep: () => this.#secrets.set(sessionId, { privateKey, secret }) };
+    if (cached?.key === key) return { secret: cached.secret, keep: () => {} };
+    const secret = await agree(key, ephemeral);
+    return { secret, keep: () => this.#secrets.set(sessionId, { key, secret }) };
   }
 
   verifyDukptMac(key: DukptKey, message: Uint8Array, mac: Uint8Array): Promise<boolean> {
@@ -111,15 +104,21 @@ export class InstallationKeys implements ReaderKeys {
 }
 
 /**
- * The ECDH secret of the gateway's key and the sender's. The import refuses a point off the curve. The derivation
- * refuses a point of low order (all-zero secret, RFC 7748 6.1).
+ * The ECDH secret of the gateway's key and the sender's. The import refuses a point off the curve, before a token sees it.
+ * The derivation refuses a point of low order (all-zero secret, RFC 7748 6.1).
  */
-function agree({ privateKey }: CardDataKey, { kty, crv, x, y }: EphemeralKey, ecdh: Ecdh): Buffer {
+async function agree(key: CardDataKey, { kty, crv, x, y }: EphemeralKey): Promise<Buffer> {
   if (!isCoordinate(x) || (y !== undefined && !isCoordinate(y))) throw new CardDataRefusal('ephemeral-key');
+  let publicKey: KeyObject;
   try {
-    const publicKey = createPublicKey({ key: { kty, crv, x, ...(y === undefined ? {} : { y }) }, format: 'jwk' });
-    return ecdh({ privateKey, publicKey });
+    publicKey = createPublicKey({ key: { kty, crv, x, ...(y === undefined ? {} : { y }) }, format: 'jwk' });
   } catch {
+    throw new CardDataRefusal('ephemeral-key');
+  }
+  try {
+    return await key.agree(publicKey);
+  } catch (error) {
+    if (error instanceof HsmUnavailable) throw error;
     throw new CardDataRefusal('ephemeral-key');
   }
 }

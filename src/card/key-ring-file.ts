@@ -9,7 +9,11 @@ const MAX_KEYS = 16;
 
 /** An id is a map key and part of a stored text: letters, digits and hyphens, never a path or a separator. */
 const keyId = z.string().regex(/^[A-Za-z0-9-]{1,32}$/);
-const octets32 = z.string().refine((text) => decodeBase64Url(text)?.length === 32);
+const octets = (length: number) => z.string().refine((text) => decodeBase64Url(text)?.length === length);
+const NONCE_BYTES = 12;
+const SECRET_BYTES = 32;
+const TAG_BYTES = 16;
+const octets32 = octets(SECRET_BYTES);
 
 const x25519PrivateJwk = z.strictObject({
   kty: z.literal('OKP'),
@@ -25,14 +29,25 @@ const p256PrivateJwk = z.strictObject({
   d: octets32,
 });
 
-const cardDataKey = z.strictObject({
-  kid: keyId,
-  privateKey: z.discriminatedUnion('kty', [x25519PrivateJwk, p256PrivateJwk]),
-  /** When a previous key stops opening; undefined for the current one. */
-  retireAt: z.iso.datetime().optional(),
-});
-const secretKey = z.strictObject({ id: keyId, secret: octets32 });
-const tokenSigningKey = z.strictObject({ kid: keyId, privateKey: p256PrivateJwk });
+/** A key in a PKCS #11 token, by its CKA_ID. */
+const inToken = { tokenKey: z.string().regex(/^(?:[0-9a-f]{2}){1,32}$/) };
+const p256PublicJwk = p256PrivateJwk.omit({ d: true });
+
+/** When a previous key stops opening; undefined for the current one. */
+const retireAt = z.iso.datetime().optional();
+const cardDataKey = z.union([
+  z.strictObject({ kid: keyId, privateKey: z.discriminatedUnion('kty', [x25519PrivateJwk, p256PrivateJwk]), retireAt }),
+  z.strictObject({ kid: keyId, ...inToken, publicKey: p256PublicJwk, retireAt }),
+]);
+const secretKey = z.union([
+  z.strictObject({ id: keyId, secret: octets32 }),
+  /** Sealed under a key of the token: nonce, ciphertext, tag (AES-256-GCM with the id as associated data). */
+  z.strictObject({ id: keyId, ...inToken, sealed: octets(NONCE_BYTES + SECRET_BYTES + TAG_BYTES) }),
+]);
+const tokenSigningKey = z.union([
+  z.strictObject({ kid: keyId, privateKey: p256PrivateJwk }),
+  z.strictObject({ kid: keyId, ...inToken, publicKey: p256PublicJwk }),
+]);
 
 const isUnique = (ids: readonly string[]) => new Set(ids).size === ids.length;
 const secretKeys = z
@@ -60,4 +75,5 @@ export const keyRingFile = z.strictObject({
 });
 
 export type KeyRingFile = z.infer<typeof keyRingFile>;
-export type PrivateJwk = KeyRingFile['cardData'][number]['privateKey'];
+export type PrivateJwk = z.infer<typeof x25519PrivateJwk> | z.infer<typeof p256PrivateJwk>;
+export type PublicJwk = z.infer<typeof p256PublicJwk>;

@@ -3,12 +3,13 @@
  * first key seals, hashes or signs, and the others still open, find and verify older values. No key serves two
  * purposes.
  */
-import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { CardDataKeySet, CardDataPublicKey } from '#schemas/card-data';
 import { StartError } from '../errors.ts';
-import { type KeyRingFile, keyRingFile, MAX_KEY_RING_BYTES, type PrivateJwk } from './key-ring-file.ts';
-import { importPrivateJwk } from './private-jwk.ts';
+import { KeyOpener } from './key-opener.ts';
+import { type KeyRingFile, keyRingFile, MAX_KEY_RING_BYTES } from './key-ring-file.ts';
+import type { KeyToken } from './key-token.ts';
 
 /** The curves of card data keys. */
 export type Curve = 'X25519' | 'P-256';
@@ -20,9 +21,14 @@ export type Curve = 'X25519' | 'P-256';
 export interface CardDataKey {
   readonly kid: string;
   readonly curve: Curve;
-  readonly privateKey: KeyObject;
   readonly publicJwk: CardDataPublicKey;
   readonly retireAtMs: number;
+  /**
+   * The ECDH secret with a sender's key, 32 bytes.
+   *
+   * @throws an error for a point that is not on the curve; HsmUnavailable if the key is in a token that does not respond
+   */
+  agree(ephemeral: KeyObject): Promise<Buffer> | Buffer;
 }
 
 /** A 256-bit key. Its `id` is stored with everything that was made with it. */
@@ -41,8 +47,9 @@ export interface SecretKeys {
 /** Signs the gateway's own tokens with ES256. */
 export interface TokenSigningKey {
   readonly kid: string;
-  readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
+  /** The signature: r and s, 64 bytes. @throws HsmUnavailable if the key is in a token that does not respond */
+  sign(message: Uint8Array): Promise<Buffer> | Buffer;
 }
 
 export interface KeyRing {
@@ -64,14 +71,20 @@ export interface KeyRing {
 /**
  * Reads and checks the key file of an installation.
  *
+ * @param token the PKCS #11 token of the keys that the file only names
  * @throws {StartError} BAD_CONFIG if the file cannot be read, is not a key ring, or contains an unusable key; the
- * text names the place inside the file, never a value
+ * text names the place inside the file, never a value. HsmUnavailable if the token does not respond
  */
-export async function readKeyRing(path: string): Promise<KeyRing> {
+export async function readKeyRing(path: string, token?: KeyToken): Promise<KeyRing> {
+  return buildKeyRing(await readKeyRingFile(path), new KeyOpener(token, path));
+}
+
+/** @throws {StartError} BAD_CONFIG, as `readKeyRing` does */
+export async function readKeyRingFile(path: string): Promise<KeyRingFile> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StartError('BAD_CONFIG', `the key file ${path} cannot be read (${cause.code})`);
   });
-  return buildKeyRing(parseKeyRingFile(text, path), path);
+  return parseKeyRingFile(text, path);
 }
 
 /** @throws {StartError} BAD_CONFIG, as `readKeyRing` does */
@@ -92,22 +105,17 @@ function parseJson(text: string, path: string): unknown {
   }
 }
 
-/** @throws {StartError} BAD_CONFIG if a key is unusable */
-export function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
-  const importKey = (jwk: PrivateJwk, place: string) => {
-    const key = importPrivateJwk(jwk);
-    if (key === undefined) throw new StartError('BAD_CONFIG', `the key file ${path} has an unusable key at ${place}`);
-    return key;
+/** @throws {StartError} BAD_CONFIG if a key is unusable; HsmUnavailable if one is in a token that does not respond */
+export function buildKeyRing(file: KeyRingFile, opener: KeyOpener): KeyRing {
+  const cardData = file.cardData.map((entry, position) => opener.cardDataKey(entry, `/cardData/${position}`));
+  const tokenSigning = file.tokenSigning.map((entry, position) =>
+    opener.signingKey(entry, `/tokenSigning/${position}`),
+  );
+  const secretKeys = (entries: KeyRingFile['panSealing']): SecretKeys => {
+    const all = entries.map((entry) => opener.secretKey(entry));
+    const byId = new Map(all.map((key) => [key.id, key]));
+    return { current: all[0]!, all, find: (id) => byId.get(id) };
   };
-  const cardData = file.cardData.map(({ kid, privateKey, retireAt }, position): CardDataKey => {
-    const key = importKey(privateKey, `/cardData/${position}`);
-    const retireAtMs = retireAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(retireAt);
-    return { kid, curve: privateKey.crv, privateKey: key, publicJwk: publicJwk(kid, key), retireAtMs };
-  });
-  const tokenSigning = file.tokenSigning.map(({ kid, privateKey }, position): TokenSigningKey => {
-    const key = importKey(privateKey, `/tokenSigning/${position}`);
-    return { kid, privateKey: key, publicKey: createPublicKey(key) };
-  });
   const byKid = new Map(cardData.map((key) => [key.kid, key]));
   return {
     cardDataKey: (kid) => byKid.get(kid),
@@ -121,15 +129,4 @@ export function buildKeyRing(file: KeyRingFile, path: string): KeyRing {
     tokenSigning,
     tokenKey: (kid) => tokenSigning.find((key) => key.kid === kid),
   };
-}
-
-function publicJwk(kid: string, privateKey: KeyObject): CardDataPublicKey {
-  const { kty, crv, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
-  return { kty, crv, x, ...(y === undefined ? {} : { y }), kid, use: 'enc', alg: 'ECDH-ES' } as CardDataPublicKey;
-}
-
-function secretKeys(entries: KeyRingFile['panSealing']): SecretKeys {
-  const all = entries.map(({ id, secret }) => ({ id, key: createSecretKey(secret, 'base64url') }));
-  const byId = new Map(all.map((key) => [key.id, key]));
-  return { current: all[0]!, all, find: (id) => byId.get(id) };
 }

@@ -1,10 +1,16 @@
 import { readFileSync, statSync } from 'node:fs';
-import { buildKeyRing, type KeyRing, parseKeyRingFile, readKeyRing, type SecretKeys } from './key-ring.ts';
+import { HsmUnavailable } from '../errors.ts';
+import { KeyOpener } from './key-opener.ts';
+import { buildKeyRing, type KeyRing, parseKeyRingFile, readKeyRingFile, type SecretKeys } from './key-ring.ts';
+import type { KeyToken } from './key-token.ts';
 
 /** Every process learns of a rotation within this time. */
 const LOOK_EVERY_MS = 2_000;
 /** Requests for unknown keys must not cause a read of the file each time. */
 const LEAST_BETWEEN_LOOKS_MS = 200;
+
+/** After a token did not respond. */
+const TOKEN_PAUSE_MS = 30_000;
 
 /** A ring that follows its file. */
 export interface LiveKeyRing extends KeyRing {
@@ -19,10 +25,16 @@ export interface LiveKeyRing extends KeyRing {
  * therefore looked up in the file before it counts as missing.
  *
  * @param onError called if the file exists and cannot be used
- * @throws {StartError} BAD_CONFIG if the file cannot be used at the start
+ * @param token of the keys that the file only names
+ * @throws {StartError} BAD_CONFIG if the file cannot be used at the start; HsmUnavailable if the token does not respond
  */
-export async function openLiveKeyRing(path: string, onError: (error: unknown) => void): Promise<LiveKeyRing> {
-  const file = new FollowedFile(path, await readKeyRing(path), onError);
+export async function openLiveKeyRing(
+  path: string,
+  onError: (error: unknown) => void,
+  token?: KeyToken,
+): Promise<LiveKeyRing> {
+  const opener = new KeyOpener(token, path);
+  const file = new FollowedFile(path, await readWith(opener, path), opener, onError);
   const timer = setInterval(() => file.look(), LOOK_EVERY_MS).unref();
   return {
     cardDataKey: (kid) => file.find((ring) => ring.cardDataKey(kid)),
@@ -37,6 +49,10 @@ export async function openLiveKeyRing(path: string, onError: (error: unknown) =>
     tokenKey: (kid) => file.find((ring) => ring.tokenKey(kid)),
     close: () => clearInterval(timer),
   };
+}
+
+async function readWith(opener: KeyOpener, path: string): Promise<KeyRing> {
+  return buildKeyRing(await readKeyRingFile(path), opener);
 }
 
 /** The same object for the lifetime of the process, because its users keep a reference to it. */
@@ -58,13 +74,16 @@ function liveSecrets(
 class FollowedFile {
   ring: KeyRing;
   readonly #path: string;
+  readonly #opener: KeyOpener;
   readonly #onError: (error: unknown) => void;
   #version: string | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(path: string, ring: KeyRing, onError: (error: unknown) => void) {
+  constructor(path: string, ring: KeyRing, opener: KeyOpener, onError: (error: unknown) => void) {
     this.#path = path;
     this.ring = ring;
+    this.#opener = opener;
     this.#onError = onError;
   }
 
@@ -77,17 +96,24 @@ class FollowedFile {
 
   /**
    * Synchronous, because a caller that misses a key cannot wait. The file has at most 64 KB and is read only after
-   * it was replaced.
+   * it was replaced. If a token must open a new secret and does not respond, the next look is after a pause, because each
+   * one stops the process for seconds.
    */
   look(): void {
     this.#lookedAtMs = performance.now();
+    if (this.#lookedAtMs < this.#pausedUntilMs) return;
     try {
       const { ino, mtimeMs, size } = statSync(this.#path);
       const version = `${ino} ${mtimeMs} ${size}`;
       if (version === this.#version) return;
       this.#version = version;
-      this.ring = buildKeyRing(parseKeyRingFile(readFileSync(this.#path, 'utf8'), this.#path), this.#path);
+      const file = parseKeyRingFile(readFileSync(this.#path, 'utf8'), this.#path);
+      this.ring = buildKeyRing(file, this.#opener);
     } catch (error) {
+      if (error instanceof HsmUnavailable) {
+        this.#version = undefined;
+        this.#pausedUntilMs = performance.now() + TOKEN_PAUSE_MS;
+      }
       this.#onError(error);
     }
   }

@@ -8,8 +8,8 @@ import { Secret } from '../bytes/secret.ts';
 import type { CardDataHsm, Hsm } from '../crypto/hsm.ts';
 import { SoftHsm } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
-import type { DeviceLog } from '../hsm/payshield/device/device.ts';
 import type { HsmDevices } from '../hsm/device-state.ts';
+import type { DeviceLog } from '../hsm/payshield/device/device.ts';
 import { openPayshield } from '../hsm/payshield/open-payshield.ts';
 
 /** An installation with a thousand keys and a switch for each; a person would not write more into a file. */

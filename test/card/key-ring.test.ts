@@ -1,13 +1,21 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { importJWK, jwtVerify, SignJWT } from 'jose';
+import { importJWK, jwtVerify } from 'jose';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cardDataKeySet } from '../../schemas/card-data.ts';
 import { createKeyRing } from '../../src/card/create-key-ring.ts';
 import { readKeyRing } from '../../src/card/key-ring.ts';
-import type { KeyRingFile } from '../../src/card/key-ring-file.ts';
+import type { KeyRingFile, PrivateJwk } from '../../src/card/key-ring-file.ts';
 import { StartError } from '../../src/errors.ts';
+
+type JwkOf<Type extends PrivateJwk['kty']> = Extract<PrivateJwk, { kty: Type }>;
+type Secrets = { id: string; secret: string }[];
+/** A file whose keys are all its own. */
+interface OwnKeys extends Record<Exclude<keyof KeyRingFile, 'cardData' | 'tokenSigning'>, Secrets> {
+  cardData: { kid: string; privateKey: PrivateJwk; retireAt?: string }[];
+  tokenSigning: { kid: string; privateKey: JwkOf<'EC'> }[];
+}
 
 let folder = '';
 let path = '';
@@ -19,15 +27,15 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 /** The generated file, changed by the test. */
-async function changedFile(change: (file: KeyRingFile) => void): Promise<string> {
+async function changedFile(change: (file: OwnKeys) => void): Promise<string> {
   await createKeyRing(path);
-  const file = JSON.parse(await readFile(path, 'utf8')) as KeyRingFile;
+  const file = JSON.parse(await readFile(path, 'utf8')) as OwnKeys;
   change(file);
   await writeFile(path, JSON.stringify(file));
   return path;
 }
 
-async function refusalOf(change: (file: KeyRingFile) => void): Promise<string> {
+async function refusalOf(change: (file: OwnKeys) => void): Promise<string> {
   const error = await readKeyRing(await changedFile(change)).catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(StartError);
   expect(error).toMatchObject({ code: 'BAD_CONFIG' });
@@ -74,8 +82,11 @@ describe('a fresh key file', () => {
 
   test('signs tokens with ES256 that jose verifies with the public half', async () => {
     await createKeyRing(path);
-    const [{ kid, privateKey, publicKey }] = (await readKeyRing(path)).tokenSigning as [never];
-    const token = await new SignJWT({}).setProtectedHeader({ alg: 'ES256', kid }).sign(privateKey);
+    const [key] = (await readKeyRing(path)).tokenSigning;
+    const { kid, publicKey } = key!;
+    const signed = [{ alg: 'ES256', kid }, {}].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'));
+    const signature = await key!.sign(Buffer.from(signed.join('.')));
+    const token = [...signed, signature.toString('base64url')].join('.');
     expect((await jwtVerify(token, publicKey)).protectedHeader.kid).toBe(kid);
   });
 });
@@ -124,11 +135,11 @@ describe('an invalid key file is refused with the position of its mistake, never
     await expect(readKeyRing(path)).rejects.toMatchObject({ code: 'BAD_CONFIG' });
   });
 
-  test.each<[string, (file: KeyRingFile) => void, string]>([
+  test.each<[string, (file: OwnKeys) => void, string]>([
     [
       'a purpose is missing',
       (file) => {
-        delete (file as Partial<KeyRingFile>).panHash;
+        delete (file as Partial<OwnKeys>).panHash;
       },
       '/panHash',
     ],

@@ -1,4 +1,4 @@
-import { createPrivateKey, randomBytes } from 'node:crypto';
+import { createPrivateKey, diffieHellman, type KeyObject, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { compactDecrypt, importJWK } from 'jose';
@@ -97,7 +97,7 @@ describe('the sealed samples for kernel teams', () => {
     const privateKey = createPrivateKey({ key: sample.privateKey, format: 'jwk' });
     const { kid, crv } = sample.privateKey;
     const ofCurve = ring.cardDataKey(publicKeyOf(ring, crv).kid)!;
-    const own = { ...ofCurve, kid, privateKey };
+    const own = { ...ofCurve, kid, agree: (publicKey: KeyObject) => diffieHellman({ privateKey, publicKey }) };
     const keys = { ...ring, cardDataKey: (asked: string) => (asked === kid ? own : undefined) };
     const { payment } = await openerOf(keys).open(sample);
     expect(Buffer.from(payment.value(0x57)!).toString('hex').toUpperCase()).toBe(sample.values['57']);

@@ -188,7 +188,7 @@ describe.concurrent('tokens of the gateway', () => {
   test('are refused if they are forged in any way', async () => {
     const { id } = await savePortalUser(installation.database, INTEGRATOR, 'admin');
     const { tokenSigning } = await readKeyRing(keyFile());
-    const { kid, privateKey, publicKey } = tokenSigning.at(-1)!;
+    const { kid, publicKey, sign } = tokenSigning.at(-1)!;
     const claims = {
       iss: 'tapwire',
       aud: 'tapwire',
@@ -199,13 +199,15 @@ describe.concurrent('tokens of the gateway', () => {
       iat: now(),
       exp: now() + 60,
     };
-    const made = (more: object = {}, header: object = {}) =>
-      new SignJWT({ ...claims, ...more })
-        .setProtectedHeader({ alg: 'ES256', typ: 'JWT', kid, ...header })
-        .sign(privateKey);
-    const byHand = (header: object, sign: (input: string) => Buffer) => {
-      const input = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
-      return `${input}.${sign(input).toString('base64url')}`;
+    const inputOf = (header: object, payload: object) =>
+      [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+    const made = async (more: object = {}, header: object = {}) => {
+      const input = inputOf({ alg: 'ES256', typ: 'JWT', kid, ...header }, { ...claims, ...more });
+      return `${input}.${(await sign(Buffer.from(input))).toString('base64url')}`;
+    };
+    const byHand = (header: object, forge: (input: string) => Buffer) => {
+      const input = inputOf(header, claims);
+      return `${input}.${forge(input).toString('base64url')}`;
     };
     const good = await made();
     expect((await list(bearer(good))).status).toBe(200);

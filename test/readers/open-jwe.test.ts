@@ -1,4 +1,4 @@
-import { diffieHellman } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { openJwe } from '../../readers/jwe/open-jwe.ts';
 import { InstallationKeys } from '../../src/card/installation-keys.ts';
@@ -8,10 +8,26 @@ import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-dat
 
 const ring = await freshKeyRing();
 const x25519 = publicKeyOf(ring, 'X25519');
-const agreements = vi.fn((keys: Parameters<typeof diffieHellman>[0]) => diffieHellman(keys));
+const agreements = vi.fn();
+
+/** Counts the agreements with the keys of the ring. */
+const counted = {
+  ...ring,
+  cardDataKey: (kid: string) => countedKeys.get(kid),
+};
+const countedKeys = new Map(
+  ring.publicCardDataKeys(Date.now()).keys.map(({ kid }) => {
+    const key = ring.cardDataKey(kid)!;
+    const agree = (publicKey: KeyObject) => {
+      agreements();
+      return key.agree(publicKey);
+    };
+    return [kid, { ...key, agree }] as const;
+  }),
+);
 
 function freshKeys(): InstallationKeys {
-  return new InstallationKeys({ keys: ring, nowMs: Date.now, readerHsm: undefined, ecdh: agreements });
+  return new InstallationKeys({ keys: counted, nowMs: Date.now, readerHsm: undefined });
 }
 
 /** The compact JWE of one tap. */

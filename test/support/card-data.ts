@@ -41,8 +41,8 @@ const readers = new ReadersInUse({ formats: await loadReaders(), mayUse: () => t
 type OpenerChanges = Partial<Omit<CardDataOpenerOptions, 'keys'>> & Partial<Omit<InstallationKeysOptions, 'keys'>>;
 
 /** Opens the blobs of a key ring as a gateway does; by default those of a reader of the default format. */
-export function openerOf(ring: KeyRing, { nowMs = Date.now, readerHsm, ecdh, ...options }: OpenerChanges = {}) {
-  const keys = new InstallationKeys({ keys: ring, nowMs, readerHsm, ecdh });
+export function openerOf(ring: KeyRing, { nowMs = Date.now, readerHsm, ...options }: OpenerChanges = {}) {
+  const keys = new InstallationKeys({ keys: ring, nowMs, readerHsm });
   const opener = createCardDataOpener({ blobHmac: ring.blobHmac, keys, readers, ...options });
   const open = (request: TapRequest, reader?: TappedReader['reader']) =>
     opener.open(request, { acquirerId: 1, reader });

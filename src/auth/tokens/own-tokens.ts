@@ -1,9 +1,9 @@
 /**
  * Tokens that the gateway signs (contract, "Authentication"): ES256 with `kid`, and a `use`, so that a token of one
- * use is not accepted for another. The package `jose` signs and verifies.
+ * use is not accepted for another. The package `jose` verifies.
  */
 import type { KeyObject } from 'node:crypto';
-import { decodeJwt, errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { MAX_TOKEN_CHARS } from '#schemas/tokens';
 import { AuthError } from '../../errors.ts';
 import { REFUSED_PARAMETERS } from './read-token.ts';
@@ -15,8 +15,9 @@ export type TokenUse = (typeof TOKEN_USES)[number];
 /** A key pair of the installation, P-256. */
 export interface TokenKey {
   readonly kid: string;
-  readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
+  /** ES256: r and s, 64 bytes. */
+  sign(message: Uint8Array): Promise<Buffer> | Buffer;
 }
 
 /** The keys of the installation for tokens. */
@@ -62,13 +63,16 @@ export class OwnTokens {
     this.#options = options;
   }
 
-  sign(use: TokenUse, claims: OwnTokenClaims): Promise<string> {
+  /** Compact JWS (RFC 7515 3.1). The package `jose` signs only with a key in memory, and this one may be in a token. */
+  async sign(use: TokenUse, claims: OwnTokenClaims): Promise<string> {
     const { keys, name, nowMs } = this.#options;
-    const { kid, privateKey } = keys.tokenSigning[0]!;
+    const key = keys.tokenSigning[0]!;
     const iat = Math.floor(nowMs() / 1_000);
-    return new SignJWT({ ...claims, iss: name, aud: name, iat, use })
-      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
-      .sign(privateKey);
+    const header = { alg: ALGORITHM, typ: TYPE, kid: key.kid };
+    const payload = { ...claims, iss: name, aud: name, iat, use };
+    const signed = [header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+    const signature = await key.sign(Buffer.from(signed));
+    return `${signed}.${signature.toString('base64url')}`;
   }
 
   /** Whether a token claims to be of the gateway. Then only this class verifies it. */

@@ -1,8 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { OwnTokens, type TokenKey, type TokenKeys, type TokenUse } from '../../../src/auth/tokens/own-tokens.ts';
 import { AuthError } from '../../../src/errors.ts';
+import { createTokenKey } from '../../support/own-tokens.ts';
 
 const NAME = 'tapwire-test';
 const START_MS = Date.parse('2026-03-01T12:00:00.500Z');
@@ -10,17 +10,13 @@ const NOW = Math.floor(START_MS / 1_000);
 const CLAIMS = { sub: '1001', jti: 'token-1', exp: NOW + 90 };
 
 let nowMs: number;
-let key: TokenKey;
+let key: ReturnType<typeof createTokenKey>;
 let tokens: OwnTokens;
 beforeEach(() => {
   nowMs = START_MS;
-  key = keyOf('new');
+  key = createTokenKey('new');
   tokens = tokensOf([key]);
 });
-
-function keyOf(kid: string): TokenKey {
-  return { kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
-}
 
 function tokensOf(keys: readonly TokenKey[], name = NAME): OwnTokens {
   return new OwnTokens({ keys: ringOf(keys), name, nowMs: () => nowMs });
@@ -64,7 +60,7 @@ describe('a token', () => {
 
   test('of the previous key still verifies after a rotation, and new ones are signed with the new key', async () => {
     const old = await tokens.sign('pin', CLAIMS);
-    const rotated = tokensOf([keyOf('newer'), key]);
+    const rotated = tokensOf([createTokenKey('newer'), key]);
     expect(await refusalOf(old, rotated)).toBe('none');
     expect(decodeProtectedHeader(await rotated.sign('pin', CLAIMS)).kid).toBe('newer');
   });
@@ -111,7 +107,7 @@ describe('no token', () => {
   });
 
   test('of another key with the gateway’s kid is accepted', async () => {
-    const token = await tokensOf([keyOf('new')]).sign('pin', CLAIMS);
+    const token = await tokensOf([createTokenKey('new')]).sign('pin', CLAIMS);
     expect(await refusalOf(token)).toBe('JWT_INVALID signature');
   });
 

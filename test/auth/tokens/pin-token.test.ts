@@ -1,13 +1,13 @@
-import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { beforeEach, expect, test } from 'vitest';
 import { OwnTokens } from '../../../src/auth/tokens/own-tokens.ts';
 import { createPinTokens } from '../../../src/auth/tokens/pin-token.ts';
 import type { PinTokens } from '../../../src/transactions/ports/pin-ports.ts';
+import { createTokenKey } from '../../support/own-tokens.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 
 const START_MS = Date.parse('2026-03-01T12:00:00Z');
-const KEY = { kid: 'key-1', ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) };
+const KEY = createTokenKey('key-1');
 const RING = { tokenSigning: [KEY], tokenKey: () => KEY };
 const AWAITING = sampleTransaction({ pinExpiresAtMs: START_MS + 89_400 });
 
