@@ -21,6 +21,10 @@ const checked = environment.superRefine((settings, context) => {
   }
   if (settings.HSM_KEYS_FILE && settings.HSM_MODULE)
     fault('HSM_KEYS_FILE', 'must not be set with HSM_MODULE; only one HSM is possible');
+  const ofToken = ['PKCS11_MODULE', 'PKCS11_TOKEN', 'PKCS11_PIN_FILE'] as const;
+  for (const name of ofToken)
+    if (settings[name] === undefined && ofToken.some((other) => settings[other] !== undefined))
+      fault(name, `must be set with ${ofToken.filter((other) => other !== name).join(' and ')}`);
   if ((settings.TLS_CERT_FILE === undefined) !== (settings.TLS_KEY_FILE === undefined)) {
     fault('TLS_KEY_FILE', 'must be set if and only if TLS_CERT_FILE is set');
   }

@@ -22,6 +22,7 @@ import { shownFor } from './gateway/processes/shown-for.ts';
 import type { Siblings } from './gateway/processes/siblings.ts';
 import type { ExamplesOf } from './gateway/register-reference.ts';
 import { type JobParts, startJobs } from './gateway/start-jobs.ts';
+import type { HsmDevices } from './hsm/device-state.ts';
 import type { RouteTable } from './http/route-table.ts';
 import { PipelineHandle } from './jobs/pipeline.ts';
 import { TapLoad } from './limits/tap-load.ts';
@@ -156,7 +157,8 @@ async function openDomain(base: DomainParts) {
   closers.push(() => hsm?.close?.());
   const cardReaders = openCardReaders({ config, formats, stores, clock, hsm, log });
   const opened = await openSwitchParts({ ...base, stores, databases, clock, hsm });
-  const { switches, devices, messages } = opened;
+  const { switches, messages } = opened;
+  const devices = devicesOf(hsm, keys.token);
   const ownTokens = new OwnTokens({ keys, name: config.TAPWIRE_AUDIENCE, nowMs: clock.nowMs });
   const handoverKeys = postgresHandoverKeys(database);
   const sealer = new HandoverSealer(handoverKeys);
@@ -172,7 +174,14 @@ async function openDomain(base: DomainParts) {
   const deps = armed(pauseTapLoad(watched(plain), tapLoad));
   const depsOfJobs = armed(watched({ ...plain, ...stores.ofJobs, wakeups: wakeups.ofJobs }));
   const made = { databases, others, stores, ownTokens, deadlines, handoverKeys, metrics, tapLoad };
-  return { ...made, ...opened, pipeline, tracing, deps, depsOfJobs };
+  return { ...made, ...opened, devices, pipeline, tracing, deps, depsOfJobs };
+}
+
+/** The devices of an HSM and the token of the key ring; undefined without either. */
+function devicesOf(...holders: readonly (Partial<HsmDevices> | undefined)[]): HsmDevices | undefined {
+  const devices = holders.filter((holder) => holder?.deviceStates !== undefined);
+  if (devices.length === 0) return undefined;
+  return { deviceStates: () => devices.flatMap((holder) => holder!.deviceStates!()) };
 }
 
 interface SwitchPartsOptions extends DomainParts {
@@ -192,13 +201,12 @@ async function openSwitchParts({ databases, stores, clock, hsm, ...base }: Switc
   const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
   const parts = { config, types, clock, hsm, unmatchedResponses, messages, log, closers };
   const { directory } = stores;
-  const opened =
+  const switches =
     config.TAPWIRE_ROLE === 'api'
       ? undefined
       : await openSwitches({ ...parts, directory, database: databases.taps, claims: cell?.locks });
-  const { switches, devices } = opened ?? {};
   if (switches) cell?.follow(switches);
-  return { switches, devices, messages, unmatchedResponses };
+  return { switches, messages, unmatchedResponses };
 }
 
 type WorkParts = Omit<JobParts, 'deps' | 'around'> &

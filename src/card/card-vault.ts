@@ -7,7 +7,8 @@ import { LruMap } from '../bytes/lru-map.ts';
 import { SealError } from '../errors.ts';
 import type { CardVault, KeptCard } from '../transactions/ports/card-ports.ts';
 import { decodeKeptCard, encodeKeptCard } from './kept-card.ts';
-import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
+import type { KeyRing, SecretKeys } from './key-ring.ts';
+import type { NamedSecretKey } from './opened-keys.ts';
 import { openBytes, sealBytes } from './seal-bytes.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { PinRequest, TapRequest } from '../transactions/ports/card-ports.ts';
-import type { NamedSecretKey, SecretKeys } from './key-ring.ts';
+import type { SecretKeys } from './key-ring.ts';
+import type { NamedSecretKey } from './opened-keys.ts';
 
 type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'> & Partial<Pick<PinRequest, 'pinBlock' | 'ksn'>>;
 

@@ -7,7 +7,8 @@ import { CryptoError, HsmUnavailable } from '../errors.ts';
 import type { HsmCalls } from '../hsm/hsm-calls.ts';
 import type { DukptKey, EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../reader-kit/reader-keys.ts';
 import { CardDataRefusal } from '../reader-kit/refusal.ts';
-import type { CardDataKey, KeyRing } from './key-ring.ts';
+import type { KeyRing } from './key-ring.ts';
+import type { CardDataKey } from './opened-keys.ts';
 
 /** Proximity sessions in use at once on one node. An entry takes about 300 bytes. */
 const MAX_CACHED_SECRETS = 4_096;

@@ -29,7 +29,7 @@ const p256PrivateJwk = z.strictObject({
   d: octets32,
 });
 
-/** A key in a PKCS #11 token, by its CKA_ID. */
+/** A key in a PKCS #11 token: its CKA_ID. */
 const inToken = { tokenKey: z.string().regex(/^(?:[0-9a-f]{2}){1,32}$/) };
 const p256PublicJwk = p256PrivateJwk.omit({ d: true });
 

@@ -1,5 +1,5 @@
 /**
- * The keys of an installation in a PKCS #11 token. A key is named by its CKA_ID in hexadecimal and never leaves the token.
+ * The keys of an installation in a PKCS #11 token. A key has the name of its CKA_ID in hexadecimal and never leaves the token.
  * All operations reject with HsmUnavailable if the token does not respond in time, and with TokenError if it refuses.
  */
 export interface KeyToken {

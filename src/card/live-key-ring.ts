@@ -78,7 +78,7 @@ class FollowedFile {
   readonly #onError: (error: unknown) => void;
   #version: string | undefined;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
-  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+  #pauseEndsAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(path: string, ring: KeyRing, opener: KeyOpener, onError: (error: unknown) => void) {
     this.#path = path;
@@ -101,7 +101,7 @@ class FollowedFile {
    */
   look(): void {
     this.#lookedAtMs = performance.now();
-    if (this.#lookedAtMs < this.#pausedUntilMs) return;
+    if (this.#lookedAtMs < this.#pauseEndsAtMs) return;
     try {
       const { ino, mtimeMs, size } = statSync(this.#path);
       const version = `${ino} ${mtimeMs} ${size}`;
@@ -112,7 +112,7 @@ class FollowedFile {
     } catch (error) {
       if (error instanceof HsmUnavailable) {
         this.#version = undefined;
-        this.#pausedUntilMs = performance.now() + TOKEN_PAUSE_MS;
+        this.#pauseEndsAtMs = performance.now() + TOKEN_PAUSE_MS;
       }
       this.#onError(error);
     }

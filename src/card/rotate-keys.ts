@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StartError } from '../errors.ts';
-import { freshCardDataKeys, freshSecret, freshSigningKey } from './fresh-keys.ts';
+import { FreshKeys } from './fresh-keys.ts';
 import { parseKeyRingFile } from './key-ring.ts';
 import { type KeyRingFile, keyRingFile } from './key-ring-file.ts';
+import type { KeyToken } from './key-token.ts';
 
 /** The purposes of keys, as named by `tapwire keys rotate --purpose`, and their place in the file. */
 const SECRETS = {
@@ -35,17 +36,27 @@ export interface RotatedKeys {
   readonly dropped: readonly string[];
 }
 
+export interface RotationOptions {
+  readonly nowMs: number;
+  readonly retireAfterMs: number;
+  readonly token?: KeyToken | undefined;
+}
+
+type RotatedFile = RotatedKeys & { readonly file: KeyRingFile };
+
 /**
  * Puts new keys of one purpose in front of the old ones. The file is replaced completely or not at all, and keeps
  * its owner. Running gateways read it again automatically.
  *
  * @param retireAfterMs for `card-data`: how long blobs sealed to the old keys still open
- * @throws StartError BAD_CONFIG if the file cannot be used, is full, or another rotation is in progress
+ * @param token creates the new keys, so that the file only names them
+ * @throws StartError BAD_CONFIG if the file cannot be used, is full, or another rotation is in progress; HsmUnavailable,
+ * TokenError
  */
 export async function rotateKeys(
   path: string,
   purpose: KeyPurpose,
-  { nowMs, retireAfterMs }: { readonly nowMs: number; readonly retireAfterMs: number },
+  { nowMs, retireAfterMs, token }: RotationOptions,
 ): Promise<RotatedKeys> {
   const lock = `${path}.lock`;
   const held = await open(lock, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
@@ -57,7 +68,9 @@ export async function rotateKeys(
     const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
       throw new StartError('BAD_CONFIG', `the key file ${path} cannot be read (${cause.code})`, { cause });
     });
-    const { file, ...rotated } = withFreshKeys(parseKeyRingFile(text, path), purpose, nowMs, nowMs + retireAfterMs);
+    const fresh = new FreshKeys(token);
+    const before = parseKeyRingFile(text, path);
+    const { file, ...rotated } = await withFreshKeys(before, fresh, purpose, nowMs, nowMs + retireAfterMs);
     if (!keyRingFile.safeParse(file).success) {
       throw new StartError(
         'BAD_CONFIG',
@@ -72,21 +85,23 @@ export async function rotateKeys(
   }
 }
 
-function withFreshKeys(
+async function withFreshKeys(
   before: KeyRingFile,
+  keys: FreshKeys,
   purpose: KeyPurpose,
   nowMs: number,
   retireAtMs: number,
-): RotatedKeys & { readonly file: KeyRingFile } {
-  if (purpose === 'card-data') return withFreshCardDataKeys(before, nowMs, new Date(retireAtMs).toISOString());
+): Promise<RotatedFile> {
+  if (purpose === 'card-data')
+    return withFreshCardDataKeys(before, await keys.cardData(), nowMs, new Date(retireAtMs).toISOString());
   const none = { retireAt: undefined, dropped: [] };
   if (purpose === 'token-signing') {
-    const fresh = freshSigningKey();
+    const fresh = await keys.signing();
     const kept = before.tokenSigning.map(({ kid }) => kid);
     return { file: { ...before, tokenSigning: [fresh, ...before.tokenSigning] }, added: [fresh.kid], kept, ...none };
   }
   const { list, name } = SECRETS[purpose];
-  const fresh = freshSecret(name);
+  const fresh = await keys.secret(name);
   const kept = before[list].map(({ id }) => id);
   return { file: { ...before, [list]: [fresh, ...before[list]] }, added: [fresh.id], kept, ...none };
 }
@@ -94,10 +109,10 @@ function withFreshKeys(
 /** Current keys get an end date, keys with one keep it, and keys past it no longer open anything. */
 function withFreshCardDataKeys(
   before: KeyRingFile,
+  fresh: KeyRingFile['cardData'],
   nowMs: number,
   retireAt: string,
-): RotatedKeys & { readonly file: KeyRingFile } {
-  const fresh = freshCardDataKeys();
+): RotatedFile {
   const isOver = (end: string | undefined) => end !== undefined && Date.parse(end) <= nowMs;
   const kept = before.cardData.filter((key) => !isOver(key.retireAt)).map((key) => ({ retireAt, ...key }));
   const dropped = before.cardData.filter((key) => isOver(key.retireAt));

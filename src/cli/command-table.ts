@@ -54,7 +54,7 @@ export const COMMANDS: Sections = {
       description: 'show the HSM: its devices (status), its keys and who uses them (inventory)',
       load: () => import('./hsm.ts'),
     },
-    keys: { description: 'rotate the keys of this installation', load: () => import('./keys.ts') },
+    keys: { description: 'list and rotate the keys of this installation', load: () => import('./keys.ts') },
     cell: {
       description: 'list cells and move acquirers between them (list, add, status, move, recover, forget)',
       load: () => import('./cell.ts'),

@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { readKeyRing } from '../card/key-ring.ts';
+import { TokenKeys } from '../card/token-keys.ts';
 import { type Config, readConfig } from '../config.ts';
 import { PlugInError, StartError } from '../errors.ts';
 import { connectionsOfProcess } from '../gateway/open-databases.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
+import { openKeyToken } from '../gateway/open-key-token.ts';
 import { connectDatabase } from '../gateway/prepare-database.ts';
 import { switchAccessOf } from '../gateway/switch-access-of.ts';
+import type { Token } from '../hsm/pkcs11/token.ts';
 import { backlogFindings } from '../ops/doctor/backlog-findings.ts';
 import { certificateFindings } from '../ops/doctor/certificate-findings.ts';
 import { databaseFindings } from '../ops/doctor/database-findings.ts';
@@ -21,6 +24,7 @@ import { providerFindings } from '../ops/doctor/provider-findings.ts';
 import { sessionFindings } from '../ops/doctor/session-findings.ts';
 import { askAvailabilities } from '../ops/doctor/signed-on.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
+import { tokenFinding } from '../ops/doctor/token-findings.ts';
 import { demoProfilePath, readProfile } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { pendingMigrations } from '../store/postgres/migrate.ts';
@@ -60,7 +64,7 @@ function settingsOfDemo({ TAPWIRE_ENV = 'dev', TAPWIRE_DATA = '.tapwire' }: Node
 
 /** Examines as much as is reachable and changes nothing. */
 export async function examine(config: Config, nowMs: number): Promise<Finding[]> {
-  const findings = await keyFindings(keyRingPath(config), readKeyRing, nowMs);
+  const findings = await findingsOfKeys(config, nowMs);
   findings.push(...frontFindings(config));
   const { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile } = config;
   if (certFile !== undefined) findings.push(...(await certificateFindings('https', { certFile, keyFile }, nowMs)));
@@ -123,6 +127,25 @@ function gatewayUrlOf({ DOCS_PROFILE, HOST, PORT, TLS_CERT_FILE }: Config): stri
   if (DOCS_PROFILE !== undefined && existsSync(DOCS_PROFILE)) return readProfile(DOCS_PROFILE).url;
   const host = HOST === '0.0.0.0' || HOST === '::' ? '127.0.0.1' : HOST;
   return `${TLS_CERT_FILE === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${PORT}`;
+}
+
+/** The key file, and the token of the keys that it only names. */
+async function findingsOfKeys(config: Config, nowMs: number): Promise<Finding[]> {
+  let token: Token | undefined;
+  try {
+    token = await openKeyToken(config);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return [fault('token', error.reason, 'check PKCS11_MODULE, PKCS11_TOKEN and PKCS11_PIN_FILE')];
+  }
+  const keys = token && new TokenKeys(token);
+  try {
+    await token?.check().catch(() => {}); // its state says why
+    const ofToken = token?.deviceStates().map(tokenFinding) ?? [];
+    return [...ofToken, ...(await keyFindings(keyRingPath(config), (path) => readKeyRing(path, keys), nowMs))];
+  } finally {
+    await token?.close();
+  }
 }
 
 async function findingsOfHsm({ TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config): Promise<Finding[]> {

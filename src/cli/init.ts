@@ -11,12 +11,14 @@ import { hasOperatorKey, insertApiKey } from '../store/credentials/api-keys.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/admin-commit.ts';
 import { actor, onDatabase } from './administration.ts';
+import { withToken } from './keys.ts';
 import { flag } from './words.ts';
 
 /** What `--help` prints. */
-export const USAGE = `usage: tapwire init [--another-key]        create the schema, the keys and the operator's API key, which is printed once
+export const USAGE = `usage: tapwire init [--another-key] [--token]        create the schema, the keys and the operator's API key, which is printed once
 
-  --another-key  create another key, if the operator already has one`;
+  --another-key  create another key, if the operator already has one
+  --token        create the keys of the installation in the PKCS #11 token (PKCS11_MODULE)`;
 
 /**
  * All scopes: no key can grant a scope that it does not have, and the operator creates the first keys of acquirers.
@@ -32,23 +34,23 @@ const ANOTHER_KEY = 'The operator already has a key. To add another one, run tap
  * not stored.
  */
 export async function run(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { 'another-key': flag } });
+  const { values } = parseArgs({ args, options: { 'another-key': flag, token: flag } });
   const config = readConfig(process.env);
   return onDatabase(async (database) => {
     const isFirst = !(await hasOperatorKey(database));
     if (!isFirst && !values['another-key']) throw new StartError('BAD_CONFIG', ANOTHER_KEY);
     // Only at the first start. New keys beside a database with sealed cards could not open those cards.
-    if (isFirst) await makeKeys(config);
+    if (isFirst) await makeKeys(config, values.token);
     console.error('The operator key, shown this once (header x-api-key):');
     console.log(await makeOperatorKey(database, config));
     return 0;
   });
 }
 
-async function makeKeys(config: Config): Promise<void> {
+async function makeKeys(config: Config, isInToken: boolean | undefined): Promise<void> {
   const path = keyRingPath(config);
   mkdirSync(dirname(path), { recursive: true });
-  const isNew = await createKeyRing(path);
+  const isNew = await withToken(config, isInToken, (token) => createKeyRing(path, token));
   console.error(
     isNew
       ? `The installation's keys are in ${path}. Keep a copy.`

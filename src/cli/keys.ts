@@ -1,10 +1,16 @@
 import { parseArgs } from 'node:util';
+import { readKeyRingFile } from '../card/key-ring.ts';
+import type { KeyRingFile } from '../card/key-ring-file.ts';
+import type { KeyToken } from '../card/key-token.ts';
 import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/rotate-keys.ts';
-import { readConfig } from '../config.ts';
-import { StartError } from '../errors.ts';
+import { TokenKeys } from '../card/token-keys.ts';
+import { type Config, readConfig } from '../config.ts';
+import { HsmUnavailable, StartError, TokenError } from '../errors.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
+import { openKeyToken } from '../gateway/open-key-token.ts';
 import { type Commands, command } from './commands.ts';
-import { text } from './words.ts';
+import { type Columns, printList } from './table.ts';
+import { flag, text } from './words.ts';
 
 /** Readers may cache the published keys for an hour, and offline readers for longer. */
 const RETIRE_AFTER_DAYS = '30';
@@ -12,30 +18,91 @@ const DAY_MS = 86_400_000;
 
 /** `tapwire keys`: the keys of this installation. */
 export const commands: Commands = {
+  list: command('[--json]: list the keys of each purpose, newest first, and where they are', list),
   rotate: command(
-    `--purpose ${KEY_PURPOSES.join('|')} [--retire-after-days ${RETIRE_AFTER_DAYS}]: add a key, and keep the old ones for older values`,
+    `--purpose ${KEY_PURPOSES.join('|')} [--retire-after-days ${RETIRE_AFTER_DAYS}] [--token]: add a key, and keep the old ones for older values; with --token in the PKCS #11 token`,
     rotate,
   ),
 };
+
+interface ListedKey {
+  readonly purpose: string;
+  readonly id: string;
+  /** `file`, or the CKA_ID in the token. */
+  readonly where: string;
+  readonly state: string;
+}
+
+async function list(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { json: flag } });
+  const file = await readKeyRingFile(keyRingPath(readConfig(process.env)));
+  const keys = Object.entries(file).flatMap(([purpose, entries]) =>
+    (entries as KeyRingFile['cardData' | 'panSealing' | 'tokenSigning'][number][]).map((entry, at) => ({
+      purpose,
+      id: 'kid' in entry ? entry.kid : entry.id,
+      where: 'tokenKey' in entry ? `token ${entry.tokenKey}` : 'file',
+      state: stateOf(entry, at),
+    })),
+  );
+  printList(keys, KEYS, values.json);
+  return 0;
+}
+
+const KEYS: Columns<ListedKey> = {
+  titles: ['PURPOSE', 'KEY', 'WHERE', 'STATE'],
+  cellsOf: ({ purpose, id, where, state }) => [purpose, id, where, state],
+};
+
+function stateOf(entry: { readonly retireAt?: string | undefined } | object, at: number): string {
+  if ('retireAt' in entry && entry.retireAt !== undefined) return `opens until ${entry.retireAt}`;
+  return at === 0 ? 'current' : 'earlier';
+}
 
 /** `tapwire keys rotate`: running gateways load the new key automatically, within seconds. */
 async function rotate(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,
-    options: { purpose: text, 'retire-after-days': { ...text, default: RETIRE_AFTER_DAYS } },
+    options: { purpose: text, 'retire-after-days': { ...text, default: RETIRE_AFTER_DAYS }, token: flag },
   });
   const days = Number(values['retire-after-days']);
   if (!KEY_PURPOSES.includes(values.purpose as KeyPurpose)) {
     throw new StartError('BAD_CONFIG', `--purpose: one of ${KEY_PURPOSES.join(', ')}`);
   }
   if (!(days >= 0 && days <= 3_650)) throw new StartError('BAD_CONFIG', '--retire-after-days: 0 to 3650');
-  const path = keyRingPath(readConfig(process.env));
+  const config = readConfig(process.env);
   const times = { nowMs: Date.now(), retireAfterMs: days * DAY_MS };
-  const { added, kept, retireAt, dropped } = await rotateKeys(path, values.purpose as KeyPurpose, times);
+  const { added, kept, retireAt, dropped } = await withToken(config, values.token, (token) =>
+    rotateKeys(keyRingPath(config), values.purpose as KeyPurpose, { ...times, token }),
+  );
   console.log(`current: ${added.join(', ')}`);
   console.log(
     `kept:    ${kept.join(', ')}${retireAt === undefined ? '' : `, to open until ${retireAt} at the latest`}`,
   );
   if (dropped.length > 0) console.log(`dropped: ${dropped.join(', ')}, retired earlier`);
   return 0;
+}
+
+/**
+ * Calls `act` with the token if it is asked for.
+ *
+ * @throws StartError BAD_CONFIG if no token is configured, or it does not respond or refuses
+ */
+export async function withToken<Result>(
+  config: Config,
+  isAsked: boolean | undefined,
+  act: (token: KeyToken | undefined) => Promise<Result>,
+): Promise<Result> {
+  if (!isAsked) return act(undefined);
+  const token = await openKeyToken(config);
+  if (!token) throw new StartError('BAD_CONFIG', '--token needs PKCS11_MODULE, PKCS11_TOKEN and PKCS11_PIN_FILE');
+  try {
+    await token.check();
+    return await act(new TokenKeys(token));
+  } catch (cause) {
+    if (!(cause instanceof HsmUnavailable || cause instanceof TokenError)) throw cause;
+    const { lastFailure } = token.deviceStates()[0]!;
+    throw new StartError('BAD_CONFIG', `the token ${config.PKCS11_TOKEN} cannot be used: ${lastFailure}`, { cause });
+  } finally {
+    await token.close();
+  }
 }

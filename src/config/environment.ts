@@ -68,6 +68,15 @@ export const environment = z.object({
     .min(1)
     .optional()
     .describe('Key ring file; if not set, <TAPWIRE_DATA>/keys.json. In dev it is created when missing'),
+  PKCS11_MODULE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'PKCS #11 library of a token with keys of the installation (src/hsm/pkcs11/README.md); requires the next two',
+    ),
+  PKCS11_TOKEN: z.string().min(1).max(32).optional().describe('Label of the token'),
+  PKCS11_PIN_FILE: z.string().min(1).optional().describe('File with the PIN of the token, readable for its owner only'),
   TAPWIRE_AUDIENCE: z.string().min(1).default('tapwire').describe('Required value of `aud` in a merchant JWT'),
   HSM_KEYS_FILE: z
     .string()

@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts';
-import type { HsmDevices } from '../hsm/device-state.ts';
 import { repeatEvery } from '../limits/repeat-every.ts';
 import type { Log } from '../ops/log.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
@@ -47,11 +46,6 @@ export interface SwitchParts {
   readonly closers: Closers;
 }
 
-/** Undefined without an HSM, and for one without devices on the network. */
-function devicesOf(hsm: OpenedHsm | undefined): HsmDevices | undefined {
-  return hsm?.deviceStates && { deviceStates: () => hsm.deviceStates!() };
-}
-
 /** The connections to the switches of all acquirers, whose keys are in the HSM. */
 export async function openSwitches({ config, directory, database, hsm, closers, ...shared }: SwitchParts) {
   const { log, clock } = shared;
@@ -95,5 +89,5 @@ export async function openSwitches({ config, directory, database, hsm, closers, 
     pins,
     keyExchange,
   });
-  return { switches, devices: devicesOf(hsm) };
+  return switches;
 }

@@ -7,6 +7,7 @@ import {
   AuthError,
   DuplicateReference,
   Forbidden,
+  HsmUnavailable,
   type InvalidValue,
   NoConfiguration,
   NotFound,
@@ -50,6 +51,7 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
   if (error instanceof PinNotAwaited) return PIN_NOT_AWAITED;
   if (error instanceof NoConfiguration) return NO_CONFIGURATION[error.code];
   if (error instanceof Overloaded) return OVERLOADED;
+  if (error instanceof HsmUnavailable) return HSM_UNAVAILABLE;
   if (error instanceof Throttled) return throttled(error);
   if (error instanceof StoreUnavailable) return unavailable(error);
   if (error instanceof AnswerOverdue) return overdue(error);
@@ -75,6 +77,14 @@ const OVERLOADED: ProblemAnswer = {
   status: 503,
   errorCode: 203,
   detail: 'Too many requests are in progress; nothing was stored.',
+  headers: RETRY_AFTER,
+};
+
+/** A token of the gateway cannot be signed. The request may have been carried out. */
+const HSM_UNAVAILABLE: ProblemAnswer = {
+  status: 503,
+  errorCode: 203,
+  detail: 'The security module does not respond. Repeat the request.',
   headers: RETRY_AFTER,
 };
 

@@ -15,11 +15,14 @@ import { createCardDataOpener } from '../../src/card/open-card-data.ts';
 import { ReadersInUse } from '../../src/card/readers-in-use.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { type CardDataSealer, createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { TokenKeys } from '../../src/card/token-keys.ts';
 import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
 import { HsmCalls } from '../../src/hsm/hsm-calls.ts';
+import { Token } from '../../src/hsm/pkcs11/token.ts';
 import { loadReaders, type ReaderFormats } from '../../src/reader-kit/load-readers.ts';
 import { freshSampleKeys } from '../../src/reader-kit/sample-keys.ts';
 import type { TappedReader, TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import { freshSoftToken, HAS_SOFT_TOKEN } from '../hsm/pkcs11/soft-token.ts';
 import { measure, ratio, report } from './measure.ts';
 import { measureAsync } from './measure-async.ts';
 
@@ -41,6 +44,7 @@ export async function bench({ json }: { readonly json?: string } = {}): Promise<
     'open jwe, X25519, session known': open(createCardDataSealer(keyOf(ring, 'X25519'), { keepEphemeral: true })),
     'open jwe, P-256, session known': open(createCardDataSealer(keyOf(ring, 'P-256'), { keepEphemeral: true })),
     ...samplesOf(ring, formats, open),
+    ...(await inToken(formats)),
   });
   const others = measure({
     'fingerprint of both blobs': () => opener.fingerprint(tap!),
@@ -87,6 +91,19 @@ function samplesOf(ring: KeyRing, formats: ReaderFormats, open: Open): Record<st
   );
 }
 
+/** With the private key in a token of SoftHSM, if it is installed. */
+async function inToken(formats: ReaderFormats): Promise<Record<string, () => Promise<unknown>>> {
+  if (!HAS_SOFT_TOKEN) return {};
+  const token = new Token(freshSoftToken());
+  const ring = await freshKeyRing(new TokenKeys(token));
+  const { open } = openingOf(ring, formats);
+  const key = keyOf(ring, 'P-256');
+  return {
+    'open jwe, P-256 in SoftHSM': open(createCardDataSealer(key)),
+    'open jwe, P-256 in SoftHSM, session known': open(createCardDataSealer(key, { keepEphemeral: true })),
+  };
+}
+
 function sealTaps(sealer: CardDataSealer, count: number): TapRequest[] {
   return Array.from({ length: count }, (_, tap) =>
     sealer.seal(sampleTap({ amountMinor: tap, currencyNumeric: '710', at: new Date() }), {
@@ -100,11 +117,11 @@ function keyOf(ring: KeyRing, curve: CardDataPublicKey['crv']): CardDataPublicKe
   return ring.publicCardDataKeys(Date.now()).keys.find(({ crv }) => crv === curve)!;
 }
 
-async function freshKeyRing(): Promise<KeyRing> {
+async function freshKeyRing(token?: TokenKeys): Promise<KeyRing> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   try {
-    await createKeyRing(join(folder, 'keys.json'));
-    return await readKeyRing(join(folder, 'keys.json'));
+    await createKeyRing(join(folder, 'keys.json'), token);
+    return await readKeyRing(join(folder, 'keys.json'), token);
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -21,7 +21,6 @@ const values = fc.uint8Array({ maxLength: 300 });
 
 describe.each(['X25519', 'P-256'] as const)('with a %s key, the package jose', (curve) => {
   const recipient = publicKeyOf(ring, curve);
-  const sealer = createCardDataSealer(recipient);
 
   test('opens what the reference sealer seals', async () => {
     const { privateKey, publicKey } =

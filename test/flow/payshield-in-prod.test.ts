@@ -2,10 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createKeyRing } from '../../src/card/create-key-ring.ts';
+import { TokenKeys } from '../../src/card/token-keys.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/crypto/demo-key.ts';
+import { Token } from '../../src/hsm/pkcs11/token.ts';
 import { Phone } from '../../src/phone/phone.ts';
 import { demoLmkKeys } from '../../src/simulator/hsm/demo-devices.ts';
 import { createIdentity } from '../connection/certificates.ts';
+import { freshSoftToken, HAS_SOFT_TOKEN } from '../hsm/pkcs11/soft-token.ts';
 import { HOST, Opened } from '../hsm/support.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
@@ -32,11 +36,20 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const throughProxy: typeof fetch = (input, init) =>
   fetch(input, { ...init, headers: { ...(init?.headers as object), 'x-forwarded-proto': 'https' } });
 
+/** Creates the keys in a new token. Returns the settings that name it. */
+async function keysInToken(keysFile: string): Promise<NodeJS.ProcessEnv> {
+  const soft = freshSoftToken();
+  const token = new Token(soft);
+  await createKeyRing(keysFile, new TokenKeys(token));
+  await token.close();
+  return { PKCS11_MODULE: soft.modulePath, PKCS11_TOKEN: soft.label, PKCS11_PIN_FILE: soft.pinFile };
+}
+
 describe.each([
   ['type-1', ZONE_PIN],
   ['type-2', DUKPT_PIN],
 ] as const)('in prod, with a payShield device over TLS and a switch of %s', (type, pinKey) => {
-  async function start(): Promise<Installation> {
+  async function start(settings: NodeJS.ProcessEnv): Promise<Installation> {
     const device = await opened.simulator({ lmkForm: 'variant', tls: { cert: identity.cert, key: identity.key } });
     const keys = [demoKey('demo-mac-1', 'mac'), demoKey('zone-pin', 'pin')];
     for (const bdk of ['acquirer-bdk', DEMO_READER_KEY]) keys.push(demoKey(bdk, 'dukptBase'));
@@ -48,15 +61,21 @@ describe.each([
     const prod = { TAPWIRE_ENV: 'prod', ...urls, TRUSTED_PROXIES: '127.0.0.1' };
     return startInstallation({
       ...{ type, role: 'none', config: { macKeys: MACS, pinKey }, profile: { deadlineMs: 8_000 } },
-      settings: { ...prod, HSM_MODULE: file, HSM_KEYS_FILE: undefined },
+      settings: { ...prod, HSM_MODULE: file, HSM_KEYS_FILE: undefined, ...settings },
     });
   }
 
-  test('a tap with its PIN is approved, with MACs in both directions, and a client without HTTPS is refused', async () => {
-    const installation = await start();
+  test.each([
+    ['in a file', false],
+    ['in a token of SoftHSM', true],
+  ])('with the keys of the installation %s: a tap with its PIN is approved, with MACs in both directions, and a client without HTTPS is refused', async (_, isInToken) => {
+    if (isInToken && !HAS_SOFT_TOKEN) return;
+    // Only dev makes a key ring; in prod, tapwire init does.
+    const keysFile = join(folder, `keys-${type}-${isInToken}.json`);
+    const settings = isInToken ? await keysInToken(keysFile) : {};
+    if (!isInToken) await createKeyRing(keysFile);
+    const installation = await start({ TAPWIRE_KEYS_FILE: keysFile, ...settings });
     try {
-      // Only dev makes a key ring; in prod, tapwire init does.
-      await (await installation.startGateway({ TAPWIRE_ENV: 'dev' })).stop();
       await installation.startGateway({}, { isSwitchDown: true });
       const phone = new Phone(installation.profile(), undefined, throughProxy);
       await eventually(async () => expect(outcomeOf(await phone.tap(TAP)).type).toBe('Approved'));

@@ -23,6 +23,8 @@ export interface TokenOptions {
   readonly label: string;
   readonly pin: string;
   readonly limitMs?: number | undefined;
+  /** Tests replace it by one that hangs. */
+  readonly thread?: URL | undefined;
 }
 
 interface Waiting {
@@ -56,7 +58,7 @@ export class Token implements HsmDevices {
   #lost = 0;
   #stuck = 0;
   #pauseMs = FIRST_PAUSE_MS;
-  #pausedUntilMs = 0;
+  #pauseEndsAtMs = 0;
   #lastFailure: string | undefined;
   #firmware: string | undefined;
   #isClosed = false;
@@ -142,11 +144,11 @@ export class Token implements HsmDevices {
 
   #openThread(): Thread {
     if (this.#thread) return this.#thread;
-    if (this.#isClosed || this.#stuck >= MOST_STUCK || performance.now() < this.#pausedUntilMs)
+    if (this.#isClosed || this.#stuck >= MOST_STUCK || performance.now() < this.#pauseEndsAtMs)
       throw this.#failed('CIRCUIT_OPEN');
-    const { modulePath, label, pin } = this.#options;
+    const { modulePath, label, pin, thread: program = THREAD } = this.#options;
     const { port1: port, port2 } = new MessageChannel();
-    const worker = new Worker(THREAD, { workerData: { modulePath, label, pin, port: port2 }, transferList: [port2] });
+    const worker = new Worker(program, { workerData: { modulePath, label, pin, port: port2 }, transferList: [port2] });
     const thread: Thread = { worker, port, waiting: new Map() };
     port.on('message', (response: TokenResponse) => this.#settle(thread, response));
     worker.on('error', (error: Error) => {
@@ -198,7 +200,7 @@ export class Token implements HsmDevices {
     if (this.#thread !== thread) return error;
     this.#lost++;
     this.#status = 'circuitOpen';
-    this.#pausedUntilMs = performance.now() + this.#pauseMs;
+    this.#pauseEndsAtMs = performance.now() + this.#pauseMs;
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
     this.#abandon(thread, error);
     return error;

@@ -17,6 +17,29 @@ function freshPair() {
   return { privateKey, point };
 }
 
+describe('a token that hangs', () => {
+  const thread = new URL('./hanging-thread.ts', import.meta.url);
+  const options = { modulePath: 'none', label: 'hanging', pin: '', limitMs: 100, thread };
+
+  test('fails every waiting call at its limit, and the next ones at once', async () => {
+    const token = new Token(options);
+    const waiting = Array.from({ length: 3 }, () => token.call({ do: 'check' }));
+    const results = await Promise.allSettled(waiting);
+    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(token.deviceStates()).toMatchObject([{ status: 'circuitOpen', failures: { TIMEOUT: 1 }, outstanding: 0 }]);
+    expect(() => token.call({ do: 'check' })).toThrow(HsmUnavailable);
+    expect(token.deviceStates()).toMatchObject([{ failures: { CIRCUIT_OPEN: 1 } }]);
+    await token.close();
+  });
+
+  test('stops a process that cannot wait in the event loop only until the limit', () => {
+    const token = new Token(options);
+    expect(() => token.callNow({ do: 'check' })).toThrow(HsmUnavailable);
+    expect(() => token.callNow({ do: 'check' })).toThrow(HsmUnavailable);
+    expect(token.deviceStates()).toMatchObject([{ failures: { TIMEOUT: 1, CIRCUIT_OPEN: 1 } }]);
+  });
+});
+
 describe.skipIf(!HAS_SOFT_TOKEN)('a token of SoftHSM', () => {
   let soft: SoftToken;
   let token: Token;

@@ -1,0 +1,2 @@
+/** The thread of a token whose library never returns. */
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
