@@ -1,10 +1,12 @@
-import { ConnectionError } from '../errors.ts';
+import { ConnectionError, type ConnectionErrorCode } from '../errors.ts';
 import type { Connection } from './connection.ts';
 import type { CloseCause } from './connection-state.ts';
 import { Alarm, type Deadlines } from './deadlines.ts';
 import type { PoolTimeouts } from './pool-options.ts';
 import { silentAtMs } from './suspicion.ts';
 import type { ProtocolConnection, SessionStep, SwitchProtocol } from './switch-protocol.ts';
+
+const NOT_SENT: ConnectionErrorCode = 'NOT_SENT';
 
 /**
  * The session of one connection: sign-on before it is ready, an echo if it has read nothing for a while, and sign-off
@@ -126,13 +128,23 @@ export class Session<Message> implements ProtocolConnection<Message> {
     const wasSilent = this.#deadlines.monotonicMs() >= silentAtMs(this.#connection, this.#timeouts);
     if (wasSilent) this.#onSilence(true);
     const timeoutMs = wasSilent ? Math.max(echoMs, suspectEchoMs) : echoMs;
-    if (!(await this.#take(echo, timeoutMs, 'echoFailed'))) return;
+    const failure = await this.#attemptWithin(echo, timeoutMs);
+    // Nothing was asked, so the silence proves nothing: requests in flight may still be answered.
+    if (failure === NOT_SENT) return this.#lookAgainAt(this.#deadlines.monotonicMs() + echoMs);
+    if (failure !== '') return this.#connection.destroy({ cause: 'echoFailed', detail: failure });
     if (wasSilent) this.#onSilence(false);
     this.#lookAgainAt(this.#quietEndsAtMs());
   }
 
   /** Runs a step within its time. If the step is refused, throws or hangs, the connection ends. */
   async #take(step: SessionStep<Message>, timeoutMs: number, cause: CloseCause): Promise<boolean> {
+    const failure = await this.#attemptWithin(step, timeoutMs);
+    if (failure === '') return true;
+    this.#connection.destroy({ cause, detail: failure });
+    return false;
+  }
+
+  async #attemptWithin(step: SessionStep<Message>, timeoutMs: number): Promise<string> {
     const { promise, resolve } = Promise.withResolvers<string>();
     const alarm = new Alarm(() => resolve('timeout'));
     this.#exchangeMs = timeoutMs;
@@ -140,9 +152,7 @@ export class Session<Message> implements ProtocolConnection<Message> {
     this.#attempt(step).then(resolve);
     const failure = await promise;
     this.#deadlines.cancel(alarm);
-    if (failure === '') return true;
-    this.#connection.destroy({ cause, detail: failure });
-    return false;
+    return failure;
   }
 
   /** @returns why the step failed, as a name; the empty text if it was accepted */

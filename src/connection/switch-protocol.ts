@@ -51,7 +51,10 @@ export interface SwitchProtocol<Message> {
    * (keys).
    */
   readonly signOn?: SessionStep<Message> | undefined;
-  /** Runs when a connection has read nothing for a while. */
+  /**
+   * Runs when a connection has read nothing for a while. If it throws ConnectionError NOT_SENT, the connection remains open
+   * and the step runs again later.
+   */
   readonly echo?: SessionStep<Message> | undefined;
   /** Runs on a drained connection before it is closed. */
   readonly signOff?: SessionStep<Message> | undefined;

@@ -12,6 +12,7 @@ const CONNECTION_ERRORS = {
   DUPLICATE_KEY: 'another request with the same match key is in flight',
   SLOT_SPENT: 'the slot was used or released before',
   EXCHANGE_FAILED: 'the switch did not answer',
+  NOT_SENT: 'the message could not be completed and was not sent',
 } as const;
 
 export class ConnectionError extends TapwireError<ConnectionErrorCode> {

@@ -1,4 +1,4 @@
-import { Iso8583Error } from '../errors.ts';
+import { ConnectionError, Iso8583Error } from '../errors.ts';
 import { pairingKey } from '../iso8583/message.ts';
 import { answers, type IsoMessage, isResponse, messageClass } from './iso-message.ts';
 import { messageCodec } from './message-codec.ts';
@@ -145,13 +145,17 @@ function sealedLines(
   replies: SealedReplies,
 ): (step: SessionStep | undefined) => SessionStep | undefined {
   if (seal === undefined) return (step) => step;
+  const sealed = (request: IsoMessage) =>
+    seal(request).catch(() => {
+      throw new ConnectionError('NOT_SENT'); // the HSM's own failure is logged with its call
+    });
   return (step) =>
     step &&
     ((line) =>
       step({
         connectionId: line.connectionId,
         exchange: async (request) => {
-          await Promise.all([seal(request), replies.lastOf(line)]);
+          await Promise.all([sealed(request), replies.lastOf(line)]);
           return line.exchange(request);
         },
       }));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ProtocolConnection, SessionStep } from '../../src/connection/switch-protocol.ts';
+import { ConnectionError } from '../../src/errors.ts';
 import {
   answer,
   ask,
@@ -184,6 +185,28 @@ describe('an idle connection', () => {
     const down = watched.untilState('down');
     watched.clock.advance(10_010);
     expect(await down).toMatchObject({ reason: { cause: 'echoFailed' } });
+  });
+
+  test('whose echo cannot be sent remains open: its requests may still be answered, and the echo is tried again', async () => {
+    const sendEcho = step('echo');
+    let tries = 0;
+    const echo: SessionStep<Note> = (line) => {
+      if (++tries === 1) throw new ConnectionError('NOT_SENT');
+      return sendEcho(line);
+    };
+    const { toy, watched, pool } = await connect(isSilent, { protocol: protocolWith({ echo }) });
+    watched.clock.advance(50_000);
+    const result = pool.request(ask('1'), watched.in(40_000));
+    await eventThat<Note>(toy, 'note');
+    watched.clock.advance(10_010);
+    await expect.poll(() => tries).toBe(1);
+    expect(pool.availability).toBe('ready');
+    const again = eventThat<Note>(toy, 'note', ({ key }) => key.startsWith('echo'));
+    watched.clock.advance(10_010);
+    await again;
+    expect(tries).toBe(2);
+    toy.peer.send(answer('1', 'late'));
+    expect(await result).toMatchObject({ kind: 'answered' });
   });
 
   test('gets an echo even if others keep writing to it without a response', async () => {

@@ -134,3 +134,11 @@ test('a sale from the switch is reported and not answered', async () => {
   await protocol.onRequest(request, () => reported.push('answered'), LINE);
   expect(reported).toEqual(['0200']);
 });
+
+test('a session message without MAC is not sent, and the step states so', async () => {
+  const { sent, line } = answering('00');
+  const codec = { ...type1.codec(exampleConfig), seal: () => Promise.reject(new Error('no MAC')) };
+  const protocol = switchProtocol(type1, exampleConfig, { nextStan: () => '000001', nowMs: () => 0, codec });
+  await expect(protocol.echo!(line)).rejects.toMatchObject({ code: 'NOT_SENT' });
+  expect(sent).toEqual([]);
+});
