@@ -1,5 +1,6 @@
 import { toHex } from '../../bytes/hex.ts';
-import { isSameMac, keyMac, type MacMethod } from '../../crypto/mac.ts';
+import type { BlockKey } from '../../crypto/block-key.ts';
+import { isSameMac, keyMac, type MacFunction, type MacMethod } from '../../crypto/mac.ts';
 import { CryptoError } from '../../errors.ts';
 import type { CommandFields } from './command-fields.ts';
 import { Refusal, refuseIf } from './refusal.ts';
@@ -43,11 +44,20 @@ function readMac(command: CommandFields, lmk: TestLmk): { mac: () => string; mac
   const message = fields.bytes(Number.parseInt(fields.hex(4), 16));
   refuseIf(padding === '0' && message.length % 8 !== 0, '06');
   const key = lmk.open(keyText, use, '10');
-  const method: MacMethod = {
-    algorithm: algorithm === '3' ? 'retail' : 'cbc',
-    padding: padding === '2' ? 2 : 1,
-  };
-  return { macChars, mac: () => computeMac(() => toHex(keyMac(key, method)(message)).substring(0, macChars)) };
+  const method = { algorithm: algorithm === '3' ? 'retail' : 'cbc', padding: padding === '2' ? 2 : 1 } as const;
+  return { macChars, mac: () => computeMac(() => toHex(macOf(key, method)(message)).substring(0, macChars)) };
+}
+
+/** The MAC functions in use, with their open ciphers; a key has at most four. */
+const macs = new WeakMap<BlockKey, Map<string, MacFunction>>();
+
+function macOf(key: BlockKey, method: MacMethod & { readonly padding: number }): MacFunction {
+  const ofKey = macs.get(key) ?? new Map<string, MacFunction>();
+  macs.set(key, ofKey);
+  const name = `${method.algorithm} ${method.padding}`;
+  const mac = ofKey.get(name) ?? keyMac(key, method);
+  ofKey.set(name, mac);
+  return mac;
 }
 
 function computeMac(compute: () => string): string {

@@ -1,3 +1,4 @@
+import { LruMap } from '../../bytes/lru-map.ts';
 import type { BlockKey } from '../../crypto/block-key.ts';
 import { hasOddParity } from '../../crypto/des-parity.ts';
 import { openWithKeyBlockLmk, protectWithKeyBlockLmk } from './key-block-lmk.ts';
@@ -23,9 +24,14 @@ export const KEY_USES = {
 
 export type LmkForm = 'variant' | 'keyBlock';
 
+/** More than the keys of a test installation. Opening a key takes three times as long as using it. */
+const MOST_OPENED = 1_000;
+
 /** The test local master key of the simulated device. Everybody knows it. */
 export class TestLmk {
   readonly form: LmkForm;
+  /** The same object for the same key, whose ciphers stay open. */
+  readonly #opened = new LruMap<string, BlockKey>(MOST_OPENED);
 
   constructor(form: LmkForm) {
     this.form = form;
@@ -37,7 +43,16 @@ export class TestLmk {
   }
 
   /** @param parityError error code if a byte has even parity: the key is of another type, or under another LMK */
-  open(text: string, { keyType, usages }: SimulatedKeyUse, parityError: string): BlockKey {
+  open(text: string, use: SimulatedKeyUse, parityError: string): BlockKey {
+    const name = `${use.keyType} ${use.usages[0]} ${text}`;
+    const known = this.#opened.get(name);
+    if (known !== undefined) return known;
+    const key = this.#open(text, use, parityError);
+    this.#opened.set(name, key);
+    return key;
+  }
+
+  #open(text: string, { keyType, usages }: SimulatedKeyUse, parityError: string): BlockKey {
     if (this.form === 'keyBlock') return openWithKeyBlockLmk(text, usages);
     if (text.startsWith('S')) throw new Refusal('26');
     const key = openWithVariantLmk(text, keyType);
