@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { StartError } from '../errors.ts';
+import { changeFile } from '../files/change-file.ts';
 import { FreshKeys } from './fresh-keys.ts';
 import { parseKeyRingFile } from './key-ring.ts';
 import { type KeyRingFile, keyRingFile } from './key-ring-file.ts';
@@ -50,7 +48,7 @@ type RotatedFile = RotatedKeys & { readonly file: KeyRingFile };
  *
  * @param retireAfterMs for `card-data`: how long blobs sealed to the old keys still open
  * @param token creates the new keys, so that the file only names them
- * @throws StartError BAD_CONFIG if the file cannot be used, is full, or another rotation is in progress; HsmUnavailable,
+ * @throws StartError BAD_CONFIG if the file cannot be used, is full, or another change is in progress; HsmUnavailable,
  * TokenError
  */
 export async function rotateKeys(
@@ -58,16 +56,7 @@ export async function rotateKeys(
   purpose: KeyPurpose,
   { nowMs, retireAfterMs, token }: RotationOptions,
 ): Promise<RotatedKeys> {
-  const lock = `${path}.lock`;
-  const held = await open(lock, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'EEXIST')
-      throw new StartError('BAD_CONFIG', `${lock} cannot be made (${cause.code})`, { cause });
-    throw new StartError('BAD_CONFIG', `${lock} is there: another rotation is under way, or was cut short`, { cause });
-  });
-  try {
-    const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
-      throw new StartError('BAD_CONFIG', `the key file ${path} cannot be read (${cause.code})`, { cause });
-    });
+  return changeFile(path, 'the key file', async (text) => {
     const fresh = new FreshKeys(token);
     const before = parseKeyRingFile(text, path);
     const { file, ...rotated } = await withFreshKeys(before, fresh, purpose, nowMs, nowMs + retireAfterMs);
@@ -77,12 +66,8 @@ export async function rotateKeys(
         `the key file ${path} is full: take out ${purpose} keys that are no longer needed`,
       );
     }
-    await replaceFile(path, `${JSON.stringify(file, undefined, 2)}\n`);
-    return rotated;
-  } finally {
-    await held.close();
-    await rm(lock, { force: true });
-  }
+    return { text: `${JSON.stringify(file, undefined, 2)}\n`, result: rotated };
+  });
 }
 
 async function withFreshKeys(
@@ -119,26 +104,4 @@ function withFreshCardDataKeys(
   const idsOf = (keys: KeyRingFile['cardData']) => keys.map(({ kid }) => kid);
   const file = { ...before, cardData: [...fresh, ...kept] };
   return { file, added: idsOf(fresh), kept: idsOf(kept), retireAt, dropped: idsOf(dropped) };
-}
-
-/** Writes and syncs the file under another name, then renames it: a power cut leaves the old file or the new one. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const { uid, gid } = await stat(path);
-  const draft = `${path}.${randomBytes(6).toString('hex')}`;
-  try {
-    const file = await open(draft, 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.chown(uid, gid);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(draft, path);
-    const folder = await open(dirname(path), 'r');
-    await folder.sync().finally(() => folder.close());
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
-  }
 }

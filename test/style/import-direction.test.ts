@@ -10,6 +10,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   bytes: 0,
   'errors.ts': 0,
   errors: 0,
+  files: 0,
   limits: 0,
   'module-extension.ts': 0,
   'plug-ins': 0,
@@ -47,6 +48,7 @@ const LAYERS: Readonly<Record<string, number>> = {
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
   bytes: ['errors'], // without those of requests, which bring zod: the codecs are published without dependencies
   'errors.ts': ['errors'],
+  files: ['errors.ts'],
   limits: ['errors.ts'],
   'plug-ins': ['errors.ts', 'module-extension.ts'],
   iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { StartError } from '../errors.ts';
+
+/**
+ * Changes a file that several commands may change: one at a time, completely or not at all. The file keeps its owner,
+ * and only the owner can access it afterwards.
+ *
+ * @param what names the file in messages, such as `the key file`
+ * @param change receives the content of the file, and returns the new one
+ * @throws StartError BAD_CONFIG if the file cannot be read, or another change is in progress; what `change` throws
+ */
+export async function changeFile<Result>(
+  path: string,
+  what: string,
+  change: (text: string) => Promise<Changed<Result>> | Changed<Result>,
+): Promise<Result> {
+  const lock = `${path}.lock`;
+  const held = await open(lock, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'EEXIST')
+      throw new StartError('BAD_CONFIG', `${lock} cannot be made (${cause.code})`, { cause });
+    throw new StartError('BAD_CONFIG', `${lock} is there: another change is under way, or was cut short`, { cause });
+  });
+  try {
+    const before = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
+      throw new StartError('BAD_CONFIG', `${what} ${path} cannot be read (${cause.code})`, { cause });
+    });
+    const { text, result } = await change(before);
+    if (text !== before) await replaceFile(path, text);
+    return result;
+  } finally {
+    await held.close();
+    await rm(lock, { force: true });
+  }
+}
+
+/** The new content of a file, and what the caller wants to know about the change. */
+export interface Changed<Result> {
+  readonly text: string;
+  readonly result: Result;
+}
+
+/** Writes and syncs the file under another name, then renames it: a power cut leaves the old file or the new one. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const { uid, gid } = await stat(path);
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    try {
+      await file.writeFile(text);
+      await file.chown(uid, gid);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+    const folder = await open(dirname(path), 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
