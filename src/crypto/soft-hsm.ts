@@ -50,12 +50,33 @@ export interface SoftHsmKey {
  */
 export class SoftHsm implements SwitchHsm, CardDataHsm {
   readonly #keys = new SoftKeyStore();
+  /** Ids of the keys that were not imported. */
+  readonly #given = new Set<string>();
 
   /** @throws {CryptoError} SOFT_HSM_FORBIDDEN in `prod`; KEY_LENGTH, KEY_EXISTS */
   constructor({ environment, keys = [] }: { environment: string; keys?: readonly SoftHsmKey[] }) {
     if (!ENVIRONMENTS.includes(environment)) throw new CryptoError('SOFT_HSM_FORBIDDEN');
+    this.replaceKeys(keys);
+  }
+
+  /**
+   * Takes the keys that the module should have from the start: adds new ones, and removes those that are no longer among
+   * them. A key does not change under its id. Imported keys stay.
+   *
+   * @throws {CryptoError} KEY_LENGTH, KEY_EXISTS, KEY_TOO_WEAK, TOO_MANY_KEYS; keys before the faulty one are taken
+   */
+  replaceKeys(keys: readonly SoftHsmKey[]): void {
+    const wanted = new Set(keys.map(({ keyId }) => keyId));
+    if (wanted.size < keys.length) throw new CryptoError('KEY_EXISTS');
+    for (const keyId of this.#given) {
+      if (wanted.has(keyId)) continue;
+      this.#keys.delete(keyId);
+      this.#given.delete(keyId);
+    }
     for (const { keyId, usage, algorithm, bytes } of keys) {
+      if (this.#given.has(keyId)) continue;
       this.#keys.add(keyId, new BlockKey(algorithm, bytes.reveal()), unrestricted(usage));
+      this.#given.add(keyId);
     }
   }
 
@@ -133,13 +154,7 @@ export class SoftHsm implements SwitchHsm, CardDataHsm {
   }
 
   #openKeyBlock(request: ImportKeyRequest & KeyBlockSource): { key: BlockKey; permission: KeyPermission } {
-    const transport = this.#keys.use(request.transportKeyId, 'keyBlockProtection', 'decrypt');
-    const { key, ...header } = unwrapTr31(request.block, transport);
-    requireStrength(transport, key);
-    const permission = readPermission(header);
-    if (permission.usage !== request.usage) throw new CryptoError('KEY_USAGE');
-    if (request.kcv !== undefined) requireKcv(key, request.kcv);
-    return { key, permission };
+    return openKeyBlock(request, this.#keys.use(request.transportKeyId, 'keyBlockProtection', 'decrypt'));
   }
 
   #openCryptogram(request: ImportKeyRequest & CryptogramSource): { key: BlockKey; permission: KeyPermission } {
@@ -176,6 +191,23 @@ export class SoftHsm implements SwitchHsm, CardDataHsm {
     if (!isLength) throw new CryptoError('DATA_LENGTH');
     return mac.subarray(0, lengthBytes);
   }
+}
+
+/**
+ * The key of a key block under a transport key.
+ *
+ * @throws {CryptoError} KEY_TOO_WEAK, KEY_USAGE, KEY_CHECK_VALUE, KEY_BLOCK, KEY_BLOCK_MAC, KEY_BLOCK_UNSUPPORTED
+ */
+export function openKeyBlock(
+  { block, usage, kcv: announced }: Pick<ImportKeyRequest, 'usage'> & KeyBlockSource,
+  transport: BlockKey,
+): { key: BlockKey; permission: KeyPermission } {
+  const { key, ...header } = unwrapTr31(block, transport);
+  requireStrength(transport, key);
+  const permission = readPermission(header);
+  if (permission.usage !== usage) throw new CryptoError('KEY_USAGE');
+  if (announced !== undefined) requireKcv(key, announced);
+  return { key, permission };
 }
 
 /** Bare cryptograms are for TDES only (ANSI X9.17); AES keys are sent only in key blocks. */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { fromHex } from '../bytes/hex.ts';
 import { Secret } from '../bytes/secret.ts';
 import type { CardDataHsm, Hsm } from '../crypto/hsm.ts';
-import { SoftHsm } from '../crypto/soft-hsm.ts';
+import { SoftHsm, type SoftHsmKey } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
 import type { HsmDevices } from '../hsm/device-state.ts';
 import type { DeviceLog } from '../hsm/payshield/device/device.ts';
@@ -68,29 +68,40 @@ export async function openHsm(options: HsmOptions): Promise<OpenedHsm | undefine
   if (options.keysFile === undefined) return undefined;
   const { keys } = await readKeys(options.keysFile);
   try {
-    return new SoftHsm({
-      environment: options.environment,
-      keys: keys.map(({ key, ...named }) => ({ ...named, bytes: new Secret<Uint8Array>(fromHex(key)) })),
-    });
+    return new SoftHsm({ environment: options.environment, keys: keys.map(softKeyOf) });
   } catch (error) {
     if (!(error instanceof CryptoError)) throw error;
     throw new StartError('BAD_CONFIG', `the HSM's keys in ${options.keysFile} cannot be used: ${error.message}`);
   }
 }
 
-async function openDevices(path: string, log: DeviceLog): Promise<OpenedHsm> {
-  const text = await readKeyFile(path);
-  return openPayshield(text.length > MAX_FILE_CHARS ? undefined : parseJson(text), path, log);
+/** A key of the file as the software HSM takes it. */
+export function softKeyOf({ key, ...named }: HsmKeysFile['keys'][number]): SoftHsmKey {
+  return { ...named, bytes: new Secret<Uint8Array>(fromHex(key)) };
 }
 
-function readKeyFile(path: string): Promise<string> {
+async function openDevices(path: string, log: DeviceLog): Promise<OpenedHsm> {
+  return openPayshield(parseHsmFile(await readKeyFile(path)), path, log);
+}
+
+/** The content of a JSON file for HSM_MODULE; undefined if it is too long, or no JSON. */
+export function parseHsmFile(text: string): unknown {
+  return text.length > MAX_FILE_CHARS ? undefined : parseJson(text);
+}
+
+/** @throws StartError BAD_CONFIG */
+export function readKeyFile(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StartError('BAD_CONFIG', `the HSM's key file ${path} cannot be read (${cause.code})`);
   });
 }
 
 async function readKeys(path: string): Promise<HsmKeysFile> {
-  const text = await readKeyFile(path);
+  return checkedHsmKeys(await readKeyFile(path), path);
+}
+
+/** @throws StartError BAD_CONFIG naming the places that are wrong, never a key */
+export function checkedHsmKeys(text: string, path: string): HsmKeysFile {
   const parsed = parseHsmKeys(text);
   if (parsed?.success) return parsed.data;
   const places = parsed?.error.issues.map(({ path: place, code }) => `/${place.join('/')} ${code}`) ?? ['its length'];

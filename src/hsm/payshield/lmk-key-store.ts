@@ -17,6 +17,28 @@ export interface LmkKey extends KeyDescription {
 /** Keys under the local master key, by id. Each is released only for its use. */
 export class LmkKeyStore {
   readonly #keys = new Map<string, LmkKey>();
+  /** Ids of the keys of the file. */
+  readonly #filed = new Set<string>();
+
+  /**
+   * Takes the keys of the file: adds new ones, and removes those that the file no longer has. A key does not change under
+   * its id. Keys of key exchanges stay.
+   *
+   * @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS
+   */
+  replaceFiled(keys: readonly LmkKey[]): void {
+    const wanted = new Set(keys.map(({ keyId }) => keyId));
+    for (const keyId of this.#filed) {
+      if (wanted.has(keyId)) continue;
+      this.delete(keyId);
+      this.#filed.delete(keyId);
+    }
+    for (const key of keys) {
+      if (this.#filed.has(key.keyId)) continue;
+      this.add(key);
+      this.#filed.add(key.keyId);
+    }
+  }
 
   /** @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS */
   add(key: LmkKey): void {

@@ -7,7 +7,7 @@ import { StartError } from '../../errors.ts';
 import { Device, type DeviceLog } from './device/device.ts';
 import { DeviceGroup } from './device/device-group.ts';
 import { KEY_TYPES, keyLengthBytes } from './key-field.ts';
-import { LmkKeyStore } from './lmk-key-store.ts';
+import { type LmkKey, LmkKeyStore } from './lmk-key-store.ts';
 import { type PayshieldFile, payshieldFile } from './payshield-file.ts';
 import { PayshieldHsm } from './payshield-hsm.ts';
 
@@ -24,12 +24,7 @@ const FAULTS_NAMED = 5;
  * @throws StartError BAD_CONFIG naming the place in the file, never a value
  */
 export async function openPayshield(json: unknown, path: string, log: DeviceLog): Promise<PayshieldHsm> {
-  const parsed = payshieldFile.safeParse(json);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
-    throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
-  }
-  const { lmk, headerLength, timeLimitMs, ksnDescriptor, devices, keys } = parsed.data;
+  const { lmk, headerLength, timeLimitMs, ksnDescriptor, devices, keys } = parsePayshieldFile(json, path);
   const transports = await Promise.all(devices.map((device) => readTls(device, path)));
   const group = new DeviceGroup(
     devices.map(({ name, host, port, connections }, at) => {
@@ -47,19 +42,26 @@ export async function openPayshield(json: unknown, path: string, log: DeviceLog)
     timeLimitMs,
   );
   await group.start();
-  return new PayshieldHsm(group, keyStore(keys), { lmk, ksnDescriptor });
+  const store = new LmkKeyStore();
+  store.replaceFiled(lmkKeysOf(keys));
+  return new PayshieldHsm(group, store, { lmk, ksnDescriptor });
 }
 
-function keyStore(keys: PayshieldFile['keys']): LmkKeyStore {
-  const store = new LmkKeyStore();
-  for (const { type, lengthBytes, ...key } of keys) {
-    store.add({
-      ...key,
-      type: type ?? KEY_TYPES[key.usage][0],
-      lengthBytes: keyLengthBytes(key.key) ?? lengthBytes,
-    });
-  }
-  return store;
+/** @throws StartError BAD_CONFIG naming the place in the file, never a value */
+export function parsePayshieldFile(json: unknown, path: string): PayshieldFile {
+  const parsed = payshieldFile.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
+  throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
+}
+
+/** The keys of the file as the devices use them. */
+export function lmkKeysOf(keys: PayshieldFile['keys']): LmkKey[] {
+  return keys.map(({ type, lengthBytes, ...key }) => ({
+    ...key,
+    type: type ?? KEY_TYPES[key.usage][0],
+    lengthBytes: keyLengthBytes(key.key) ?? lengthBytes,
+  }));
 }
 
 async function readTls(

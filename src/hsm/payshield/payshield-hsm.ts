@@ -19,6 +19,7 @@ import type { DeviceGroup } from './device/device-group.ts';
 import { blameOf } from './error-codes.ts';
 import type { HostCommand, Lmk } from './host-command.ts';
 import { importLmkKey } from './import-lmk-key.ts';
+import { isKeyUnderLmk } from './key-field.ts';
 import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
 
 /** A PIN block under a TDES key. */
@@ -56,11 +57,32 @@ export class PayshieldHsm implements Hsm, HsmDevices {
   }
 
   async importKey(request: ImportKeyRequest): Promise<KeyDescription> {
-    const usage = 'block' in request ? 'keyBlockProtection' : 'keyEncryption';
-    const transport = this.#keys.use(request.transportKeyId, usage);
-    const imported = await importLmkKey(this.#devices, this.#options.lmk, transport, request);
+    const imported = await this.importUnderLmk(request);
     this.#keys.add(imported);
     return describe(imported);
+  }
+
+  /** As `importKey`, for a key that the caller stores: this object does not keep it. */
+  importUnderLmk(request: ImportKeyRequest): Promise<LmkKey> {
+    const usage = 'block' in request ? 'keyBlockProtection' : 'keyEncryption';
+    const transport = this.#keys.use(request.transportKeyId, usage);
+    return importLmkKey(this.#devices, this.#options.lmk, transport, request);
+  }
+
+  /**
+   * The check value of a key under the LMK that a device computes.
+   *
+   * @throws {CryptoError} KEY_USAGE if the text is no key under this LMK, or the device refuses it
+   */
+  async kcvUnderLmk({ type, key }: Pick<LmkKey, 'type' | 'key'>): Promise<string> {
+    const { lmk } = this.#options;
+    if (!isKeyUnderLmk(lmk, key)) throw new CryptoError('KEY_USAGE');
+    return this.#devices.call(keyCheckValue({ lmk, keyType: type, key }));
+  }
+
+  /** Takes the keys of the file as they are now. @throws {CryptoError} TOO_MANY_KEYS, KEY_EXISTS */
+  replaceFiledKeys(keys: readonly LmkKey[]): void {
+    this.#keys.replaceFiled(keys);
   }
 
   async forgetKey(keyId: string): Promise<void> {
@@ -69,8 +91,8 @@ export class PayshieldHsm implements Hsm, HsmDevices {
 
   /** Asks a device, so that a key that the devices cannot use is noticed. @throws {CryptoError} KEY_CHECK_VALUE */
   async kcv(keyId: string): Promise<string> {
-    const { type, key, kcv } = this.#keys.find(keyId);
-    const current = await this.#devices.call(keyCheckValue({ lmk: this.#options.lmk, keyType: type, key }));
+    const { kcv, ...filed } = this.#keys.find(keyId);
+    const current = await this.kcvUnderLmk(filed);
     if (current !== kcv) throw new CryptoError('KEY_CHECK_VALUE');
     return current;
   }

@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { fromHex } from '../../src/bytes/hex.ts';
+import { kcv } from '../../src/crypto/kcv.ts';
+import { followKeyFile } from '../../src/switches/follow-key-file.ts';
+import { openHsm } from '../../src/switches/open-hsm.ts';
+import { CLEAR, clearKey, fileFor, Opened } from '../hsm/support.ts';
+
+const softKey = (keyId: string) => {
+  return { keyId, usage: 'mac', algorithm: 'tdes', key: '0123456789ABCDEFFEDCBA9876543210' };
+};
+
+function pathOf(content: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-follow-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'keys.json');
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+test('a software HSM has new keys without a restart, loses removed ones, and keeps all while the file is wrong', async () => {
+  const path = pathOf({ keys: [softKey('one')] });
+  const hsm = (await openHsm({ environment: 'dev', keysFile: path, module: undefined }))!;
+  const faults: unknown[] = [];
+  const following = followKeyFile(hsm, path, (error) => faults.push(error), 10)!;
+  onTestFinished(() => following.stop());
+  writeFileSync(path, JSON.stringify({ keys: [softKey('one'), softKey('two')] }));
+  await expect.poll(() => hsm.kcv('two').catch(() => 'unknown')).toBe('08D7B4');
+  writeFileSync(path, '{"keys": [');
+  await expect.poll(() => faults.length).toBe(1);
+  expect(await hsm.kcv('one')).toBe('08D7B4');
+  expect(String(faults[0])).not.toContain('0123456789');
+  writeFileSync(path, JSON.stringify({ keys: [softKey('two')] }));
+  await expect.poll(() => hsm.kcv('one').catch(() => 'unknown')).toBe('unknown');
+  expect(await hsm.kcv('two')).toBe('08D7B4');
+});
+
+test('payShield keys are followed as well, and keys of a key exchange stay', async () => {
+  const opened = new Opened();
+  onTestFinished(() => opened.closeAll());
+  const { port } = await opened.simulator();
+  const all = fileFor([port]) as { keys: { keyId: string }[] };
+  const path = pathOf({ ...all, keys: all.keys.filter(({ keyId }) => keyId === 'zmk') });
+  const hsm = (await openHsm({ environment: 'prod', keysFile: undefined, module: path }))!;
+  onTestFinished(async () => hsm.close?.());
+  const cryptogram = clearKey('zmk').encrypt(fromHex(CLEAR.zpk));
+  const kcvOfPin = kcv(clearKey('zpk'));
+  await hsm.importKey({ keyId: 'exchanged', usage: 'pin', transportKeyId: 'zmk', cryptogram, kcv: kcvOfPin });
+  const following = followKeyFile(hsm, path, () => {}, 10)!;
+  onTestFinished(() => following.stop());
+  writeFileSync(path, JSON.stringify({ ...all, keys: all.keys.filter(({ keyId }) => keyId === 'zak') }));
+  await expect.poll(() => hsm.kcv('zak').catch(() => 'unknown')).toBe('08D7B4');
+  await expect(hsm.kcv('zmk')).rejects.toThrow('KEY_UNKNOWN');
+  expect(await hsm.kcv('exchanged')).toBe(kcvOfPin);
+});
