@@ -16,6 +16,7 @@ const RECORDED_KINDS = [
   'api key',
   'issuer key',
   'callback',
+  'hsm key',
   'terminal profile',
   // Objects of an operator's actions at the console.
   'webhook event',

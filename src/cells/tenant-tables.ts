@@ -13,6 +13,7 @@ export const LEFT_BEHIND: Readonly<Record<string, string>> = {
   console_sign_ins: 'sign-ins at this cell, for twenty minutes',
   database_epoch: 'identifies the database',
   handover_keys: 'public keys of the processes of this cell',
+  hsm_keys: 'describes the HSM of this cell',
   login_tries: 'throttles logins for half an hour',
   migrations: 'describes the schema',
   process_commands: 'commands to processes of this cell',

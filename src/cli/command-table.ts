@@ -51,8 +51,8 @@ export const COMMANDS: Sections = {
       load: () => import('./audit.ts'),
     },
     hsm: {
-      description: 'show the HSM: its devices (status), its keys and who uses them (inventory)',
-      load: () => import('./hsm.ts'),
+      description: 'show the HSM and its keys; import, register, rotate and retire keys',
+      load: () => import('./hsm/hsm.ts'),
     },
     keys: { description: 'list and rotate the keys of this installation', load: () => import('./keys.ts') },
     cell: {

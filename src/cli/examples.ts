@@ -22,6 +22,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'tapwire audit verify --json > heads.json',
     'tapwire audit verify --heads heads.json',
   ],
+  'hsm import': [
+    'tapwire hsm import --key acquirer/1/pin-2 --usage pin --under acquirer/1/kbpk --kcv 08D7B4 block.txt',
+    'tapwire hsm import --key acquirer/1/zmk --usage keyEncryption --under-lmk --kcv 08D7B4 zmk.txt',
+  ],
+  'hsm rotate': ['tapwire hsm rotate --successor acquirer/1/mac-2 --overlap 14d acquirer/1/mac-1'],
+  'hsm retire': ['tapwire hsm retire acquirer/1/mac-1'],
   'cell add': [
     'tapwire cell add --name a --url https://a.internal --database env:CELL_A_DATABASE_URL',
     'tapwire cell add --name b --url https://b.internal --database file:/run/secrets/b --backend cell-b',

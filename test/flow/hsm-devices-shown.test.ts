@@ -61,15 +61,21 @@ test('devices are shown by readiness, metrics and commands, with the reason when
 test('the inventory has every named key with its check value, and names those that the HSM refuses', async () => {
   const { output, exitCode } = await run('hsm', 'inventory', '--json');
   expect(exitCode).toBe(0);
-  const keys = JSON.parse(output) as { keyId: string; usedBy: string; setting: string; kcv: string }[];
+  const keys = JSON.parse(output) as { keyId: string; kcv: string; usedBy: { usedBy: string; setting: string }[] }[];
   for (const { kcv } of keys) expect(kcv).toMatch(/^[0-9A-F]{6}$/);
-  const macs = keys.filter(({ keyId }) => keyId === 'demo-mac-1').map(({ usedBy, setting }) => `${usedBy}, ${setting}`);
-  expect(macs).toEqual(['processor 1 of acquirer 1, macKeys.0.keyId', 'processor 1 of acquirer 2, macKeys.0.keyId']);
-  expect(keys.at(-1)).toMatchObject({ keyId: DEMO_READER_KEY, usedBy: 'readers' });
+  const usersOf = (wanted: string) =>
+    keys.find(({ keyId }) => keyId === wanted)!.usedBy.map(({ usedBy, setting }) => `${usedBy}, ${setting}`);
+  expect(usersOf('demo-mac-1')).toEqual([
+    'processor 1 of acquirer 1, macKeys.0.keyId',
+    'processor 1 of acquirer 2, macKeys.0.keyId',
+  ]);
+  expect(usersOf(DEMO_READER_KEY)).toEqual(['readers, READER_PIN_KEY']);
 
   const renamed = `jsonb_set(config, '{macKeys,0,keyId}', '"lost"')`;
   await installation.database.query(`update processors set config = ${renamed} where acquirer_id = 2`);
   const faulty = await run('hsm', 'inventory');
   expect(faulty.exitCode).toBe(1);
-  expect(faulty.output).toMatch(/lost +processor 1 of acquirer 2 +macKeys\.0\.keyId +KEY_UNKNOWN/);
+  expect(faulty.output).toMatch(
+    /lost +installation +KEY_UNKNOWN +not registered +processor 1 of acquirer 2, macKeys\.0\.keyId/,
+  );
 });

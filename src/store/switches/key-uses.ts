@@ -1,4 +1,7 @@
+import type pg from 'pg';
+import type { ProfileReader } from '#schemas/terminal-profile';
 import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
+import type { ReaderFormats } from '../../reader-kit/load-readers.ts';
 import { keysNamedBy } from '../../switches/access/key-ownership.ts';
 import type { Database } from '../postgres/open-database.ts';
 
@@ -34,6 +37,14 @@ interface ExchangedRow {
   readonly retiresAt: Date | null;
 }
 
+interface ProfileRow {
+  readonly acquirerId: number;
+  readonly name: string;
+  readonly reader: ProfileReader;
+}
+
+const PROFILES = `select acquirer_id as "acquirerId", name, reader from terminal_profiles where reader is not null
+  order by acquirer_id, name`;
 const CONFIGURED = `select acquirer_id as "acquirerId", id, config from processors where removed_at is null
   order by acquirer_id, id`;
 const EXCHANGED = `select acquirer_id as "acquirerId", processor_id as "processorId", key_id as "keyId", use, number, kcv,
@@ -41,12 +52,22 @@ const EXCHANGED = `select acquirer_id as "acquirerId", processor_id as "processo
   from exchanged_keys where retires_at is null or retires_at > clock_timestamp()
   order by acquirer_id, processor_id, use, announced_at`;
 
-/** The keys that processors name or have exchanged, and the key of the readers. */
-export async function listKeyUses(database: Database, readerKeyId: string): Promise<KeyUse[]> {
-  const [configured, exchanged] = await Promise.all([
-    database.query<ConfiguredRow>(CONFIGURED),
-    database.query<ExchangedRow>(EXCHANGED),
-  ]);
+/** What names keys outside of the database, or explains what the database names. */
+export interface KeyUseRules {
+  /** The base derivation key of the installation's readers. */
+  readonly readerKeyId: string;
+  /** Formats of the readers that terminal profiles name. */
+  readonly formats: ReaderFormats;
+}
+
+/** The keys that processors name or have exchanged, that terminal profiles name, and the key of the readers. */
+export async function listKeyUses(
+  database: Pick<Database | pg.ClientBase, 'query'>,
+  { readerKeyId, formats }: KeyUseRules,
+): Promise<KeyUse[]> {
+  const configured = await database.query<ConfiguredRow>(CONFIGURED);
+  const exchanged = await database.query<ExchangedRow>(EXCHANGED);
+  const profiles = await database.query<ProfileRow>(PROFILES);
   const noTimes = { exchangedKcv: undefined, since: undefined, until: undefined };
   const named = configured.rows.flatMap(({ acquirerId, id, config }) =>
     keysNamedBy(config).map(({ path, keyId }) => ({
@@ -59,5 +80,23 @@ export async function listKeyUses(database: Database, readerKeyId: string): Prom
     setting: `exchanged ${use} key ${number}`,
     ...{ exchangedKcv: kcv, since: announcedAt.toISOString(), until: retiresAt?.toISOString() },
   }));
-  return [...named, ...live, { keyId: readerKeyId, usedBy: 'readers', setting: 'READER_PIN_KEY', ...noTimes }];
+  const ofReaders = profiles.rows.flatMap(({ acquirerId, name, reader }) =>
+    keysOfReader(formats, reader).map(({ path, keyId }) => ({
+      ...{ keyId, usedBy: `terminal profile ${name} of acquirer ${acquirerId}` },
+      ...{ setting: ['reader', 'settings', ...path].map(String).join('.'), ...noTimes },
+    })),
+  );
+  return [
+    ...named,
+    ...live,
+    ...ofReaders,
+    { keyId: readerKeyId, usedBy: 'readers', setting: 'READER_PIN_KEY', ...noTimes },
+  ];
+}
+
+/** A profile whose format this installation no longer has opens no card data. */
+function keysOfReader(formats: ReaderFormats, { format: name, settings }: ProfileReader) {
+  const format = formats.get(name);
+  const { data } = format?.settingsSchema.safeParse(settings) ?? {};
+  return format && data !== undefined ? format.keysNamedBy(data) : [];
 }

@@ -27,14 +27,25 @@ export class KeyOwnership {
   }
 
   mayUse(acquirerId: number, keyId: string): boolean {
-    if (keyId.startsWith(EXCHANGED)) return false;
-    const owner = OWN_KEY.exec(keyId)?.[1];
-    if (owner !== undefined) return Number(owner) === acquirerId;
+    if (isExchangedKeyId(keyId)) return false;
+    const owner = ownerNamedBy(keyId);
+    if (owner !== undefined) return owner === acquirerId;
     const { grants, readerKeyId } = this.#rules;
     // A pattern never matches the key of the readers, because it protects the PINs of all acquirers.
     const matches = (pattern: string) => pattern === keyId || (keyId !== readerKeyId && hasPattern(pattern, keyId));
     return grants.some((grant) => isGrantedTo(grant, acquirerId) && matches(grant.what));
   }
+}
+
+/** The acquirer that the id of a key names as its owner; undefined for a key of the installation. */
+export function ownerNamedBy(keyId: string): number | undefined {
+  const owner = OWN_KEY.exec(keyId)?.[1];
+  return owner === undefined ? undefined : Number(owner);
+}
+
+/** Whether an id is reserved for working keys that switches exchange. */
+export function isExchangedKeyId(keyId: string): boolean {
+  return keyId.startsWith(EXCHANGED);
 }
 
 /** The id of a working key that one switch has exchanged. */

@@ -1,0 +1,134 @@
+import type pg from 'pg';
+import type { KeyUsage } from '../../crypto/hsm.ts';
+import { NotFound, RequestRejected, StartError } from '../../errors.ts';
+import type { Database } from '../postgres/open-database.ts';
+import { type Change, INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
+
+/** A registered key of the HSM: facts about it, never the key. */
+export interface RegisteredKey {
+  readonly keyId: string;
+  /** The owner; 0 for the installation. */
+  readonly acquirerId: number;
+  readonly usage: KeyUsage;
+  /** 6 hex digits, as at the registration. */
+  readonly kcv: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** The day on which it should be replaced, `2027-11-23`. */
+  readonly dueOn: string;
+  /** The day of the last use in UTC; null if no gateway has used it. */
+  readonly lastUsedOn: string | null;
+  /** The key that has replaced it; null before a rotation. */
+  readonly successor: string | null;
+  /** ISO 8601: until then the key remains usable beside its successor. */
+  readonly overlapEndsAt: string | null;
+  /** ISO 8601; null while the key may be used. */
+  readonly retiredAt: string | null;
+}
+
+export type NewKey = Pick<RegisteredKey, 'keyId' | 'acquirerId' | 'usage' | 'kcv' | 'dueOn'>;
+
+/** How a key came to the installation; part of the admin event. */
+export interface Origin {
+  /** `keyBlock`, `components`, `underLmk`, or `present` for a key that the HSM had before. */
+  readonly origin: string;
+  /** Id of the key under which it was sent. */
+  readonly transportKeyId?: string | undefined;
+  /** Names of the users who entered the components. */
+  readonly custodians?: readonly string[] | undefined;
+}
+
+/** The column of an instant, as ISO 8601. */
+const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const SELECT = `select key_id as "keyId", acquirer_id as "acquirerId", usage, kcv, ${instant('created_at')} as "createdAt",
+  due_on::text as "dueOn", last_used_on::text as "lastUsedOn", successor, ${instant('overlap_ends_at')} as "overlapEndsAt",
+  ${instant('retired_at')} as "retiredAt" from hsm_keys`;
+
+export async function listRegisteredKeys(database: Pick<Database, 'query'>): Promise<RegisteredKey[]> {
+  return (await database.query<RegisteredKey>(`${SELECT} order by acquirer_id, key_id`)).rows;
+}
+
+export async function findRegisteredKey(
+  database: Pick<Database | pg.ClientBase, 'query'>,
+  keyId: string,
+): Promise<RegisteredKey | undefined> {
+  return (await database.query<RegisteredKey>(`${SELECT} where key_id = $1`, [keyId])).rows[0];
+}
+
+/**
+ * Whether a key can be registered; asked before the HSM receives it. An id is used once, so that the audit trail is
+ * unambiguous.
+ *
+ * @throws NotFound for an unknown acquirer; StartError BAD_CONFIG if the id is, or was, that of a key
+ */
+export async function mustBeFree(
+  database: Pick<Database, 'query'>,
+  { keyId, acquirerId }: Pick<NewKey, 'keyId' | 'acquirerId'>,
+): Promise<void> {
+  const owner = await database.query('select from acquirers where id = $1', [acquirerId]);
+  if (owner.rowCount === 0 && acquirerId !== INSTALLATION) throw new NotFound();
+  const found = await findRegisteredKey(database, keyId);
+  if (found === undefined) return;
+  const state = found.retiredAt === null ? 'is registered' : 'was retired';
+  throw new StartError('BAD_CONFIG', `${keyId}: ${state}; choose another id`);
+}
+
+/**
+ * Registers a key that the HSM has.
+ *
+ * @throws NotFound for an unknown acquirer; RequestRejected (NAME_TAKEN) if the id is, or was, that of a key
+ */
+export function registerKey(
+  database: Database,
+  actor: string,
+  { keyId, acquirerId, usage, kcv, dueOn }: NewKey,
+  origin: Origin,
+): Promise<void> {
+  return inAdminCommit(database, acquirerId, async (client) => {
+    const { rowCount } = await client.query(
+      `insert into hsm_keys (key_id, acquirer_id, usage, kcv, due_on) values ($1, $2, $3, $4, $5)
+       on conflict do nothing`,
+      [keyId, acquirerId, usage, kcv, dueOn],
+    );
+    if (rowCount !== 1) throw new RequestRejected('NAME_TAKEN');
+    const after = { usage, kcv, dueOn, ...origin };
+    await recordKeyEvent(client, { acquirerId, actor }, { action: 'add', id: keyId, before: null, after });
+  });
+}
+
+/** Records an act that concerns a key, such as a ceremony that failed. */
+export function recordKeyAct(
+  database: Database,
+  { acquirerId, actor }: Pick<Change, 'acquirerId' | 'actor'>,
+  keyId: string,
+  after: { readonly did: string } & object,
+): Promise<void> {
+  return inAdminCommit(database, acquirerId, (client) =>
+    recordKeyEvent(client, { acquirerId, actor }, { action: 'act', id: keyId, before: null, after }),
+  );
+}
+
+interface KeyEvent {
+  readonly action: 'add' | 'change' | 'remove' | 'act';
+  readonly id: string;
+  readonly before: object | null;
+  readonly after: object | null;
+}
+
+export function recordKeyEvent(
+  client: pg.ClientBase,
+  { acquirerId, actor }: Pick<Change, 'acquirerId' | 'actor'>,
+  event: KeyEvent,
+): Promise<void> {
+  return recordChange(client, { acquirerId, actor }, { kind: 'hsm key', ...event });
+}
+
+/** Notes that keys were used today; keys without a row are ignored. */
+export async function noteKeyUses(database: Database, keyIds: readonly string[]): Promise<void> {
+  await database.query(
+    `update hsm_keys set last_used_on = (now() at time zone 'UTC')::date
+     where key_id = any($1) and (last_used_on is null or last_used_on < (now() at time zone 'UTC')::date)`,
+    [keyIds],
+  );
+}
