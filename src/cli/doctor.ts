@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { readKeyRing } from '../card/key-ring.ts';
 import { TokenKeys } from '../card/token-keys.ts';
 import { type Config, readConfig } from '../config.ts';
-import { PlugInError, StartError } from '../errors.ts';
+import { HsmUnavailable, PlugInError, StartError } from '../errors.ts';
 import { connectionsOfProcess } from '../gateway/open-databases.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
 import { openKeyToken } from '../gateway/open-key-token.ts';
@@ -17,6 +17,7 @@ import { databaseFindings } from '../ops/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../ops/doctor/finding.ts';
 import { frontFindings } from '../ops/doctor/front-findings.ts';
 import { hsmFindings } from '../ops/doctor/hsm-findings.ts';
+import { hsmKeyFindings } from '../ops/doctor/hsm-key-findings.ts';
 import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { partitionFindings } from '../ops/doctor/partition-findings.ts';
@@ -29,6 +30,7 @@ import { demoProfilePath, readProfile } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
 import { pendingMigrations } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
+import { listRegisteredKeys } from '../store/switches/hsm-keys.ts';
 import type { StoredProcessor } from '../switches/acquirer-switches.ts';
 import { openHsm } from '../switches/open-hsm.ts';
 import { demoSettings } from './demo/demo-installation.ts';
@@ -102,6 +104,7 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   const findings = await databaseFindings(database, questions);
   if ((await pendingMigrations(database)).length > 0) return findings; // the other checks read tables that do not exist yet
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
+  findings.push(...(await findingsOfHsmKeys(config, database, nowMs)));
   const retention = { auditDays: config.RETENTION_AUDIT_DAYS, messageDays: config.RETENTION_MESSAGE_DAYS };
   findings.push(...(await backlogFindings(database)), ...(await partitionFindings(database, retention)));
   return findings;
@@ -158,6 +161,24 @@ async function findingsOfHsm({ TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config)
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     return [fault('hsm', error.reason, 'check HSM_MODULE or HSM_KEYS_FILE')];
+  }
+}
+
+async function findingsOfHsmKeys(
+  { TAPWIRE_ENV, HSM_KEYS_FILE, HSM_MODULE }: Config,
+  database: Database,
+  nowMs: number,
+): Promise<Finding[]> {
+  const keys = await listRegisteredKeys(database);
+  if (keys.length === 0) return [];
+  const hsm = await openHsm({ environment: TAPWIRE_ENV, keysFile: HSM_KEYS_FILE, module: HSM_MODULE }).catch(
+    () => undefined,
+  );
+  try {
+    const kcvOf = (keyId: string) => hsm?.kcv(keyId) ?? Promise.reject(new HsmUnavailable());
+    return await hsmKeyFindings(keys, kcvOf, nowMs);
+  } finally {
+    await hsm?.close?.();
   }
 }
 
