@@ -18,7 +18,7 @@ export interface KeyUseNotesOptions {
 }
 
 /**
- * Notes which keys of the HSM are used, so that the inventory shows keys that nothing needs any more. A use costs one
+ * Notes which keys of the HSM are used, so that the inventory shows keys that nothing needs. A use costs one
  * look into a set. Each key is stored at most once a day (UTC) by each process.
  */
 export class KeyUseNotes {

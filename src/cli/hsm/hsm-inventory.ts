@@ -14,7 +14,7 @@ import { keyUseRulesOf, withHsm } from './opened-hsm.ts';
 
 /**
  * The state of a key. `due`: its day to be replaced has come. `replaced`: its successor has taken its place. `different`:
- * the HSM has another key under this id than the registered one.
+ * the HSM has another key with this id than the registered one.
  */
 type KeyState = 'active' | 'due' | 'replaced' | 'retired' | 'exchanged' | 'not registered' | 'different';
 
