@@ -1,3 +1,4 @@
+import { within } from '../limits/within.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
 import { isTrusted, judgeMac, macVerdictOf } from '../processor-kit/mac-verdict.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
@@ -8,6 +9,12 @@ import { SettlementWatch } from './settlement-watch.ts';
 import type { StandardFields } from './standard-fields.ts';
 import { UnmatchedIntake } from './unmatched-intake.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
+
+/**
+ * A phone waits for this response. One check can need several calls of the HSM, one for each key, and key announcements that
+ * are being imported. The limit leaves a second of `ANSWER_SLACK_SECONDS` for the commit.
+ */
+const CHECKED_WITHIN_MS = 4_000;
 
 export interface ReceivedMessagesParts extends AcquirerSwitchOptions {
   readonly keys: KeyExchange | undefined;
@@ -50,9 +57,10 @@ export class ReceivedMessages {
     return { ...this.#unmatched.counters };
   }
 
-  /** A response to a request in flight. */
+  /** A response to a request in flight. Rejects if its MAC is not checked in time: it then decides nothing. */
   async noteResponse(response: IsoMessage, connectionId: string): Promise<void> {
-    await this.#judge(response, connectionId);
+    const judged = this.#judge(response, connectionId);
+    await (this.#parts.config.macKeys === undefined ? judged : within(CHECKED_WITHIN_MS, judged));
     if (isTrusted(response)) this.#settlement.noteResponse(response);
   }
 
