@@ -25,6 +25,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'hsm import': [
     'tapwire hsm import --key acquirer/1/pin-2 --usage pin --under acquirer/1/kbpk --kcv 08D7B4 block.txt',
     'tapwire hsm import --key acquirer/1/zmk --usage keyEncryption --under-lmk --kcv 08D7B4 zmk.txt',
+    'tapwire hsm import --key acquirer/1/zmk --usage keyEncryption --components --kcv 08D7B4',
   ],
   'hsm rotate': ['tapwire hsm rotate --successor acquirer/1/mac-2 --overlap 14d acquirer/1/mac-1'],
   'hsm retire': ['tapwire hsm retire acquirer/1/mac-1'],

@@ -29,7 +29,7 @@ export interface AddedKey extends FiledKey {
 export type ImportBlockRequest = Omit<ImportKeyRequest, keyof KeyBlockSource> & KeyBlockSource;
 
 /** A key that was formed at the console of a device. */
-export interface KeyUnderLmk extends AddedKey {
+export interface KeyUnderLmk extends AddedKey, Pick<PayshieldFile['keys'][number], 'algorithm' | 'lengthBytes'> {
   readonly type: KeyType | undefined;
   /** Under the LMK, with its scheme. */
   readonly key: string;
@@ -107,7 +107,7 @@ function payshieldKeyFile(hsm: PayshieldHsm, path: string): HsmKeyFile {
       const lmkType = type ?? KEY_TYPES[given.usage][0];
       if ((await hsm.kcvUnderLmk({ type: lmkType, key: given.key })) !== given.kcv)
         throw new CryptoError('KEY_CHECK_VALUE');
-      return add({ ...given, type: lmkType, algorithm: 'tdes', lengthBytes: 16 });
+      return add({ ...given, type: lmkType });
     },
     remove: (keyId) => removeKey(path, check, keyId),
   };

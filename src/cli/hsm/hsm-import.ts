@@ -1,98 +1,102 @@
 import { parseArgs } from 'node:util';
-import { readConfig } from '../../config.ts';
+import { type Config, readConfig } from '../../config.ts';
+import type { KeyAlgorithm } from '../../crypto/block-key.ts';
 import { StartError } from '../../errors.ts';
 import { KEY_TYPES } from '../../hsm/payshield/key-field.ts';
-import type { Database } from '../../store/postgres/open-database.ts';
-import { mustBeFree, type NewKey, type Origin, registerKey } from '../../store/switches/hsm-keys.ts';
-import type { AddedKey, HsmKeyFile } from '../../switches/hsm-key-file.ts';
-import { actor, onDatabase } from '../administration.ts';
+import { mustBeFree } from '../../store/switches/hsm-keys.ts';
+import { onDatabase } from '../administration.ts';
 import { readText } from '../read-file.ts';
 import { flag, onlyOne, text } from '../words.ts';
-import { dueDateOf, kcvOf, named, ownerOfNewKey, usageOf, withHsm } from './opened-hsm.ts';
+import { openCeremony, runJoin } from './ceremony/run-ceremony.ts';
+import { type NewKeyPlace, storeNewKey } from './new-key.ts';
+import { dueDateOf, kcvOf, ownerOfNewKey, usageOf, withHsm } from './opened-hsm.ts';
 
 export const USAGE = `usage: tapwire hsm import --key ID --usage USAGE --under KEY [--kcv KCV] [--due DATE] FILE
-       tapwire hsm import --key ID --usage USAGE --kcv KCV --under-lmk [--type TYPE] [--due DATE] FILE
+       tapwire hsm import --key ID --usage USAGE --under-lmk --kcv KCV [--type TYPE] [--due DATE] FILE
+       tapwire hsm import --key ID --usage USAGE --components --kcv KCV [--due DATE]
+       tapwire hsm import --join CEREMONY
 
 Adds a key to the file of the HSM's keys (HSM_MODULE or HSM_KEYS_FILE) and registers it. FILE is - for standard input.
 
-  --key ID     acquirer/<id>/... belongs to that acquirer, other ids to the installation
-  --usage      keyEncryption | keyBlockProtection | pin | mac | dukptBase
-  --under KEY  FILE has a TR-31 key block under this key of the HSM
-  --under-lmk  FILE has the key under the LMK, as the console of a payShield has displayed it; a device verifies --kcv
-  --type       type of the key under a variant LMK: ZMK | ZPK | TPK | ZAK | TAK | BDK
-  --kcv KCV    check value, 6 hex digits, as the sender has announced it
-  --due DATE   the day on which the key should be replaced; a year from now unless given`;
+  --key ID      acquirer/<id>/... belongs to that acquirer, other ids to the installation
+  --usage       keyEncryption | keyBlockProtection | pin | mac | dukptBase
+  --under KEY   FILE has a TR-31 key block under this key of the HSM
+  --under-lmk   FILE has the key under the LMK, as the console of a payShield has displayed it; a device verifies --kcv
+  --type        type of the key under a variant LMK: ZMK | ZPK | TPK | ZAK | TAK | BDK
+  --components  two people type a component each, at two terminals; only for the software HSM (dev and qa)
+  --join        the second person joins, with the 6 characters that the first terminal shows
+  --algorithm   tdes | aes, the algorithm of a key under the LMK or from components (tdes)
+  --length      its length in bytes: 8 | 16 | 24 | 32 (16)
+  --kcv KCV     check value of the key, 6 hex digits, as the sender has announced it
+  --due DATE    the day on which the key should be replaced; a year from now unless given`;
 
 const MOST_BLOCK_CHARS = 10_000;
+const NO_FILE =
+  'The keys of this HSM are not in a file of the gateway. Import the key with the tools of its maker, then run tapwire hsm register.';
 
-interface UnderLmk {
-  readonly type?: string | undefined;
-  readonly kcv?: string | undefined;
-}
+const OPTIONS = {
+  ...{ key: text, usage: text, under: text, 'under-lmk': flag, components: flag, join: text, type: text },
+  ...{ algorithm: { ...text, default: 'tdes' }, length: { ...text, default: '16' }, kcv: text, due: text },
+} as const;
 
-/** The new key and where it is stored. */
-export interface ImportOptions {
-  readonly database: Database;
-  readonly key: Pick<NewKey, 'keyId' | 'acquirerId' | 'usage' | 'dueOn'>;
-  readonly file: HsmKeyFile;
-}
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'];
 
 /** `tapwire hsm import`. */
 export async function run(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      ...{ key: text, usage: text, under: text, 'under-lmk': flag, type: text, kcv: text, due: text },
-    },
-  });
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: OPTIONS });
+  const config = readConfig(process.env);
+  if (values.join !== undefined) await runJoin(config, values.join);
+  else await importKey(config, values, positionals);
+  return 0;
+}
+
+async function importKey(config: Config, values: Values, positionals: readonly string[]): Promise<void> {
   const keyId = onlyOne(values.key === undefined ? [] : [values.key], '--key');
   const key = { keyId, acquirerId: ownerOfNewKey(keyId), usage: usageOf(values.usage), dueOn: dueDateOf(values.due) };
-  const { under, 'under-lmk': isUnderLmk } = values;
-  if ((under === undefined) === !isUnderLmk) throw new StartError('BAD_USAGE', 'Give --under or --under-lmk.');
-  return withHsm(readConfig(process.env), async (_hsm, file) => {
+  const { under, components } = values;
+  if ([under !== undefined, values['under-lmk'], components].filter((isGiven) => isGiven).length !== 1)
+    throw new StartError('BAD_USAGE', 'Give one of --under, --under-lmk, --components and --join.');
+  await withHsm(config, async (_hsm, file) => {
     if (file === undefined) throw new StartError('BAD_CONFIG', NO_FILE);
-    return onDatabase(async (database) => {
+    await onDatabase(async (database) => {
       await mustBeFree(database, key);
-      const content = readKeyText(onlyOne(positionals, 'FILE'));
       const into = { database, key, file };
-      if (isUnderLmk) return importUnderLmk(into, content, values);
-      const kcv = values.kcv === undefined ? undefined : kcvOf(values.kcv, '--kcv');
-      const request = { keyId, usage: key.usage, transportKeyId: under!, block: content, kcv };
-      await store(into, file.importBlock(request), { origin: 'keyBlock', transportKeyId: under });
-      return 0;
+      if (components) return openCeremony(config, into, { ...shapeOf(values), kcv: kcvOf(values.kcv, '--kcv') });
+      const content = readKeyText(onlyOne(positionals, 'FILE'));
+      return under === undefined ? importUnderLmk(into, content, values) : importBlock(into, content, under, values);
     });
   });
 }
 
-async function importUnderLmk(into: ImportOptions, content: string, { type: given, kcv }: UnderLmk): Promise<number> {
-  const { key, file } = into;
-  if (file.addUnderLmk === undefined) throw new StartError('BAD_CONFIG', '--under-lmk: this HSM has no LMK');
-  const types = KEY_TYPES[key.usage];
-  const type = types.find((each) => each === given);
-  if (given !== undefined && type === undefined)
-    throw new StartError('BAD_CONFIG', `--type: expected ${types.join(' or ')} for ${key.usage}`);
-  const { keyId, usage } = key;
-  const added = file.addUnderLmk({ keyId, usage, type, key: content, kcv: kcvOf(kcv, '--kcv') });
-  await store(into, added, { origin: 'underLmk' });
-  return 0;
+function importBlock(into: NewKeyPlace, block: string, transportKeyId: string, values: Values): Promise<void> {
+  const { keyId, usage } = into.key;
+  const kcv = values.kcv === undefined ? undefined : kcvOf(values.kcv, '--kcv');
+  const added = into.file.importBlock({ keyId, usage, transportKeyId, block, kcv });
+  return storeNewKey(into, added, { origin: 'keyBlock', transportKeyId });
 }
 
-const NO_FILE =
-  'The keys of this HSM are not in a file of the gateway. Import the key with the tools of its maker, then run tapwire hsm register.';
+function importUnderLmk(into: NewKeyPlace, key: string, values: Values): Promise<void> {
+  const { keyId, usage } = into.key;
+  const { addUnderLmk } = into.file;
+  if (addUnderLmk === undefined) throw new StartError('BAD_CONFIG', '--under-lmk: this HSM has no LMK');
+  const types = KEY_TYPES[usage];
+  const type = types.find((each) => each === values.type);
+  if (values.type !== undefined && type === undefined)
+    throw new StartError('BAD_CONFIG', `--type: expected ${types.join(' or ')} for ${usage}`);
+  const added = addUnderLmk({ keyId, usage, type, ...shapeOf(values), key, kcv: kcvOf(values.kcv, '--kcv') });
+  return storeNewKey(into, added, { origin: 'underLmk' });
+}
 
-/**
- * Registers a key after it was added to the file. If that fails, the key is listed as not registered, and can be
- * registered later.
- */
-export async function store(
-  { database, key, file }: ImportOptions,
-  adding: Promise<AddedKey>,
-  origin: Origin,
-): Promise<void> {
-  const { kcv } = await named(key.keyId, adding);
-  await registerKey(database, actor(), { ...key, kcv }, origin);
-  console.log(`${key.keyId} is in ${file.path} and registered: check value ${kcv}, due on ${key.dueOn}.`);
+const LENGTHS: Readonly<Record<KeyAlgorithm, readonly number[]>> = { tdes: [8, 16, 24], aes: [16, 24, 32] };
+
+/** @throws StartError BAD_CONFIG */
+function shapeOf({ algorithm, length }: Values): { algorithm: KeyAlgorithm; lengthBytes: 8 | 16 | 24 | 32 } {
+  if (algorithm !== 'tdes' && algorithm !== 'aes')
+    throw new StartError('BAD_CONFIG', '--algorithm: expected tdes or aes');
+  const lengths = LENGTHS[algorithm];
+  if (!lengths.includes(Number(length)))
+    throw new StartError('BAD_CONFIG', `--length: expected ${lengths.join(', ')} for ${algorithm}`);
+  return { algorithm, lengthBytes: Number(length) as 8 | 16 | 24 | 32 };
 }
 
 function readKeyText(path: string): string {

@@ -97,12 +97,19 @@ export function registerKey(
   });
 }
 
+/** An act that concerns a key and does not change it. */
+export interface KeyAct {
+  readonly did: 'beginCeremony' | 'failCeremony';
+  readonly kcv?: string;
+  readonly reason?: string;
+}
+
 /** Records an act that concerns a key, such as a ceremony that failed. */
 export function recordKeyAct(
   database: Database,
   { acquirerId, actor }: Pick<Change, 'acquirerId' | 'actor'>,
   keyId: string,
-  after: { readonly did: string } & object,
+  after: KeyAct,
 ): Promise<void> {
   return inAdminCommit(database, acquirerId, (client) =>
     recordKeyEvent(client, { acquirerId, actor }, { action: 'act', id: keyId, before: null, after }),
