@@ -133,6 +133,21 @@ describe('one device', () => {
     expect(bad.code).toBe('RESPONSE_INVALID');
   });
 
+  test.each([
+    ['M768', 'whose operator disabled a command'],
+    ['M747', 'without the licence for an algorithm'],
+    ['M7000123', 'that fills a field of one command differently'],
+  ])('that answers %s, %s, stays in use for other commands', async (answer) => {
+    const kcv = fileKeys('variant').find(({ keyId }) => keyId === 'zpk')!.kcv;
+    const device = healthyBut(({ header, code, socket }) =>
+      socket.write(frame(`${header}${code === 'BU' ? `BV00${kcv}` : answer}`)),
+    );
+    const hsm = await readyHsm([await opened.fake(device)]);
+    for (let n = 0; n < 12; n++) await failureOf(compute(hsm));
+    expect(hsm.deviceStates()[0]).toMatchObject({ status: 'ready', circuitOpenings: 0 });
+    expect(await hsm.kcv('zpk')).toBe(kcv);
+  });
+
   test('whose responses arrive in one-byte segments and in reverse order is understood', async () => {
     const waiting: { header: string; message: string; socket: Socket }[] = [];
     const device = healthyBut((received) => {

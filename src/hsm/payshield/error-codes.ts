@@ -88,14 +88,14 @@ export function errorName(errorCode: string): string {
  * What an error code blames.
  *
  * - `pin`: the PIN block or the account number. Another device would respond in the same way.
- * - `key`: a key or a field of the command. Another device with the right LMK may succeed. A device is not blamed: the keys of
- *   one acquirer must not take it out of use for others.
+ * - `command`: a key or a field of the command, or a command or algorithm that is not enabled. Another device may succeed. A
+ *   device is not blamed: the commands of one acquirer must not take it out of use for others.
  * - `device`: all others. The device is not able to work.
  */
-export type Blame = 'pin' | 'key' | 'device';
+export type Blame = 'pin' | 'command' | 'device';
 
 const PIN_CODES = new Set(['20', '22', '24']);
-const KEY_CODES = new Set([
+const COMMAND_CODES = new Set([
   ...[
     '01',
     '02',
@@ -103,8 +103,10 @@ const KEY_CODES = new Set([
     '05',
     '10',
     '11',
+    '13',
     '14',
     '15',
+    '17',
     '21',
     '23',
     '26',
@@ -112,6 +114,10 @@ const KEY_CODES = new Set([
     '28',
     '29',
     '30',
+    '47',
+    '65',
+    '67',
+    '68',
     '69',
     '75',
     '80',
@@ -124,5 +130,5 @@ const KEY_CODES = new Set([
 
 export function blameOf(errorCode: string): Blame {
   if (PIN_CODES.has(errorCode)) return 'pin';
-  return KEY_CODES.has(errorCode) ? 'key' : 'device';
+  return COMMAND_CODES.has(errorCode) ? 'command' : 'device';
 }

@@ -1,6 +1,6 @@
 import { RoundTrips } from '../../../connection/round-trips.ts';
 import type { SwitchAddress, SwitchTls } from '../../../connection/switch-socket.ts';
-import { HsmDeviceError } from '../../../errors.ts';
+import { HsmDeviceError, type HsmDeviceErrorCode } from '../../../errors.ts';
 import { Backoff } from '../../../limits/backoff.ts';
 import { type Repetition, repeatEvery } from '../../../limits/repeat-every.ts';
 import type { HsmDeviceState, HsmDeviceStatus } from '../../device-state.ts';
@@ -22,6 +22,9 @@ const HEALTH_EVERY_MS = 10_000;
 /** While a device takes no commands. */
 const RECOVERY_EVERY_MS = 500;
 const HEALTH_TIMEOUT_MS = 2_000;
+
+/** Failures that do not show that other commands fail: a full queue, or a response whose fields are not as expected. */
+const OF_ONE_COMMAND: ReadonlySet<HsmDeviceErrorCode> = new Set(['BUSY', 'RESPONSE_INVALID']);
 
 export interface DeviceLog {
   info(fields: object, text: string): void;
@@ -205,7 +208,7 @@ export class Device {
     const { code, errorCode } = error;
     this.#failures[code] = (this.#failures[code] ?? 0) + 1;
     if (errorCode !== undefined) this.#refusals[errorCode] = (this.#refusals[errorCode] ?? 0) + 1;
-    const isFaultOfDevice = errorCode !== undefined ? blameOf(errorCode) === 'device' : code !== 'BUSY';
+    const isFaultOfDevice = errorCode !== undefined ? blameOf(errorCode) === 'device' : !OF_ONE_COMMAND.has(code);
     if (!isFaultOfDevice) return;
     this.#lastFailure = error.message;
     if (!this.#breaker.failed(performance.now())) return;
