@@ -88,7 +88,7 @@ export const environment = z.object({
     .min(1)
     .optional()
     .describe(
-      'HSM with the keys of switches: JSON file with payShield devices (src/hsm/README.md), or path or package with openHsm() (src/crypto/hsm.ts)',
+      'HSM with the keys of switches: JSON file with payShield devices or keys in AWS Payment Cryptography (src/hsm/README.md), or path or package with openHsm() (src/crypto/hsm.ts)',
     ),
   TLS_FILES_DIR: z
     .string()

@@ -35,3 +35,9 @@ export class HsmDeviceError extends TapwireError<HsmDeviceErrorCode> {
  * KEY_MISSING, TIMEOUT, BUSY, CIRCUIT_OPEN, THREAD_ENDED.
  */
 export class TokenError extends TapwireError {}
+
+/**
+ * AWS Payment Cryptography refused a request. The code is the name of the error in its API model
+ * (`ResourceNotFoundException`), or InvalidResponse, TIMEOUT, UNREACHABLE, BUSY.
+ */
+export class AwsError extends TapwireError {}

@@ -11,6 +11,8 @@ export type HsmDeviceStatus = 'ready' | 'starting' | 'unreachable' | 'circuitOpe
 
 /** The state of one device, for metrics, health and doctor. Counters only increase. */
 export interface HsmDeviceState {
+  /** One of several interchangeable devices, a service with redundancy of its own, or a PKCS #11 token. */
+  readonly kind: 'device' | 'service' | 'token';
   readonly name: string;
   /** `host:port`. */
   readonly address: string;

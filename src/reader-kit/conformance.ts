@@ -42,7 +42,7 @@ const CHECKS: readonly Check[] = [
   {
     name: 'opens what its reader sealed, of every length',
     async run(subject) {
-      for (const length of [0, 1, 7, 8, 15, 16, 17, 255, 4_000]) {
+      for (const length of [0, 1, 7, 8, 15, 16, 17, 255, 2_000]) {
         const payment = paymentOf(length);
         const opened = await open(subject, subject.reader.seal(payment, BINDING));
         expectThat(Buffer.from(opened).equals(payment), `${length} bytes: opened to other bytes`);

@@ -8,6 +8,7 @@ import { Secret } from '../bytes/secret.ts';
 import type { CardDataHsm, Hsm } from '../crypto/hsm.ts';
 import { SoftHsm, type SoftHsmKey } from '../crypto/soft-hsm.ts';
 import { CryptoError, StartError } from '../errors.ts';
+import { openAws } from '../hsm/aws/open-aws.ts';
 import type { HsmDevices } from '../hsm/device-state.ts';
 import type { DeviceLog } from '../hsm/payshield/device/device.ts';
 import { openPayshield } from '../hsm/payshield/open-payshield.ts';
@@ -41,7 +42,7 @@ export interface HsmOptions {
   readonly keysFile: string | undefined;
   /**
    * A path or a package whose `openHsm()` returns an `Hsm` (src/crypto/hsm.ts), or a JSON file with payShield devices
-   * (src/hsm/README.md).
+   * or keys in AWS Payment Cryptography (src/hsm/README.md).
    */
   readonly module: string | undefined;
   /** Of the devices; without it they log nothing. */
@@ -81,7 +82,12 @@ export function softKeyOf({ key, ...named }: HsmKeysFile['keys'][number]): SoftH
 }
 
 async function openDevices(path: string, log: DeviceLog): Promise<OpenedHsm> {
-  return openPayshield(parseHsmFile(await readKeyFile(path)), path, log);
+  const content = parseHsmFile(await readKeyFile(path));
+  return kindOf(content) === 'aws-payment-cryptography' ? openAws(content, path) : openPayshield(content, path, log);
+}
+
+function kindOf(content: unknown): unknown {
+  return (content as { readonly kind?: unknown } | null | undefined)?.kind;
 }
 
 /** The content of a JSON file for HSM_MODULE; undefined if it is too long, or no JSON. */

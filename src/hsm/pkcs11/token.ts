@@ -111,6 +111,7 @@ export class Token implements HsmDevices {
     const isReady = this.#status === 'ready';
     return [
       {
+        kind: 'token',
         name: this.#options.label,
         address: this.#options.modulePath,
         status: this.#status,

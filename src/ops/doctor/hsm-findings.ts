@@ -12,7 +12,7 @@ const ADVICE: Readonly<Record<Exclude<HsmDeviceStatus, 'ready'>, string>> = {
 /** What is wrong with the devices of an HSM. */
 export function hsmFindings(states: readonly HsmDeviceState[]): Finding[] {
   const findings = states.map(findingOf);
-  if (states.length === 1)
+  if (states.length === 1 && states[0]!.kind === 'device')
     findings.push(
       warning('hsm', 'has one device: without it, no PIN and no MAC', 'add a second device to the HSM file'),
     );

@@ -116,6 +116,7 @@ export class Device {
   state(): HsmDeviceState {
     const { address, connections } = this.#options;
     return {
+      kind: 'device',
       name: this.name,
       address: `${address.host}:${address.port}`,
       status: this.status,

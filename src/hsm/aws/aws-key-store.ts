@@ -1,0 +1,207 @@
+import type { ImportKeyRequest, KeyBlockSource, KeyDescription, KeyUsage } from '../../crypto/hsm.ts';
+import { AwsError, CryptoError } from '../../errors.ts';
+import type { AwsClient, AwsOperation } from './aws-client.ts';
+import type { AwsKey } from './aws-file.ts';
+
+const control = (name: string): AwsOperation => ({ plane: 'control', name });
+
+/** Aliases of imported keys; the id of the key follows. */
+const ALIAS = 'alias/tapwire/';
+/** The shortest waiting time before the service destroys a key. */
+const DELETE_IN_DAYS = 3;
+/** A switch has a few working keys at a time. */
+const MOST_IMPORTED = 10_000;
+
+/** Uses of TR-31 for each use of the gateway. */
+const USAGES: Readonly<Record<KeyUsage, readonly string[]>> = {
+  keyEncryption: [],
+  keyBlockProtection: ['TR31_K0_KEY_ENCRYPTION_KEY', 'TR31_K1_KEY_BLOCK_PROTECTION_KEY'],
+  pin: ['TR31_P0_PIN_ENCRYPTION_KEY'],
+  mac: [
+    'TR31_M0_ISO_16609_MAC_KEY',
+    'TR31_M1_ISO_9797_1_MAC_KEY',
+    'TR31_M3_ISO_9797_3_MAC_KEY',
+    'TR31_M6_ISO_9797_5_CMAC_KEY',
+  ],
+  dukptBase: ['TR31_B0_BASE_DERIVATION_KEY'],
+};
+
+const ALGORITHMS: Readonly<Record<string, Pick<KeyDescription, 'algorithm' | 'lengthBytes'>>> = {
+  TDES_2KEY: { algorithm: 'tdes', lengthBytes: 16 },
+  TDES_3KEY: { algorithm: 'tdes', lengthBytes: 24 },
+  AES_128: { algorithm: 'aes', lengthBytes: 16 },
+  AES_192: { algorithm: 'aes', lengthBytes: 24 },
+  AES_256: { algorithm: 'aes', lengthBytes: 32 },
+};
+
+/** What the service says of a key. */
+interface ServiceKey {
+  readonly arn: string;
+  readonly usage: string;
+  readonly algorithm: string;
+  readonly kcv: string;
+  readonly isUsable: boolean;
+}
+
+/** The keys of the configuration and those that were imported, by the gateway's id. */
+export class AwsKeyStore {
+  readonly #client: AwsClient;
+  readonly #keys = new Map<string, AwsKey>();
+  /** Keys whose usage and check value were compared with the service's, or are being compared. */
+  readonly #checked = new Map<string, Promise<AwsKey>>();
+
+  constructor(client: AwsClient, keys: readonly AwsKey[]) {
+    this.#client = client;
+    for (const key of keys) this.#keys.set(key.keyId, key);
+  }
+
+  /**
+   * The key, if it is what the configuration says. This is asked once.
+   *
+   * @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE, KEY_CHECK_VALUE; HsmUnavailable
+   */
+  use(keyId: string, usage: KeyUsage): Promise<AwsKey> {
+    const key = this.#find(keyId);
+    if (key.usage !== usage) throw new CryptoError('KEY_USAGE');
+    const known = this.#checked.get(keyId);
+    if (known) return known;
+    const checked = this.#check(key);
+    this.#checked.set(keyId, checked);
+    // A failure says nothing about the next time.
+    checked.catch(() => this.#checked.delete(keyId));
+    return checked;
+  }
+
+  /** @throws {CryptoError} as `use` */
+  async currentKcv(keyId: string): Promise<string> {
+    return (await this.#check(this.#find(keyId))).kcv;
+  }
+
+  /** TDES_2KEY, AES_128, ...: of keys that are as long as this one. */
+  derivationType(keyId: string): string {
+    const { algorithm, lengthBytes } = this.#find(keyId);
+    const isSame = (each: Pick<KeyDescription, 'algorithm' | 'lengthBytes'>) =>
+      each.algorithm === algorithm && each.lengthBytes === lengthBytes;
+    const [name] = Object.entries(ALGORITHMS).find(([, each]) => isSame(each)) ?? [];
+    if (name === undefined) throw new CryptoError('KEY_LENGTH');
+    return name;
+  }
+
+  /**
+   * Imports a TR-31 key block. Every process of the installation imports the same block, so the key has an alias with its
+   * id, and an existing one is used if its check value is that of the block.
+   *
+   * @param wrappingKey ARN or alias
+   */
+  async import(request: ImportKeyRequest & KeyBlockSource, wrappingKey: string): Promise<KeyDescription> {
+    const { keyId, usage, block, kcv } = request;
+    if (this.#keys.has(keyId)) throw new CryptoError('KEY_EXISTS');
+    if (this.#keys.size >= MOST_IMPORTED) throw new CryptoError('TOO_MANY_KEYS');
+    const found = await this.#findAlias(aliasOf(keyId));
+    const service = found ? await this.#describe(found) : await this.#importBlock(block, wrappingKey, aliasOf(keyId));
+    const shape = ALGORITHMS[service.algorithm];
+    if (!shape || !USAGES[usage].includes(service.usage)) throw new CryptoError('KEY_USAGE');
+    if (kcv !== undefined && !isSameKcv(kcv, service.kcv)) throw new CryptoError('KEY_CHECK_VALUE');
+    const { algorithm, lengthBytes } = shape;
+    const key = { keyId, usage, algorithm, lengthBytes, key: service.arn, kcv: service.kcv } as AwsKey;
+    this.#keys.set(keyId, key);
+    this.#checked.set(keyId, Promise.resolve(key));
+    return { keyId, usage, algorithm, lengthBytes, kcv: service.kcv };
+  }
+
+  /** Imported keys are deleted in the service; those of the configuration belong to an operator. */
+  async forget(keyId: string): Promise<void> {
+    const alias = aliasOf(keyId);
+    this.#checked.delete(keyId);
+    this.#keys.delete(keyId);
+    const arn = await this.#findAlias(alias);
+    if (arn === undefined) return;
+    await this.#ignoringMissing('DeleteAlias', { AliasName: alias });
+    await this.#ignoringMissing('DeleteKey', { KeyIdentifier: arn, DeleteKeyInDays: DELETE_IN_DAYS });
+  }
+
+  #find(keyId: string): AwsKey {
+    const key = this.#keys.get(keyId);
+    if (key === undefined) throw new CryptoError('KEY_UNKNOWN');
+    return key;
+  }
+
+  async #check(key: AwsKey): Promise<AwsKey> {
+    const { usage, algorithm, kcv, isUsable } = await this.#describe(key.key);
+    const shape = ALGORITHMS[algorithm];
+    const isFit = isUsable && USAGES[key.usage].includes(usage);
+    if (!isFit || shape?.algorithm !== key.algorithm || shape.lengthBytes !== key.lengthBytes)
+      throw new CryptoError('KEY_USAGE');
+    if (!isSameKcv(key.kcv, kcv)) throw new CryptoError('KEY_CHECK_VALUE');
+    return key;
+  }
+
+  async #describe(identifier: string): Promise<ServiceKey> {
+    try {
+      return readKey(await this.#client.call(control('GetKey'), { KeyIdentifier: identifier }));
+    } catch (error) {
+      throw error instanceof AwsError ? new CryptoError('KEY_UNKNOWN') : error;
+    }
+  }
+
+  async #importBlock(block: string, wrappingKey: string, alias: string): Promise<ServiceKey> {
+    const material = { Tr31KeyBlock: { WrappingKeyIdentifier: wrappingKey, WrappedKeyBlock: block } };
+    let made: ServiceKey;
+    try {
+      made = readKey(await this.#client.call(control('ImportKey'), { KeyMaterial: material, Enabled: true }));
+    } catch (error) {
+      throw error instanceof AwsError ? new CryptoError('KEY_BLOCK') : error;
+    }
+    try {
+      await this.#client.call(control('CreateAlias'), { AliasName: alias, KeyArn: made.arn });
+      return made;
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      // Another process was faster: its key is the same one.
+      const other = await this.#findAlias(alias);
+      if (other === undefined) throw new CryptoError('KEY_EXISTS');
+      await this.#ignoringMissing('DeleteKey', { KeyIdentifier: made.arn, DeleteKeyInDays: DELETE_IN_DAYS });
+      return this.#describe(other);
+    }
+  }
+
+  async #findAlias(alias: string): Promise<string | undefined> {
+    try {
+      const { Alias } = await this.#client.call(control('GetAlias'), { AliasName: alias });
+      const arn = (Alias as { readonly KeyArn?: unknown } | undefined)?.KeyArn;
+      return typeof arn === 'string' ? arn : undefined;
+    } catch (error) {
+      if (error instanceof AwsError && error.code === 'ResourceNotFoundException') return undefined;
+      throw error;
+    }
+  }
+
+  async #ignoringMissing(name: string, body: object): Promise<void> {
+    try {
+      await this.#client.call(control(name), body);
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+    }
+  }
+}
+
+/** An alias has letters, digits, `/`, `_` and `-`; any other character of an id becomes `-`. */
+function aliasOf(keyId: string): string {
+  return ALIAS + keyId.replace(/[^a-zA-Z0-9/_-]/g, '-');
+}
+
+function readKey({ Key }: Readonly<Record<string, unknown>>): ServiceKey {
+  const key = Key as Partial<Record<string, unknown>> | undefined;
+  const { KeyArn: arn, KeyCheckValue: kcv, Enabled, KeyState, KeyAttributes } = key ?? {};
+  const { KeyUsage: usage, KeyAlgorithm: algorithm } = (KeyAttributes ?? {}) as Partial<Record<string, unknown>>;
+  const values = [arn, kcv, usage, algorithm];
+  if (!values.every((value) => typeof value === 'string')) throw new AwsError('InvalidResponse', 'Key');
+  const isUsable = Enabled === true && KeyState === 'CREATE_COMPLETE';
+  const [text, check, use, kind] = values as [string, string, string, string];
+  return { arn: text, kcv: check.toUpperCase().slice(0, 6), usage: use, algorithm: kind, isUsable };
+}
+
+/** The service returns 3 bytes or more of a check value. */
+function isSameKcv(expected: string, current: string): boolean {
+  return current.length >= 6 && expected.toUpperCase().slice(0, 6) === current.slice(0, 6);
+}

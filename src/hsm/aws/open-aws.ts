@@ -1,0 +1,45 @@
+import { StartError } from '../../errors.ts';
+import { AwsClient, NodeSha256 } from './aws-client.ts';
+import { awsFile } from './aws-file.ts';
+import { AwsHsm } from './aws-hsm.ts';
+
+const FAULTS_NAMED = 5;
+const SERVICE = 'payment-cryptography';
+
+/**
+ * Opens the keys of a configuration in AWS Payment Cryptography. Credentials are those that programs on this machine have:
+ * from the environment, a shared configuration file, a web identity, the container, or the instance.
+ *
+ * @param json the parsed content of the file
+ * @throws StartError BAD_CONFIG naming the place in the file, or the packages that are missing
+ */
+export async function openAws(json: unknown, path: string): Promise<AwsHsm> {
+  const parsed = awsFile.safeParse(json);
+  if (!parsed.success) {
+    const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
+    throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
+  }
+  const { region, endpoints = endpointsOf(region), timeLimitMs, requests, keys } = parsed.data;
+  const { SignatureV4, defaultProvider } = await packages();
+  const signer = new SignatureV4({ service: SERVICE, region, credentials: defaultProvider(), sha256: NodeSha256 });
+  return new AwsHsm(new AwsClient({ region, endpoints, timeLimitMs, requests, signer }), keys);
+}
+
+function endpointsOf(region: string): { data: string; control: string } {
+  const at = (plane: string) => `https://${plane}.${SERVICE}.${region}.amazonaws.com`;
+  return { data: at('dataplane'), control: at('controlplane') };
+}
+
+/** They are optional, so that an installation without AWS does not have them. */
+async function packages() {
+  try {
+    const [{ SignatureV4 }, { defaultProvider }] = await Promise.all([
+      import('@smithy/signature-v4'),
+      import('@aws-sdk/credential-provider-node'),
+    ]);
+    return { SignatureV4, defaultProvider };
+  } catch (cause) {
+    const names = '@smithy/signature-v4 @aws-sdk/credential-provider-node';
+    throw new StartError('BAD_CONFIG', `packages for AWS are missing: npm install ${names}`, { cause });
+  }
+}
