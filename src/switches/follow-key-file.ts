@@ -14,8 +14,16 @@ export function keyFilePath({ keysFile, module }: Pick<HsmOptions, 'keysFile' | 
 }
 
 /**
- * Keeps the keys of an HSM in step with its file: new keys are usable without a restart, removed keys are not. A key does
- * not change under its id. A file that cannot be used changes nothing.
+ * A key that was removed from the file remains usable for this long. Connections that use it are replaced in seconds, and
+ * then wait for the responses to their last requests.
+ */
+const REMOVED_AFTER_MS = 120_000;
+
+const TIMES = { everyMs: KEY_FILE_READ_EVERY_MS, removedAfterMs: REMOVED_AFTER_MS };
+
+/**
+ * Keeps the keys of an HSM in step with its file: new keys are usable without a restart, and removed keys are not after a
+ * while. A key does not change under its id. A file that cannot be used changes nothing.
  *
  * @param onError called once for each version of the file that cannot be used
  * @returns undefined if the keys are not in a file
@@ -24,22 +32,61 @@ export function followKeyFile(
   hsm: OpenedHsm,
   path: string | undefined,
   onError: (error: unknown) => void,
-  everyMs = KEY_FILE_READ_EVERY_MS,
+  times: Partial<typeof TIMES> = {},
 ): Repetition | undefined {
-  const isFiled = hsm instanceof SoftHsm || hsm instanceof PayshieldHsm;
-  if (path === undefined || !isFiled) return undefined;
-  let seen: string | undefined;
-  return repeatEvery(
-    everyMs,
-    async () => {
-      const { mtimeMs, ino, size } = await stat(path).catch(() => ({ mtimeMs: 0, ino: 0, size: -1 }));
-      const version = `${mtimeMs} ${ino} ${size}`;
-      if (version === seen) return;
-      seen = version;
-      const text = await readKeyFile(path);
-      if (hsm instanceof SoftHsm) hsm.replaceKeys(checkedHsmKeys(text, path).keys.map(softKeyOf));
-      else hsm.replaceFiledKeys(lmkKeysOf(parsePayshieldFile(parseHsmFile(text), path).keys));
-    },
-    onError,
-  );
+  if (path === undefined) return undefined;
+  const { everyMs, removedAfterMs } = { ...TIMES, ...times };
+  if (hsm instanceof SoftHsm) {
+    const read = (text: string) => checkedHsmKeys(text, path).keys.map(softKeyOf);
+    const keys = new FollowedKeys(path, read, (current) => hsm.replaceKeys(current), removedAfterMs);
+    return repeatEvery(everyMs, () => keys.look(), onError);
+  }
+  if (hsm instanceof PayshieldHsm) {
+    const read = (text: string) => lmkKeysOf(parsePayshieldFile(parseHsmFile(text), path).keys);
+    const keys = new FollowedKeys(path, read, (current) => hsm.replaceFiledKeys(current), removedAfterMs);
+    return repeatEvery(everyMs, () => keys.look(), onError);
+  }
+  return undefined;
+}
+
+class FollowedKeys<Key extends { readonly keyId: string }> {
+  readonly #path: string;
+  readonly #read: (text: string) => readonly Key[];
+  readonly #apply: (keys: readonly Key[]) => void;
+  readonly #removedAfterMs: number;
+  #version: string | undefined;
+  #current: readonly Key[] = [];
+  /** Keys that the file no longer has, with the monotonic time at which they are removed. */
+  #leaving: readonly { readonly key: Key; readonly endsAtMs: number }[] = [];
+
+  constructor(
+    path: string,
+    read: (text: string) => readonly Key[],
+    apply: (keys: readonly Key[]) => void,
+    removedAfterMs: number,
+  ) {
+    this.#path = path;
+    this.#read = read;
+    this.#apply = apply;
+    this.#removedAfterMs = removedAfterMs;
+  }
+
+  /** @throws StartError BAD_CONFIG; CryptoError */
+  async look(): Promise<void> {
+    const nowMs = performance.now();
+    const { mtimeMs, ino, size } = await stat(this.#path).catch(() => ({ mtimeMs: 0, ino: 0, size: -1 }));
+    const version = `${mtimeMs} ${ino} ${size}`;
+    const isOver = this.#leaving.some(({ endsAtMs }) => endsAtMs <= nowMs);
+    if (version === this.#version && !isOver) return;
+    const before = this.#current;
+    if (version !== this.#version) {
+      this.#version = version;
+      this.#current = this.#read(await readKeyFile(this.#path));
+    }
+    const present = new Set(this.#current.map(({ keyId }) => keyId));
+    const endsAtMs = nowMs + this.#removedAfterMs;
+    const left = before.filter(({ keyId }) => !present.has(keyId)).map((key) => ({ key, endsAtMs }));
+    this.#leaving = [...this.#leaving, ...left].filter((each) => each.endsAtMs > nowMs && !present.has(each.key.keyId));
+    this.#apply([...this.#current, ...this.#leaving.map(({ key }) => key)]);
+  }
 }
