@@ -10,7 +10,7 @@ import {
   retireKey,
   rotateKey,
 } from '../../store/switches/change-hsm-keys.ts';
-import { findRegisteredKey, registerKey } from '../../store/switches/hsm-keys.ts';
+import { findRegisteredKey, mustBeFree, registerKey } from '../../store/switches/hsm-keys.ts';
 import { actor, onDatabase } from '../administration.ts';
 import { installedTypes } from '../processor-types.ts';
 import { flag, onlyOne, text } from '../words.ts';
@@ -35,7 +35,10 @@ export async function register(args: string[]): Promise<number> {
       throw new StartError('BAD_CONFIG', `--usage: the HSM has the key for ${usage}`);
     const kcv = await named(keyId, hsm.kcv(keyId));
     const key = { keyId, acquirerId, usage, kcv, dueOn };
-    await onDatabase((database) => registerKey(database, actor(), key, { origin: 'present' }));
+    await onDatabase(async (database) => {
+      await mustBeFree(database, key);
+      await registerKey(database, actor(), key, { origin: 'present' });
+    });
     console.log(`${keyId} is registered: check value ${kcv}, due on ${dueOn}.`);
   });
   return 0;
