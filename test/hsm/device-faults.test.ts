@@ -85,7 +85,7 @@ describe('one device', () => {
       if (++commands === 1) received.socket.destroy();
       else received.socket.write(goodMac(received));
     });
-    const hsm = await readyHsm([await opened.fake(device)]);
+    const hsm = await readyHsm([await opened.fake(device)], { connections: 1 });
     expect((await failureOf(compute(hsm))).code).toBe('CONNECTION_LOST');
     await expect
       .poll(
@@ -146,6 +146,41 @@ describe('one device', () => {
     for (let n = 0; n < 12; n++) await failureOf(compute(hsm));
     expect(hsm.deviceStates()[0]).toMatchObject({ status: 'ready', circuitOpenings: 0 });
     expect(await hsm.kcv('zpk')).toBe(kcv);
+  });
+
+  test('that closes one of its connections gets the commands again on another one, once', async () => {
+    let commands = 0;
+    const device = healthyBut((received) => {
+      if (++commands % 2 === 1) received.socket.destroy();
+      else received.socket.write(goodMac(received));
+    });
+    const hsm = await readyHsm([await opened.fake(device)], { connections: 2 });
+    await expect.poll(() => hsm.deviceStates()[0]!.connectionsReady, { interval: 5 }).toBe(2);
+    await computes(hsm, 'message');
+    expect(commands).toBe(2);
+    await expect.poll(() => hsm.deviceStates()[0]!.connectionsReady, { interval: 5 }).toBe(2);
+    const closing = await readyHsm([await opened.fake(healthyBut(({ socket }) => socket.destroy()))], {
+      connections: 2,
+    });
+    expect((await failureOf(compute(closing))).code).toBe('CONNECTION_LOST');
+  });
+
+  test('that closes a connection with many commands stays in use: it has failed once', async () => {
+    const held: { header: string; message: string; socket: Socket }[] = [];
+    let isFirst = true;
+    const device = healthyBut((received) => {
+      if (!isFirst) return void received.socket.write(goodMac(received));
+      held.push(received);
+      if (held.length < 20) return;
+      isFirst = false;
+      const [{ socket: closing }] = held as [(typeof held)[number]];
+      closing.destroy();
+      for (const each of held) if (each.socket !== closing) each.socket.write(goodMac(each));
+    });
+    const hsm = await readyHsm([await opened.fake(device)], { connections: 2 });
+    await expect.poll(() => hsm.deviceStates()[0]!.connectionsReady, { interval: 5 }).toBe(2);
+    await Promise.all(Array.from({ length: 20 }, (_, n) => computes(hsm, `text ${10 + n}`)));
+    expect(hsm.deviceStates()[0]).toMatchObject({ status: 'ready', circuitOpenings: 0 });
   });
 
   test('whose responses arrive in one-byte segments and in reverse order is understood', async () => {

@@ -30,7 +30,8 @@ export interface DeviceConnectionOptions {
   readonly onOpen: () => void;
   /** A response has arrived, so another command can be sent. */
   readonly onFree: () => void;
-  readonly onClosed: (error: HsmDeviceError) => void;
+  /** @param unanswered the number of commands that failed with the connection */
+  readonly onClosed: (error: HsmDeviceError, unanswered: number) => void;
 }
 
 interface Outstanding {
@@ -178,8 +179,9 @@ export class DeviceConnection {
     const { settle, command, sentAtMs } = outstanding;
     outstanding.settle = undefined;
     settle?.(new HsmDeviceError('TIMEOUT', `${this.#options.name}, ${command.code}`));
-    if (this.#options.headerLength === 0 || this.#lastReadAtMs < sentAtMs) this.#end('TIMEOUT', 'silent');
-    else outstanding.timer = setTimeout(() => this.#end('TIMEOUT', 'response missing'), LATE_RESPONSE_MS).unref();
+    if (this.#options.headerLength === 0 || this.#lastReadAtMs < sentAtMs) this.#end('CONNECTION_LOST', 'silent');
+    else
+      outstanding.timer = setTimeout(() => this.#end('CONNECTION_LOST', 'response missing'), LATE_RESPONSE_MS).unref();
   }
 
   #nextHeader(): string {
@@ -209,7 +211,7 @@ export class DeviceConnection {
       clearTimeout(timer);
       settle?.(error);
     }
-    this.#options.onClosed(error);
+    this.#options.onClosed(error, unanswered.length);
   }
 }
 

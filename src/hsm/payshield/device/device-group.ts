@@ -6,7 +6,8 @@ import type { Device } from './device.ts';
 
 /**
  * Devices with the same local master key, any of which can carry out a command. Each command is sent to the device with
- * the least load. If that device fails, the next one has the rest of the time limit.
+ * the least load. If that device fails, the next one has the rest of the time limit. A command whose connection ended is
+ * repeated once on another connection of the device.
  */
 export class DeviceGroup implements HsmDevices {
   readonly #devices: readonly Device[];
@@ -34,6 +35,7 @@ export class DeviceGroup implements HsmDevices {
   async call<Result>(command: HostCommand<Result>): Promise<Result> {
     const endsAtMs = performance.now() + this.#timeLimitMs;
     const untried = new Set(this.#devices.filter(({ status }) => status === 'ready'));
+    const lost = new Set<Device>();
     let failure = new HsmDeviceError('UNREACHABLE', `${command.code}, no device is ready`);
     while (untried.size > 0) {
       const leftMs = endsAtMs - performance.now();
@@ -45,7 +47,9 @@ export class DeviceGroup implements HsmDevices {
         if (!(error instanceof HsmDeviceError)) throw error;
         failure = error;
         if (error.errorCode !== undefined && blameOf(error.errorCode) === 'pin') break;
-        untried.delete(device);
+        // A device that has another connection gets a second chance.
+        if (error.code === 'CONNECTION_LOST' && device.status === 'ready' && !lost.has(device)) lost.add(device);
+        else untried.delete(device);
       }
     }
     throw new HsmUnavailable({ cause: failure });

@@ -24,7 +24,10 @@ const RECOVERY_EVERY_MS = 500;
 const HEALTH_TIMEOUT_MS = 2_000;
 
 /** Failures that do not show that other commands fail: a full queue, or a response whose fields are not as expected. */
-const OF_ONE_COMMAND: ReadonlySet<HsmDeviceErrorCode> = new Set(['BUSY', 'RESPONSE_INVALID']);
+const OF_ONE_COMMAND: readonly HsmDeviceErrorCode[] = ['BUSY', 'RESPONSE_INVALID'];
+/** The end of a connection fails all of its commands, and is one failure of the device. */
+const OF_A_CONNECTION: readonly HsmDeviceErrorCode[] = ['CONNECTION_LOST', 'FRAME_INVALID'];
+const NOT_OF_THE_DEVICE: ReadonlySet<HsmDeviceErrorCode> = new Set([...OF_ONE_COMMAND, ...OF_A_CONNECTION]);
 
 export interface DeviceLog {
   info(fields: object, text: string): void;
@@ -184,8 +187,9 @@ export class Device {
         backoff.reset();
         this.#sendQueued();
       },
-      onClosed: (error) => {
+      onClosed: (error, unanswered) => {
         if (this.#isClosed) return;
+        if (unanswered > 0) this.#blame(error);
         this.#connectionsLost++;
         this.#hasStarted();
         this.#lastFailure = error.message;
@@ -209,9 +213,12 @@ export class Device {
     const { code, errorCode } = error;
     this.#failures[code] = (this.#failures[code] ?? 0) + 1;
     if (errorCode !== undefined) this.#refusals[errorCode] = (this.#refusals[errorCode] ?? 0) + 1;
-    const isFaultOfDevice = errorCode !== undefined ? blameOf(errorCode) === 'device' : !OF_ONE_COMMAND.has(code);
-    if (!isFaultOfDevice) return;
-    this.#lastFailure = error.message;
+    const isFaultOfDevice = errorCode !== undefined ? blameOf(errorCode) === 'device' : !NOT_OF_THE_DEVICE.has(code);
+    if (isFaultOfDevice) this.#blame(error);
+  }
+
+  #blame({ code, errorCode, message }: HsmDeviceError): void {
+    this.#lastFailure = message;
     if (!this.#breaker.failed(performance.now())) return;
     this.#circuitOpenings++;
     this.#options.log.warn({ device: this.name, code, errorCode }, 'HSM device fails, taken out of use');
