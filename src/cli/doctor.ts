@@ -5,6 +5,7 @@ import { readKeyRing } from '../card/key-ring.ts';
 import { TokenKeys } from '../card/token-keys.ts';
 import { type Config, readConfig } from '../config.ts';
 import { HsmUnavailable, PlugInError, StartError } from '../errors.ts';
+import { readerRulesOf } from '../gateway/open-card-readers.ts';
 import { connectionsOfProcess } from '../gateway/open-databases.ts';
 import { keyRingPath } from '../gateway/open-key-ring.ts';
 import { openKeyToken } from '../gateway/open-key-token.ts';
@@ -22,12 +23,14 @@ import { issuerFindings } from '../ops/doctor/issuer-findings.ts';
 import { keyFindings } from '../ops/doctor/key-findings.ts';
 import { partitionFindings } from '../ops/doctor/partition-findings.ts';
 import { providerFindings } from '../ops/doctor/provider-findings.ts';
+import { type ProfileWithReader, readerFindings } from '../ops/doctor/reader-findings.ts';
 import { sessionFindings } from '../ops/doctor/session-findings.ts';
 import { askAvailabilities } from '../ops/doctor/signed-on.ts';
 import { switchFindings } from '../ops/doctor/switch-findings.ts';
 import { tokenFinding } from '../ops/doctor/token-findings.ts';
 import { demoProfilePath, readProfile } from '../phone/profile.ts';
 import { loadProcessors } from '../processor-kit/load-processors.ts';
+import { loadReaders } from '../reader-kit/load-readers.ts';
 import { pendingMigrations } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { listRegisteredKeys } from '../store/switches/hsm-keys.ts';
@@ -104,7 +107,7 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   const findings = await databaseFindings(database, questions);
   if ((await pendingMigrations(database)).length > 0) return findings; // the other checks read tables that do not exist yet
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
-  findings.push(...(await findingsOfHsmKeys(config, database, nowMs)));
+  findings.push(...(await findingsOfReaders(config, database)), ...(await findingsOfHsmKeys(config, database, nowMs)));
   const retention = { auditDays: config.RETENTION_AUDIT_DAYS, messageDays: config.RETENTION_MESSAGE_DAYS };
   findings.push(...(await backlogFindings(database)), ...(await partitionFindings(database, retention)));
   return findings;
@@ -122,6 +125,17 @@ async function processorFindings(config: Config, database: Database, nowMs: numb
   } catch (error) {
     if (!(error instanceof PlugInError)) throw error;
     return [fault('processors', error.reason, 'correct the processor, or remove it from PROCESSORS')];
+  }
+}
+
+async function findingsOfReaders(config: Config, database: Database): Promise<Finding[]> {
+  try {
+    const formats = await loadReaders({ external: config.READERS });
+    const { rows } = await database.query<ProfileWithReader>(WITH_READER);
+    return readerFindings(readerRulesOf(config, formats), rows);
+  } catch (error) {
+    if (!(error instanceof PlugInError)) throw error;
+    return [fault('readers', error.reason, 'correct the reader format, or remove it from READERS')];
   }
 }
 
@@ -182,6 +196,8 @@ async function findingsOfHsmKeys(
   }
 }
 
+const WITH_READER = `select acquirer_id as "acquirerId", name, reader from terminal_profiles where reader is not null
+  order by acquirer_id, name`;
 const STORED = `select acquirer_id as "acquirerId", id, type, config from processors where removed_at is null
   order by acquirer_id, id`;
 const WITHOUT_ROUTE = `select distinct acquirer_id as id from processors where removed_at is null

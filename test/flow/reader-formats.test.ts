@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { toHex } from '../../src/bytes/hex.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { examine } from '../../src/cli/doctor.ts';
+import { readConfig } from '../../src/config.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/crypto/demo-key.ts';
 import { Phone, signMerchantToken, type TapReading } from '../../src/phone/phone.ts';
 import { loadReaders } from '../../src/reader-kit/load-readers.ts';
@@ -138,6 +140,10 @@ describe('a profile', () => {
     };
     await expect.poll(taken, { timeout: 20_000 }).toEqual([500, true]);
     expect((await storedTransactions(installation.database)).at(-1)).toMatchObject({ status: 'ErrorFindingConfig' });
+    const findings = await examine(readConfig(installation.environment()), Date.now());
+    expect(findings).toContainEqual(
+      expect.objectContaining({ part: 'terminal profile old of acquirer 1', verdict: 'fault' }),
+    );
   });
 
   test.each([

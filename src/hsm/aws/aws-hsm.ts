@@ -32,6 +32,7 @@ const CIPHERTEXT_BYTES_MOST = 2_112;
 /** PrimaryAccountNumber: 12 to 19 digits. */
 const PAN_DIGITS_LEAST = 12;
 const MAC_BYTES_LEAST = 4;
+const CHECK_EVERY_MS = 10_000;
 const BLOCK_BYTES = { tdes: 8, aes: 16 } as const;
 
 /**
@@ -45,9 +46,22 @@ export class AwsHsm implements Hsm, CardDataHsm, HsmDevices {
   readonly #client: AwsClient;
   readonly #keys: AwsKeyStore;
 
+  /** Runs until `close`, so that health does not depend on taps. */
+  readonly #checks: NodeJS.Timeout;
+
   constructor(client: AwsClient, keys: readonly AwsKey[]) {
     this.#client = client;
     this.#keys = new AwsKeyStore(client, keys);
+    this.#checks = setInterval(() => void this.check(), CHECK_EVERY_MS).unref();
+  }
+
+  /** Asks the service for a key. `deviceStates` then says whether it responds, and accepts the credentials. */
+  async check(): Promise<void> {
+    await this.#keys.askForOne().catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#checks);
   }
 
   async importKey(request: ImportKeyRequest): Promise<KeyDescription> {

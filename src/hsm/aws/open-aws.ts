@@ -7,7 +7,8 @@ const FAULTS_NAMED = 5;
 const SERVICE = 'payment-cryptography';
 
 /**
- * Opens the keys of a configuration in AWS Payment Cryptography. Credentials are those that programs on this machine have:
+ * Opens the keys of a configuration in AWS Payment Cryptography, and asks for one of them. A service that does not respond
+ * now is used when it does. Credentials are those that programs on this machine have:
  * from the environment, a shared configuration file, a web identity, the container, or the instance.
  *
  * @param json the parsed content of the file
@@ -22,7 +23,9 @@ export async function openAws(json: unknown, path: string): Promise<AwsHsm> {
   const { region, endpoints = endpointsOf(region), timeLimitMs, requests, keys } = parsed.data;
   const { SignatureV4, defaultProvider } = await packages();
   const signer = new SignatureV4({ service: SERVICE, region, credentials: defaultProvider(), sha256: NodeSha256 });
-  return new AwsHsm(new AwsClient({ region, endpoints, timeLimitMs, requests, signer }), keys);
+  const hsm = new AwsHsm(new AwsClient({ region, endpoints, timeLimitMs, requests, signer }), keys);
+  await hsm.check();
+  return hsm;
 }
 
 function endpointsOf(region: string): { data: string; control: string } {

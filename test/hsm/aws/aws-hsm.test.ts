@@ -13,6 +13,7 @@ import type { AwsKey } from '../../../src/hsm/aws/aws-file.ts';
 import { AwsHsm } from '../../../src/hsm/aws/aws-hsm.ts';
 import { openAws } from '../../../src/hsm/aws/open-aws.ts';
 import { HsmCalls } from '../../../src/hsm/hsm-calls.ts';
+import { hsmFindings } from '../../../src/ops/doctor/hsm-findings.ts';
 import { readerConformance } from '../../../src/reader-kit/conformance.ts';
 import { loadReaders } from '../../../src/reader-kit/load-readers.ts';
 import { freshSampleKeys } from '../../../src/reader-kit/sample-keys.ts';
@@ -239,6 +240,21 @@ describe('the service', () => {
     expect(error).toBeInstanceOf(HsmUnavailable);
     expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('another');
     expect(stranger.deviceStates()).toMatchObject([{ lastFailure: 'InvalidSignatureException' }]);
+  });
+
+  test('is asked for a key without any tap, and doctor says what is wrong with it', async () => {
+    await hsm.check();
+    expect(hsmFindings(hsm.deviceStates())).toMatchObject([{ verdict: 'good' }]);
+    const stranger = await hsmOf({ credentials: { ...CREDENTIALS, secretAccessKey: 'another' } });
+    await stranger.check();
+    expect(hsmFindings(stranger.deviceStates())[0]).toMatchObject({
+      verdict: 'fault',
+      advice: 'check the credentials of this machine, and its clock',
+    });
+    const impatient = await hsmOf({ timeLimitMs: 100 });
+    service.next.push('hang');
+    await impatient.check();
+    expect(hsmFindings(impatient.deviceStates())[0]!.description).toContain('TIMEOUT');
   });
 
   test('that is not there is unavailable', async () => {
