@@ -9,7 +9,7 @@ export interface ProfileWithReader {
   readonly reader: ProfileReader;
 }
 
-/** Profiles whose taps are refused, because their format is gone or a key no longer belongs to their acquirer. */
+/** Profiles whose taps are refused, because their format was removed or a key no longer belongs to their acquirer. */
 export function readerFindings(rules: ReaderRules, profiles: readonly ProfileWithReader[]): Finding[] {
   const faults = profiles.flatMap(({ acquirerId, name, reader }) =>
     readerFaults(rules, acquirerId, reader).map(({ path, detail }) =>

@@ -79,9 +79,10 @@ async function recordTraces(
   return {
     tracing: new Tracing(provider.getTracer(SCOPE)),
     close: async () => {
-      const late = sleep(SEND_WITHIN_MS, undefined, { ref: false });
-      const sent = provider.shutdown().catch(() => diag.warn('last spans were lost'));
-      await Promise.race([sent, late]);
+      const sent = provider.shutdown().then(() => true);
+      const late = sleep(SEND_WITHIN_MS, false, { ref: false });
+      const isSent = await Promise.race([sent, late]).catch(() => false);
+      if (!isSent) diag.warn('last spans were lost');
       trace.disable();
       context.disable();
     },

@@ -12,6 +12,7 @@ afterAll(() => testDatabase.drop());
 const EVERYWHERE: Readonly<Record<string, string>> = {
   api_keys: 'a credential names its tenant, not the other way round',
   console_sessions: 'a cookie names its session',
+  hsm_keys: 'an id is one key of the HSM of all tenants; the column names the owner',
   idempotency_keys: 'a credential names its tenant; the column only lets a move of the acquirer find the row',
   issuer_keys: 'a token names its issuer',
   users: 'a login contains only a name',

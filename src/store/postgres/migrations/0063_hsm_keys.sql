@@ -11,7 +11,7 @@ create table hsm_keys (
   -- Day of the last use in UTC, written by gateways at most once a day.
   last_used_on date,
   -- A rotation names the successor, and until when the key remains usable beside it.
-  successor text references hsm_keys check (successor <> key_id),
+  successor text check (successor <> key_id),
   overlap_ends_at timestamptz,
   retired_at timestamptz,
   check ((successor is null) = (overlap_ends_at is null))
