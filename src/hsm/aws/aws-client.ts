@@ -68,6 +68,8 @@ export class AwsClient {
   readonly #failures: Record<string, number> = {};
   readonly #refusals: Record<string, number> = {};
   #outstanding = 0;
+  /** Also after their callers have given up, so that credentials that never come do not collect requests. */
+  #signing = 0;
   #succeeded = 0;
   #status: HsmDeviceStatus = 'starting';
   #lastFailure: string | undefined;
@@ -132,11 +134,11 @@ export class AwsClient {
     body: object,
     signal: AbortSignal,
   ): Promise<{ readonly body: Readonly<Record<string, unknown>> } | { readonly error: string }> {
-    const { endpoints, signer } = this.#options;
+    const { endpoints } = this.#options;
     const url = new URL(endpoints[operation.plane]);
     const isData = operation.plane === 'data';
     const text = JSON.stringify(body);
-    const signed = await signer.sign({
+    const signed = await this.#sign(signal, {
       method: 'POST',
       protocol: url.protocol,
       hostname: url.hostname,
@@ -167,6 +169,18 @@ export class AwsClient {
       return { body: answer };
     }
     return { error: nameOfError(response, answer) };
+  }
+
+  /** Credentials can come from a program or another machine, without a time limit of their own. */
+  #sign(limit: AbortSignal, request: Parameters<SignatureV4['sign']>[0]): ReturnType<SignatureV4['sign']> {
+    const { requests, signer } = this.#options;
+    if (this.#signing >= requests) throw this.#unavailable('BUSY');
+    this.#signing++;
+    const aborted = new Promise<never>((_, reject) =>
+      limit.addEventListener('abort', () => reject(limit.reason), { once: true }),
+    );
+    const signing = signer.sign(request).finally(() => this.#signing--);
+    return Promise.race([signing, aborted]);
   }
 
   #refused(operation: string, code: string): AwsError {

@@ -98,7 +98,11 @@ export class AwsKeyStore {
     if (this.#keys.has(keyId)) throw new CryptoError('KEY_EXISTS');
     if (this.#keys.size >= MOST_IMPORTED) throw new CryptoError('TOO_MANY_KEYS');
     const found = await this.#findAlias(aliasOf(keyId));
-    const service = found ? await this.#describe(found) : await this.#importBlock(block, wrappingKey, aliasOf(keyId));
+    // Without a check value, only an import shows whether the existing key is that of the block.
+    const service =
+      found !== undefined && kcv !== undefined
+        ? await this.#describe(found)
+        : await this.#importBlock(block, wrappingKey, aliasOf(keyId));
     const shape = ALGORITHMS[service.algorithm];
     if (!shape || !USAGES[usage].includes(service.usage)) throw new CryptoError('KEY_USAGE');
     if (kcv !== undefined && !isSameKcv(kcv, service.kcv)) throw new CryptoError('KEY_CHECK_VALUE');
@@ -133,13 +137,14 @@ export class AwsKeyStore {
   }
 
   async #check(key: AwsKey): Promise<AwsKey> {
-    const { usage, algorithm, kcv, isUsable } = await this.#describe(key.key);
+    const { arn, usage, algorithm, kcv, isUsable } = await this.#describe(key.key);
     const shape = ALGORITHMS[algorithm];
     const isFit = isUsable && USAGES[key.usage].includes(usage);
     if (!isFit || shape?.algorithm !== key.algorithm || shape.lengthBytes !== key.lengthBytes)
       throw new CryptoError('KEY_USAGE');
     if (!isSameKcv(key.kcv, kcv)) throw new CryptoError('KEY_CHECK_VALUE');
-    return key;
+    // The key that was compared, even if its alias is given to another one later.
+    return { ...key, key: arn };
   }
 
   async #describe(identifier: string): Promise<ServiceKey> {
@@ -163,11 +168,15 @@ export class AwsKeyStore {
       return made;
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
-      // Another process was faster: its key is the same one.
+      // Another process was faster, and has the same key.
       const other = await this.#findAlias(alias);
       if (other === undefined) throw new CryptoError('KEY_EXISTS');
+      // Or this request was repeated after its first response was lost.
+      if (other === made.arn) return made;
       await this.#ignoringMissing('DeleteKey', { KeyIdentifier: made.arn, DeleteKeyInDays: DELETE_IN_DAYS });
-      return this.#describe(other);
+      const existing = await this.#describe(other);
+      if (existing.kcv !== made.kcv) throw new CryptoError('KEY_EXISTS');
+      return existing;
     }
   }
 
@@ -191,9 +200,13 @@ export class AwsKeyStore {
   }
 }
 
-/** An alias has letters, digits, `/`, `_` and `-`; any other character of an id becomes `-`. */
+/**
+ * An alias has letters, digits, `/`, `_` and `-`. Any other character of an id, and `_`, becomes `_` and its code in two hex
+ * digits, so that two ids never have the same alias.
+ */
 function aliasOf(keyId: string): string {
-  return ALIAS + keyId.replace(/[^a-zA-Z0-9/_-]/g, '-');
+  const coded = (character: string) => `_${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  return ALIAS + keyId.replace(/[^a-zA-Z0-9/-]/g, coded);
 }
 
 function readKey({ Key }: Readonly<Record<string, unknown>>): ServiceKey {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { SignatureV4 } from '@smithy/signature-v4';
+import { SignatureV4, type SignatureV4Init } from '@smithy/signature-v4';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../../src/bytes/hex.ts';
 import { Secret } from '../../../src/bytes/secret.ts';
@@ -62,7 +62,7 @@ async function hsmOf({
   credentials = CREDENTIALS,
   timeLimitMs = 2_000,
   requests = 16,
-}: Partial<{ keys: AwsKey[]; credentials: typeof CREDENTIALS; timeLimitMs: number; requests: number }>) {
+}: Partial<{ keys: AwsKey[]; credentials: SignatureV4Init['credentials']; timeLimitMs: number; requests: number }>) {
   const signer = new SignatureV4({
     service: 'payment-cryptography',
     region: 'eu-west-1',
@@ -186,6 +186,39 @@ describe('a key', () => {
     expect(service.faults).toEqual([]);
   });
 
+  test('stays when the response to the creation of its alias is lost', async () => {
+    const request = { ...(await sent()), keyId: 'exchanged-1-1-mac-y' };
+    service.losesNext = 'CreateAlias';
+    await hsm.importKey(request);
+    expect([...service.keys.keys()].filter((arn) => arn.includes('imported'))).toHaveLength(1);
+    expect(await hsm.kcv(request.keyId)).toBe(request.kcv);
+  });
+
+  test('never takes the place of a key with a similar id, nor of another key with the same id', async () => {
+    const [first, second] = [await sent(), await sent()];
+    await hsm.importKey({ ...first, keyId: 'acquirer/1/a.b' });
+    await hsm.importKey({ ...second, keyId: 'acquirer/1/a-b' });
+    await hsm.importKey({ ...second, keyId: 'acquirer/1/a_2eb' });
+    expect(await hsm.kcv('acquirer/1/a.b')).toBe(first.kcv);
+    expect(await hsm.kcv('acquirer/1/a-b')).toBe(second.kcv);
+    const restarted = await hsmOf({});
+    const unchecked = { ...second, keyId: 'acquirer/1/a.b', kcv: undefined };
+    await expect(restarted.importKey(unchecked)).rejects.toThrow('KEY_EXISTS');
+    const { kcv: _kcv, ...same } = { ...first, keyId: 'acquirer/1/a.b' };
+    expect(await restarted.importKey(same)).toMatchObject({ kcv: first.kcv });
+    expect([...service.keys.keys()].filter((arn) => arn.includes('imported'))).toHaveLength(3);
+  });
+
+  test('is the one that was compared, when its alias is given to another one', async () => {
+    service.setAlias('alias/mac', ARNS.mac!);
+    const keys = (await filed()).map((key) => (key.keyId === 'mac' ? { ...key, key: 'alias/mac' } : key));
+    const named = await hsmOf({ keys });
+    const request = { keyId: 'mac', method: METHODS[0]![2], message: randomBytes(10), lengthBytes: 8 };
+    const mac = await named.mac(request);
+    service.setAlias('alias/mac', ARNS['mac-aes']!);
+    expect(await named.verifyMac({ ...request, mac })).toBe(true);
+  });
+
   test('block that is damaged, or a bare cryptogram, is refused', async () => {
     const damaged = {
       keyId: 'k',
@@ -205,6 +238,14 @@ describe('a key', () => {
   });
 });
 
+/** A new MAC key in a key block, as a switch sends it. */
+async function sent() {
+  const far = new SoftHsm({ environment: 'qa', keys: [KEYS.wrap] });
+  const shape = { keyId: 'sent', usage: 'mac', algorithm: 'tdes', lengthBytes: 16, transportKeyId: 'wrap' } as const;
+  const { block, kcv } = (await far.generateKey(shape)) as { block: string; kcv: string };
+  return { usage: 'mac', transportKeyId: 'wrap', block, kcv } as const;
+}
+
 describe('the service', () => {
   const request = { keyId: 'mac', method: METHODS[0]![2], message: randomBytes(10), lengthBytes: 8 };
 
@@ -223,6 +264,15 @@ describe('the service', () => {
     service.next.push(...Array.from({ length: 40 }, () => 'ThrottlingException'));
     await expect(impatient.mac(request)).rejects.toThrow(HsmUnavailable);
     expect(impatient.deviceStates()).toMatchObject([{ status: 'unreachable', lastFailure: 'TIMEOUT', outstanding: 0 }]);
+  });
+
+  test('is unavailable within the limit while its credentials never come', async () => {
+    const never = new Promise<typeof CREDENTIALS>(() => {});
+    const waiting = await hsmOf({ credentials: () => never, timeLimitMs: 100, requests: 2 });
+    const results = await Promise.allSettled([waiting.mac(request), waiting.mac(request)]);
+    expect(results).toMatchObject([{ reason: expect.any(HsmUnavailable) }, { reason: expect.any(HsmUnavailable) }]);
+    expect(waiting.deviceStates()).toMatchObject([{ outstanding: 0, lastFailure: 'TIMEOUT' }]);
+    await expect(waiting.mac({ ...request, keyId: 'mac-aes' })).rejects.toThrow(HsmUnavailable);
   });
 
   test('gets no more requests than allowed', async () => {

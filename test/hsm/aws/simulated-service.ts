@@ -56,6 +56,8 @@ export class SimulatedService {
   /** Errors for the next requests, as the API model names them; `hang` never answers. */
   readonly next: string[] = [];
   readonly keys = new Map<string, ServiceKey & { isEnabled: boolean }>();
+  /** An operation that takes effect once without its response: the sender repeats the request. */
+  losesNext: string | undefined;
   readonly #aliases = new Map<string, string>();
   readonly #hsm: SoftHsm;
   readonly #server: Server;
@@ -78,6 +80,10 @@ export class SimulatedService {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  setAlias(name: string, arn: string): void {
+    this.#aliases.set(name, arn);
+  }
+
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
@@ -94,7 +100,12 @@ export class SimulatedService {
       const planned = this.next.shift();
       if (planned === 'hang') return;
       if (planned !== undefined) throw new ServiceError(planned);
-      send(200, await this.#carryOut(request, JSON.parse(body.toString()) as Body));
+      const content = await this.#carryOut(request, JSON.parse(body.toString()) as Body);
+      if (this.calls.at(-1) === this.losesNext) {
+        this.losesNext = undefined;
+        throw new ServiceError('InternalServerException');
+      }
+      send(200, content);
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : 'InternalServerException';
       if (!(error instanceof ServiceError)) this.faults.push(String(error));
