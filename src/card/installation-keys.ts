@@ -3,7 +3,7 @@ import type { CardDataPublicKey } from '#schemas/card-data';
 import { decodeBase64Url } from '../bytes/base64.ts';
 import { LruMap } from '../bytes/lru-map.ts';
 import type { CardDataHsm } from '../crypto/hsm.ts';
-import { CryptoError, HsmUnavailable } from '../errors.ts';
+import { CryptoError, HsmUnavailable, TokenError } from '../errors.ts';
 import type { HsmCalls } from '../hsm/hsm-calls.ts';
 import type { DukptKey, EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../reader-kit/reader-keys.ts';
 import { CardDataRefusal } from '../reader-kit/refusal.ts';
@@ -120,6 +120,8 @@ async function agree(key: CardDataKey, { kty, crv, x, y }: EphemeralKey): Promis
     return await key.agree(publicKey);
   } catch (error) {
     if (error instanceof HsmUnavailable) throw error;
+    // The point is on the curve, so the token has no fault of the sender to refuse.
+    if (error instanceof TokenError) throw new HsmUnavailable({ cause: error });
     throw new CardDataRefusal('ephemeral-key');
   }
 }

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { HsmUnavailable } from '../errors.ts';
+import { HsmUnavailable, TokenError } from '../errors.ts';
 import { KeyOpener } from './key-opener.ts';
 import { buildKeyRing, type KeyRing, parseKeyRingFile, readKeyRingFile, type SecretKeys } from './key-ring.ts';
 import type { KeyToken } from './key-token.ts';
@@ -96,8 +96,8 @@ class FollowedFile {
 
   /**
    * Synchronous, because a caller that misses a key cannot wait. The file has at most 64 KB and is read only after
-   * it was replaced. If a token must open a new secret and does not respond, the next look is after a pause, because each
-   * one stops the process for seconds.
+   * it was replaced. If a token must open a new secret and does not respond, or does not have its key yet, the next look is
+   * after a pause, because each one can stop the process for seconds.
    */
   look(): void {
     this.#lookedAtMs = performance.now();
@@ -110,7 +110,7 @@ class FollowedFile {
       const file = parseKeyRingFile(readFileSync(this.#path, 'utf8'), this.#path);
       this.ring = buildKeyRing(file, this.#opener);
     } catch (error) {
-      if (error instanceof HsmUnavailable) {
+      if (error instanceof HsmUnavailable || error instanceof TokenError) {
         this.#version = undefined;
         this.#pauseEndsAtMs = performance.now() + TOKEN_PAUSE_MS;
       }

@@ -30,6 +30,11 @@ export type TokenResponse = { readonly number: number } & (
   | { readonly code: string; readonly isAbsent: boolean; readonly result?: undefined }
 );
 
+/** Whether a return value means that the login will fail again: CKR_PIN_INCORRECT, CKR_PIN_LOCKED, CKR_PIN_EXPIRED, ... */
+export function isRefusalOfPin(code: string): boolean {
+  return code.startsWith('CKR_PIN_');
+}
+
 /** For the thread of a token. */
 export interface TokenThreadData {
   /** Path of the PKCS #11 library. */

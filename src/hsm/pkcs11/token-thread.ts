@@ -6,7 +6,13 @@ import { createRequire } from 'node:module';
 import { type MessagePort, workerData } from 'node:worker_threads';
 import type { Handle, PKCS11 } from 'pkcs11js';
 import { fromHex } from '../../bytes/hex.ts';
-import type { TokenOperation, TokenRequest, TokenResponse, TokenThreadData } from './token-operation.ts';
+import {
+  isRefusalOfPin,
+  type TokenOperation,
+  type TokenRequest,
+  type TokenResponse,
+  type TokenThreadData,
+} from './token-operation.ts';
 
 /** Required, because an import of this CommonJS package lacks most of its constants. */
 const pkcs11js = createRequire(import.meta.url)('pkcs11js') as typeof import('pkcs11js');
@@ -33,6 +39,12 @@ const SESSION_ENDED = new Set([
   'CKR_CRYPTOKI_NOT_INITIALIZED',
 ]);
 
+/**
+ * As these, but they can also be the fault of one operation. Tokens on the network return the first two after a lost
+ * connection, the third follows an operation that failed in its middle.
+ */
+const SESSION_DOUBTFUL = new Set(['CKR_GENERAL_ERROR', 'CKR_FUNCTION_FAILED', 'CKR_OPERATION_ACTIVE']);
+
 class TokenFailure extends Error {
   readonly code: string;
   readonly isAbsent: boolean;
@@ -55,6 +67,7 @@ class TokenSession {
   readonly #data: TokenThreadData;
   readonly #library: PKCS11;
   #session: Session | undefined;
+  #refusedPin: TokenFailure | undefined;
 
   constructor(data: TokenThreadData) {
     this.#data = data;
@@ -66,7 +79,8 @@ class TokenSession {
     try {
       return this.#runOnce(operation);
     } catch (error) {
-      if (!SESSION_ENDED.has(codeOf(error))) throw error;
+      const code = codeOf(error);
+      if (!SESSION_ENDED.has(code) && !SESSION_DOUBTFUL.has(code)) throw error;
       this.#close();
       return this.#runAgain(operation);
     }
@@ -204,11 +218,15 @@ class TokenSession {
     return found;
   }
 
+  /** A PIN that the token has refused is not sent again, because a few wrong logins lock the token. */
   #connect(): Session {
+    if (this.#refusedPin) throw this.#refusedPin;
     try {
       return this.#open();
     } catch (error) {
-      throw new TokenFailure(codeOf(error), true);
+      const failure = new TokenFailure(codeOf(error), true);
+      if (isRefusalOfPin(failure.code)) this.#refusedPin = failure;
+      throw failure;
     }
   }
 
@@ -218,7 +236,9 @@ class TokenSession {
     const { label, pin } = this.#data;
     const slot = library.C_GetSlotList(true).find((each) => library.C_GetTokenInfo(each).label.trim() === label);
     if (!slot) throw new TokenFailure('CKR_TOKEN_NOT_PRESENT');
-    const { firmwareVersion } = library.C_GetTokenInfo(slot);
+    const { firmwareVersion, flags } = library.C_GetTokenInfo(slot);
+    // A process that is started again and again would otherwise lock the token.
+    if (flags & pkcs11js.CKF_USER_PIN_FINAL_TRY) throw new TokenFailure('CKR_PIN_FINAL_TRY');
     const handle = library.C_OpenSession(slot, pkcs11js.CKF_SERIAL_SESSION | pkcs11js.CKF_RW_SESSION);
     ignoring('CKR_USER_ALREADY_LOGGED_IN', () => library.C_Login(handle, pkcs11js.CKU_USER, pin));
     return { handle, firmware: `${firmwareVersion.major}.${firmwareVersion.minor}`, keys: new Map() };

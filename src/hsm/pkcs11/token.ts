@@ -3,7 +3,7 @@ import { RoundTrips } from '../../connection/round-trips.ts';
 import { HsmUnavailable, TokenError } from '../../errors.ts';
 import { MODULE_EXTENSION } from '../../module-extension.ts';
 import type { HsmDeviceState, HsmDeviceStatus, HsmDevices } from '../device-state.ts';
-import type { TokenOperation, TokenRequest, TokenResponse } from './token-operation.ts';
+import { isRefusalOfPin, type TokenOperation, type TokenRequest, type TokenResponse } from './token-operation.ts';
 
 /** A token on the network needs milliseconds. */
 const LIMIT_MS = 2_000;
@@ -43,7 +43,8 @@ interface Thread {
 
 /**
  * A PKCS #11 token in a thread of its own. Every call has a time limit. After a call that took longer, the thread is given
- * up and another one started, after a pause that grows; until then calls fail at once.
+ * up and another one started, after a pause that grows; until then calls fail at once. After the token has refused the PIN,
+ * they fail until the process is started again, because more logins would lock the token.
  */
 export class Token implements HsmDevices {
   readonly #options: TokenOptions;
@@ -61,6 +62,7 @@ export class Token implements HsmDevices {
   #pauseEndsAtMs = 0;
   #lastFailure: string | undefined;
   #firmware: string | undefined;
+  #refusalOfPin: string | undefined;
   #isClosed = false;
 
   constructor(options: TokenOptions) {
@@ -144,6 +146,7 @@ export class Token implements HsmDevices {
   }
 
   #openThread(): Thread {
+    if (this.#refusalOfPin !== undefined) throw this.#failed(this.#refusalOfPin);
     if (this.#thread) return this.#thread;
     if (this.#isClosed || this.#stuck >= MOST_STUCK || performance.now() < this.#pauseEndsAtMs)
       throw this.#failed('CIRCUIT_OPEN');
@@ -189,6 +192,7 @@ export class Token implements HsmDevices {
     this.#refusals[code] = (this.#refusals[code] ?? 0) + 1;
     this.#lastFailure = code;
     if (isAbsent) {
+      if (isRefusalOfPin(code)) this.#refusalOfPin = code;
       this.#status = 'unreachable';
       throw new HsmUnavailable({ cause: new TokenError(code) });
     }

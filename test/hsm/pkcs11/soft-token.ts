@@ -52,6 +52,22 @@ export function freshSoftToken(label = 'tapwire'): SoftToken {
   return { modulePath: LIBRARY!, label: name, pin, pinFile, remove };
 }
 
+/** Sets another PIN, as its owner does with the tools of the token. */
+export function changePin({ modulePath, label, pin }: SoftToken, to: string): void {
+  const pkcs11js = createRequire(import.meta.url)('pkcs11js') as typeof import('pkcs11js');
+  const library = new pkcs11js.PKCS11();
+  library.load(modulePath);
+  try {
+    library.C_Initialize();
+  } catch {} // a thread of this process has done so
+  const slot = library.C_GetSlotList(true).find((each) => library.C_GetTokenInfo(each).label.trim() === label)!;
+  const session = library.C_OpenSession(slot, pkcs11js.CKF_SERIAL_SESSION | pkcs11js.CKF_RW_SESSION);
+  library.C_Login(session, pkcs11js.CKU_USER, pin);
+  library.C_SetPIN(session, pin, to);
+  library.C_Logout(session);
+  library.C_CloseSession(session);
+}
+
 function canLoad(name: string): boolean {
   try {
     createRequire(import.meta.url)(name);

@@ -2,7 +2,7 @@ import { createPublicKey, createVerify, diffieHellman, generateKeyPairSync, hash
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HsmUnavailable, TokenError } from '../../../src/errors.ts';
 import { Token } from '../../../src/hsm/pkcs11/token.ts';
-import { freshSoftToken, HAS_SOFT_TOKEN, type SoftToken } from './soft-token.ts';
+import { changePin, freshSoftToken, HAS_SOFT_TOKEN, type SoftToken } from './soft-token.ts';
 
 /** 04, x, y as a key of Node. */
 function publicKeyOf(point: Uint8Array) {
@@ -42,9 +42,10 @@ describe('a token that hangs', () => {
 
 describe.skipIf(!HAS_SOFT_TOKEN)('a token of SoftHSM', () => {
   let soft: SoftToken;
+  let own: SoftToken;
   let token: Token;
   beforeAll(() => {
-    soft = freshSoftToken();
+    [soft, own] = [freshSoftToken(), freshSoftToken()];
     token = new Token(soft);
   });
   afterAll(() => token.close());
@@ -97,7 +98,20 @@ describe.skipIf(!HAS_SOFT_TOKEN)('a token of SoftHSM', () => {
     expect(token.deviceStates()).toMatchObject([{ status: 'ready', name: soft.label }]);
   });
 
-  test('is unreachable with a wrong PIN and without its token, and says so', async () => {
+  test('is not asked again with a PIN that it has refused, because that would lock it', async () => {
+    const wrong = new Token({ ...own, pin: '654321' });
+    const refused = await Promise.allSettled([wrong.check(), wrong.check()]);
+    expect(refused.every(({ status }) => status === 'rejected')).toBe(true);
+    changePin(own, '654321');
+    await expect(wrong.check()).rejects.toThrow(HsmUnavailable);
+    expect(wrong.deviceStates()).toMatchObject([{ status: 'unreachable', lastFailure: 'CKR_PIN_INCORRECT' }]);
+    await wrong.close();
+    const restarted = new Token({ ...own, pin: '654321' });
+    await restarted.check();
+    await restarted.close();
+  });
+
+  test('is unreachable without its token, and says so', async () => {
     const wrong = new Token({ ...soft, label: 'nowhere' });
     await expect(wrong.check()).rejects.toThrow(HsmUnavailable);
     expect(wrong.deviceStates()).toMatchObject([{ status: 'unreachable', lastFailure: 'CKR_TOKEN_NOT_PRESENT' }]);
