@@ -207,6 +207,7 @@ export class Token implements HsmDevices {
     this.#status = 'circuitOpen';
     this.#pauseEndsAtMs = performance.now() + this.#pauseMs;
     this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);
+    if (code === 'TIMEOUT') killAtExitUnlessEnded(thread.worker);
     this.#abandon(thread, error);
     return error;
   }
@@ -221,6 +222,8 @@ export class Token implements HsmDevices {
     thread.waiting.clear();
     thread.port.close();
     void thread.worker.terminate();
+    // `terminate` keeps the event loop alive until the thread has ended.
+    thread.worker.unref();
   }
 
   #failed(code: string): HsmUnavailable {
@@ -228,4 +231,17 @@ export class Token implements HsmDevices {
     this.#lastFailure = code;
     return new HsmUnavailable({ cause: new TokenError(code) });
   }
+}
+
+/**
+ * Node waits at its end for every thread, so a process with a thread that hangs in a library would never end, and would keep
+ * its connections. The process has done everything else when it exits.
+ */
+function killAtExitUnlessEnded(worker: Worker): void {
+  const kill = () => {
+    process.stderr.write('The library of the PKCS #11 token hangs, so the process ends itself with SIGKILL.\n');
+    process.kill(process.pid, 'SIGKILL');
+  };
+  process.once('exit', kill);
+  worker.once('exit', () => process.off('exit', kill));
 }

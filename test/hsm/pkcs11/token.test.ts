@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { createPublicKey, createVerify, diffieHellman, generateKeyPairSync, hash, randomBytes } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { HsmUnavailable, TokenError } from '../../../src/errors.ts';
 import { Token } from '../../../src/hsm/pkcs11/token.ts';
@@ -30,6 +32,13 @@ describe('a token that hangs', () => {
     expect(() => token.call({ do: 'check' })).toThrow(HsmUnavailable);
     expect(token.deviceStates()).toMatchObject([{ failures: { CIRCUIT_OPEN: 1 } }]);
     await token.close();
+  });
+
+  test('does not keep a process from its end', () => {
+    const program = fileURLToPath(new URL('./blocked-process.ts', import.meta.url));
+    const { stdout, stderr, signal } = spawnSync(process.execPath, [program], { encoding: 'utf8', timeout: 15_000 });
+    expect({ stdout, signal }).toEqual({ stdout: 'TIMEOUT\n', signal: 'SIGKILL' });
+    expect(stderr).toContain('hangs');
   });
 
   test('stops a process that cannot wait in the event loop only until the limit', () => {
