@@ -15,7 +15,7 @@ import type {
   TranslatePinRequest,
 } from '../../crypto/hsm.ts';
 import { type MacMethod, padMessage } from '../../crypto/mac.ts';
-import { AwsError, CryptoError } from '../../errors.ts';
+import { AwsError, CryptoError, HsmUnavailable } from '../../errors.ts';
 import type { HsmDeviceState, HsmDevices } from '../device-state.ts';
 import type { AwsClient, AwsOperation } from './aws-client.ts';
 import type { AwsKey } from './aws-file.ts';
@@ -246,10 +246,13 @@ function hexBytes(value: unknown): Uint8Array {
   return fromHex(value);
 }
 
-/** @param code of a request that the service finds invalid: the values of keys are checked at first use */
+/**
+ * @param code of a request that the service finds invalid: the values of keys are checked at first use
+ * @returns HsmUnavailable for errors that say nothing of the key or the data, such as those of a proxy
+ */
 function refusalOf(error: unknown, code: 'PIN_BLOCK' | 'KEY_USAGE' | 'KSN'): unknown {
   if (!(error instanceof AwsError)) return error;
   if (error.code === 'ResourceNotFoundException') return new CryptoError('KEY_UNKNOWN');
   if (error.code === 'AccessDeniedException') return new CryptoError('KEY_USAGE');
-  return error.code === 'ValidationException' ? new CryptoError(code) : error;
+  return error.code === 'ValidationException' ? new CryptoError(code) : new HsmUnavailable({ cause: error });
 }

@@ -1,5 +1,5 @@
 import type { ImportKeyRequest, KeyBlockSource, KeyDescription, KeyUsage } from '../../crypto/hsm.ts';
-import { AwsError, CryptoError } from '../../errors.ts';
+import { AwsError, CryptoError, HsmUnavailable } from '../../errors.ts';
 import type { AwsClient, AwsOperation } from './aws-client.ts';
 import type { AwsKey } from './aws-file.ts';
 
@@ -33,6 +33,9 @@ const ALGORITHMS: Readonly<Record<string, Pick<KeyDescription, 'algorithm' | 'le
   AES_192: { algorithm: 'aes', lengthBytes: 24 },
   AES_256: { algorithm: 'aes', lengthBytes: 32 },
 };
+
+/** Errors that mean that there is no such key for this account. */
+const NOT_FOUND = new Set(['ResourceNotFoundException', 'AccessDeniedException', 'ValidationException']);
 
 /** What the service says of a key. */
 interface ServiceKey {
@@ -151,7 +154,8 @@ export class AwsKeyStore {
     try {
       return readKey(await this.#client.call(control('GetKey'), { KeyIdentifier: identifier }));
     } catch (error) {
-      throw error instanceof AwsError ? new CryptoError('KEY_UNKNOWN') : error;
+      if (!(error instanceof AwsError)) throw error;
+      throw NOT_FOUND.has(error.code) ? new CryptoError('KEY_UNKNOWN') : new HsmUnavailable({ cause: error });
     }
   }
 
@@ -187,7 +191,7 @@ export class AwsKeyStore {
       return typeof arn === 'string' ? arn : undefined;
     } catch (error) {
       if (error instanceof AwsError && error.code === 'ResourceNotFoundException') return undefined;
-      throw error;
+      throw error instanceof AwsError ? new HsmUnavailable({ cause: error }) : error;
     }
   }
 

@@ -318,6 +318,10 @@ describe('the service', () => {
     await hsm.mac(request);
     service.next.push('AccessDeniedException');
     await expect(hsm.mac(request)).rejects.toThrow(CryptoError);
+    service.next.push('ServiceQuotaExceededException');
+    await expect(hsm.mac(request)).rejects.toThrow(HsmUnavailable);
+    service.next.push('ServiceQuotaExceededException');
+    await expect(hsm.importKey({ ...(await sent()), keyId: 'k' })).rejects.toThrow(HsmUnavailable);
   });
 });
 
