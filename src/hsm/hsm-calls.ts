@@ -24,6 +24,12 @@ const MOST_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = {
   'card data': 512,
 };
 
+/**
+ * Calls that were given up and have not ended, as a multiple of the concurrent ones. They take memory until the HSM ends
+ * them, and a module that never does must not take all of it.
+ */
+const MOST_GIVEN_UP = 4;
+
 export interface HsmCallsOptions {
   /** Logged with each failure: the processor whose calls these are. */
   readonly owner?: object | undefined;
@@ -41,6 +47,7 @@ export class HsmCalls {
   readonly #options: HsmCallsOptions;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
   #underWay = 0;
+  #givenUp = 0;
   #failed = 0;
 
   constructor(options: HsmCallsOptions) {
@@ -57,16 +64,29 @@ export class HsmCalls {
    */
   async run<Value>(call: () => Promise<Value>): Promise<Value> {
     const { purpose, limitMs = LIMIT_MS } = this.#options;
-    if (this.#underWay >= MOST_UNDER_WAY[purpose]) throw this.#failure('BUSY');
+    const most = MOST_UNDER_WAY[purpose];
+    if (this.#underWay >= most || this.#givenUp >= most * MOST_GIVEN_UP) throw this.#failure('BUSY');
     this.#underWay++;
+    const called = Promise.try(call);
     try {
-      return await within(limitMs, call());
+      return await within(limitMs, called);
     } catch (cause) {
-      if (isTimeout(cause)) throw this.#failure('TIMEOUT', cause);
+      if (isTimeout(cause)) {
+        this.#giveUp(called);
+        throw this.#failure('TIMEOUT', cause);
+      }
       throw cause instanceof HsmUnavailable ? this.#failure('UNAVAILABLE', cause) : cause;
     } finally {
       this.#underWay--;
     }
+  }
+
+  #giveUp(called: Promise<unknown>): void {
+    this.#givenUp++;
+    const end = () => {
+      this.#givenUp--;
+    };
+    called.then(end, end);
   }
 
   #failure(code: string, cause?: unknown): HsmUnavailable {

@@ -38,6 +38,22 @@ test.each([
   expect(await calls.run(async () => 'again')).toBe('again');
 });
 
+test('calls of a module that never ends them are limited, until it ends some', async () => {
+  const { lines, calls } = callsOf('PIN', 1);
+  const held: PromiseWithResolvers<number>[] = [];
+  const hold = () => {
+    held.push(Promise.withResolvers());
+    return held.at(-1)!.promise;
+  };
+  const most = 4 * 256;
+  while (held.length < most) await Promise.allSettled(Array.from({ length: 256 }, () => calls.run(hold)));
+  await expect(calls.run(hold)).rejects.toThrow(HsmUnavailable);
+  expect(held).toHaveLength(most);
+  expect(lines.length).toBeGreaterThan(0);
+  held[0]!.resolve(1);
+  await expect.poll(() => calls.run(async () => 'again').catch(() => 'busy')).toBe('again');
+});
+
 test('a module that reports that it is unavailable is logged, and a refusal of a key passes unchanged', async () => {
   const { lines, calls } = callsOf('MAC', 60_000);
   const failWith = (error: Error) =>
