@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as after } from 'node:timers/promises';
 import { StartError } from '../errors.ts';
+
+/** A second and a half. */
+const LOCK_TRIES = 30;
+const LOCK_PAUSE_MS = 50;
 
 /**
  * Changes a file that several commands may change: one at a time, completely or not at all. The file keeps its owner,
@@ -17,11 +22,7 @@ export async function changeFile<Result>(
   change: (text: string) => Promise<Changed<Result>> | Changed<Result>,
 ): Promise<Result> {
   const lock = `${path}.lock`;
-  const held = await open(lock, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code !== 'EEXIST')
-      throw new StartError('BAD_CONFIG', `${lock} cannot be made (${cause.code})`, { cause });
-    throw new StartError('BAD_CONFIG', `${lock} is there: another change is under way, or was cut short`, { cause });
-  });
+  const held = await takeLock(lock);
   try {
     const before = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
       throw new StartError('BAD_CONFIG', `${what} ${path} cannot be read (${cause.code})`, { cause });
@@ -32,6 +33,23 @@ export async function changeFile<Result>(
   } finally {
     await held.close();
     await rm(lock, { force: true });
+  }
+}
+
+/** Another change takes milliseconds. Without a wait, two persons would have entered key components in vain. */
+async function takeLock(lock: string): Promise<FileHandle> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await open(lock, 'wx', 0o600);
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      if (code !== 'EEXIST') throw new StartError('BAD_CONFIG', `${lock} cannot be made (${code})`, { cause });
+      if (tries === LOCK_TRIES)
+        throw new StartError('BAD_CONFIG', `${lock} is there: another change is under way, or was cut short`, {
+          cause,
+        });
+      await after(LOCK_PAUSE_MS);
+    }
   }
 }
 

@@ -71,6 +71,13 @@ describe('a rotation', () => {
   });
 });
 
+test('a rotation waits for another change of the file that is about to end', async () => {
+  writeFileSync(`${path}.lock`, '');
+  const rotating = rotate('pan-hash');
+  setTimeout(() => rmSync(`${path}.lock`), 200);
+  expect((await rotating).added).toHaveLength(1);
+});
+
 describe('a live ring', () => {
   test('seals with the new key after a rotation, and opens what was sealed with the old one', async () => {
     const ring = await openLiveKeyRing(path, () => {});
