@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -22,19 +22,25 @@ function pathOf(content: object): string {
   return path;
 }
 
+/** As a whole, as the commands replace it: a file that is being written would be one more version that is wrong. */
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
 test('a software HSM has new keys without a restart, loses removed ones, and keeps all while the file is wrong', async () => {
   const path = pathOf({ keys: [softKey('one')] });
   const hsm = (await openHsm({ environment: 'dev', keysFile: path, module: undefined }))!;
   const faults: unknown[] = [];
   const following = followKeyFile(hsm, path, (error) => faults.push(error), TIMES)!;
   onTestFinished(() => following.stop());
-  writeFileSync(path, JSON.stringify({ keys: [softKey('one'), softKey('two')] }));
+  replaceFile(path, JSON.stringify({ keys: [softKey('one'), softKey('two')] }));
   await expect.poll(() => hsm.kcv('two').catch(() => 'unknown')).toBe('08D7B4');
-  writeFileSync(path, '{"keys": [');
+  replaceFile(path, '{"keys": [');
   await expect.poll(() => faults.length).toBe(1);
   expect(await hsm.kcv('one')).toBe('08D7B4');
   expect(String(faults[0])).not.toContain('0123456789');
-  writeFileSync(path, JSON.stringify({ keys: [softKey('two')] }));
+  replaceFile(path, JSON.stringify({ keys: [softKey('two')] }));
   await expect.poll(() => hsm.kcv('one').catch(() => 'unknown')).toBe('unknown');
   expect(await hsm.kcv('two')).toBe('08D7B4');
 });
@@ -44,9 +50,9 @@ test('a removed key remains usable while connections that use it are replaced', 
   const hsm = (await openHsm({ environment: 'dev', keysFile: path, module: undefined }))!;
   const following = followKeyFile(hsm, path, () => {}, { everyMs: 10, removedAfterMs: 60_000 })!;
   onTestFinished(() => following.stop());
-  writeFileSync(path, JSON.stringify({ keys: [softKey('one'), softKey('two')] }));
+  replaceFile(path, JSON.stringify({ keys: [softKey('one'), softKey('two')] }));
   await expect.poll(() => hsm.kcv('two').catch(() => 'unknown')).toBe('08D7B4');
-  writeFileSync(path, JSON.stringify({ keys: [softKey('three')] }));
+  replaceFile(path, JSON.stringify({ keys: [softKey('three')] }));
   await expect.poll(() => hsm.kcv('three').catch(() => 'unknown')).toBe('08D7B4');
   expect(await hsm.kcv('one')).toBe('08D7B4');
 });
@@ -64,7 +70,7 @@ test('payShield keys are followed as well, and keys of a key exchange stay', asy
   await hsm.importKey({ keyId: 'exchanged', usage: 'pin', transportKeyId: 'zmk', cryptogram, kcv: kcvOfPin });
   const following = followKeyFile(hsm, path, () => {}, TIMES)!;
   onTestFinished(() => following.stop());
-  writeFileSync(path, JSON.stringify({ ...all, keys: all.keys.filter(({ keyId }) => keyId === 'zak') }));
+  replaceFile(path, JSON.stringify({ ...all, keys: all.keys.filter(({ keyId }) => keyId === 'zak') }));
   await expect.poll(() => hsm.kcv('zak').catch(() => 'unknown')).toBe('08D7B4');
   await expect.poll(() => hsm.kcv('zmk').catch(({ code }) => code)).toBe('KEY_UNKNOWN');
   expect(await hsm.kcv('exchanged')).toBe(kcvOfPin);
