@@ -39,12 +39,16 @@ interface Thread {
   readonly worker: Worker;
   readonly port: MessagePort;
   readonly waiting: Map<number, Waiting>;
+  /** Requests without a response, those included whose callers wait no longer. */
+  unanswered: number;
+  answeredAtMs: number;
 }
 
 /**
- * A PKCS #11 token in a thread of its own. Every call has a time limit. After a call that took longer, the thread is given
- * up and another one started, after a pause that grows; until then calls fail at once. After the token has refused the PIN,
- * they fail until the process is started again, because more logins would lock the token.
+ * A PKCS #11 token in a thread of its own. Every call has a time limit. If the thread responds to nothing for that long, it
+ * is given up and another one started, after a pause that grows; until then calls fail at once. A thread that only has too
+ * much to do stays: the calls that it does not reach in time fail alone. After the token has refused the PIN, calls fail
+ * until the process is started again, because more logins would lock the token.
  */
 export class Token implements HsmDevices {
   readonly #options: TokenOptions;
@@ -81,11 +85,12 @@ export class Token implements HsmDevices {
    */
   call(operation: TokenOperation): Promise<Uint8Array> {
     const thread = this.#openThread();
-    if (thread.waiting.size >= MOST_OUTSTANDING) throw this.#failed('BUSY');
+    if (thread.unanswered >= MOST_OUTSTANDING) throw this.#failed('BUSY');
     const number = this.#number++;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#giveUp(thread, 'TIMEOUT'), this.#limitMs);
+      const timer = setTimeout(() => this.#expire(thread, number), this.#limitMs);
       thread.waiting.set(number, { startedAtMs: performance.now(), timer, resolve, reject });
+      thread.unanswered++;
       thread.port.postMessage({ ...operation, number } satisfies TokenRequest);
     });
   }
@@ -99,14 +104,18 @@ export class Token implements HsmDevices {
     const number = this.#number++;
     const startedAtMs = performance.now();
     const done = new SharedArrayBuffer(4);
+    thread.unanswered++;
     thread.port.postMessage({ ...operation, number, done } satisfies TokenRequest);
     Atomics.wait(new Int32Array(done), 0, 0, this.#limitMs);
     for (let received = receiveMessageOnPort(thread.port); received; received = receiveMessageOnPort(thread.port)) {
       const response = received.message as TokenResponse;
-      if (response.number === number) return this.#resultOf(response, startedAtMs);
-      this.#settle(thread, response);
+      if (response.number !== number) this.#settle(thread, response);
+      else {
+        this.#noteResponse(thread);
+        return this.#resultOf(response, startedAtMs);
+      }
     }
-    throw this.#giveUp(thread, 'TIMEOUT');
+    throw thread.answeredAtMs < startedAtMs ? this.#giveUp(thread, 'TIMEOUT') : this.#failed('TIMEOUT');
   }
 
   deviceStates(): readonly HsmDeviceState[] {
@@ -153,7 +162,7 @@ export class Token implements HsmDevices {
     const { modulePath, label, pin, thread: program = THREAD } = this.#options;
     const { port1: port, port2 } = new MessageChannel();
     const worker = new Worker(program, { workerData: { modulePath, label, pin, port: port2 }, transferList: [port2] });
-    const thread: Thread = { worker, port, waiting: new Map() };
+    const thread: Thread = { worker, port, waiting: new Map(), unanswered: 0, answeredAtMs: 0 };
     port.on('message', (response: TokenResponse) => this.#settle(thread, response));
     worker.on('error', (error: Error) => {
       this.#lastFailure = `the thread of the token ended: ${error.message}`;
@@ -168,7 +177,24 @@ export class Token implements HsmDevices {
     return thread;
   }
 
+  /** The call was not reached in time. */
+  #expire(thread: Thread, number: number): void {
+    const { startedAtMs, reject } = thread.waiting.get(number)!;
+    if (thread.answeredAtMs < startedAtMs) {
+      this.#giveUp(thread, 'TIMEOUT');
+      return;
+    }
+    thread.waiting.delete(number);
+    reject(this.#failed('TIMEOUT'));
+  }
+
+  #noteResponse(thread: Thread): void {
+    thread.unanswered--;
+    thread.answeredAtMs = performance.now();
+  }
+
   #settle(thread: Thread, response: TokenResponse): void {
+    this.#noteResponse(thread);
     const waiting = thread.waiting.get(response.number);
     if (waiting === undefined) return;
     thread.waiting.delete(response.number);

@@ -16,6 +16,9 @@ const LIBRARY = LIBRARIES.find((path) => existsSync(path));
 /** Whether tests with a token can run here: SoftHSM is installed, and the package pkcs11js could be compiled. */
 export const HAS_SOFT_TOKEN = LIBRARY !== undefined && canLoad('pkcs11js');
 
+if (!HAS_SOFT_TOKEN)
+  console.warn('Tests with a PKCS #11 token are skipped: they need SoftHSM (softhsm2) and pkcs11js.');
+
 export interface SoftToken {
   readonly modulePath: string;
   readonly label: string;

@@ -49,6 +49,22 @@ describe('a token that hangs', () => {
   });
 });
 
+test('a token that has too much to do stays in use: only the calls that it does not reach in time fail', async () => {
+  const thread = new URL('./slow-thread.ts', import.meta.url);
+  const token = new Token({ modulePath: 'none', label: 'slow', pin: '', limitMs: 1_000, thread });
+  await token.check();
+  const results = await Promise.allSettled(Array.from({ length: 200 }, () => token.call({ do: 'check' })));
+  const reached = results.filter(({ status }) => status === 'fulfilled').length;
+  expect(reached).toBeGreaterThan(0);
+  expect(reached).toBeLessThan(200);
+  expect(token.deviceStates()).toMatchObject([{ connectionsLost: 0, status: 'ready' }]);
+  // The thread still has the requests whose callers wait no longer, and they count.
+  const more = Array.from({ length: 512 }, async () => token.call({ do: 'check' }));
+  await Promise.allSettled(more);
+  expect(token.deviceStates()[0]!.failures.BUSY).toBeGreaterThan(0);
+  await token.close();
+}, 60_000);
+
 describe.skipIf(!HAS_SOFT_TOKEN)('a token of SoftHSM', () => {
   let soft: SoftToken;
   let own: SoftToken;
