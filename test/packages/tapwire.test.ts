@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ test('serves the pages and the modules of browsers, from several processes', asy
     process.kill(-demo.pid!, 'SIGTERM');
     await ended;
   });
-  const payLink = await textIn(demo.stdout, /^(http:\/\/127\.0\.0\.1:\d+\/\S+)$/m);
+  const payLink = await textIn(demo, /^(http:\/\/127\.0\.0\.1:\d+\/\S+)$/m);
   const base = new URL(payLink).origin;
   const page = await textAt(payLink);
   const modules = [...page.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map(([, path]) => path!);
@@ -88,9 +88,12 @@ async function textAt(url: URL | string): Promise<string> {
 }
 
 /** The first match in what a process prints. */
-async function textIn(output: NodeJS.ReadableStream, wanted: RegExp): Promise<string> {
+async function textIn({ stdout, stderr }: ChildProcessWithoutNullStreams, wanted: RegExp): Promise<string> {
   let text = '';
-  for await (const chunk of output) {
+  stderr.on('data', (chunk) => {
+    text += chunk;
+  });
+  for await (const chunk of stdout) {
     text += chunk;
     const found = wanted.exec(text)?.[1];
     if (found !== undefined) return found;

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig } from '../../config.ts';
@@ -59,8 +59,8 @@ export async function run(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options });
   const behaviour = { manners: parseManners(values.manners), seed: seedOf(values.seed) };
   const folder = process.env.TAPWIRE_DATA ?? '.tapwire';
-  const PORT = String(await choosePort(process.env.PORT));
-  const settings = { ...DIFFERENCES, ...demoSettings(folder), ...process.env, PORT };
+  const reserved = await reservePort(process.env.PORT);
+  const settings = { ...DIFFERENCES, ...demoSettings(folder), ...process.env, PORT: String(reserved.port) };
   const config = readConfig(settings);
   mkdirSync(config.TAPWIRE_DATA, { recursive: true });
   const prepared = await connectDatabase(config);
@@ -68,8 +68,9 @@ export async function run(args: string[]): Promise<number> {
   try {
     release = await lockDemo(prepared.url, urlOf(config), config);
     await migrate(prepared.database);
-    return await demonstrate({ config, prepared, environment: settings }, values.stay, behaviour);
+    return await demonstrate({ config, prepared, environment: settings, reserved }, values.stay, behaviour);
   } finally {
+    await reserved.release();
     await release?.();
     await prepared.stop();
   }
@@ -89,6 +90,7 @@ interface DemoParts {
   readonly prepared: PreparedDatabase;
   /** The environment variables of gateway processes. */
   readonly environment: NodeJS.ProcessEnv;
+  readonly reserved: ReservedPort;
 }
 
 interface SwitchBehaviour {
@@ -97,7 +99,7 @@ interface SwitchBehaviour {
 }
 
 async function demonstrate(
-  { config, prepared, environment }: DemoParts,
+  { config, prepared, environment, reserved }: DemoParts,
   isToStay: boolean,
   behaviour: SwitchBehaviour,
 ): Promise<number> {
@@ -113,6 +115,7 @@ async function demonstrate(
       books: { ledgerUrls: [ledgerUrl], databaseUrl: prepared.url, since },
       processes: { 'gateway and switches': process.pid, ...embeddedPostgresPid(config) },
     });
+    await reserved.release();
     const gateway = await startProcesses({ config, prepared, environment });
     try {
       introduce(profile, switches, simulator);
@@ -136,7 +139,11 @@ async function demonstrate(
  * One process contains everything. With several, each gateway process is its own, and this one has the switches and
  * passes connections on.
  */
-async function startProcesses({ config, prepared, environment }: DemoParts): Promise<{ stop(): Promise<void> }> {
+async function startProcesses({
+  config,
+  prepared,
+  environment,
+}: Omit<DemoParts, 'reserved'>): Promise<{ stop(): Promise<void> }> {
   const log = createLog(config.LOG_LEVEL);
   const count = await chooseCount(config, prepared, log);
   if (count === 1) return startGateway(config, prepared, log, { examplesOf: createDemoExamples });
@@ -209,20 +216,34 @@ ${issuer.privateKey.trim().replace(/^/gm, '             ')}
 `);
 }
 
-/** PORT as configured, 0 for a free port. Without PORT: 8080, or a free port when 8080 is in use. */
-async function choosePort(wanted: string | undefined): Promise<number | string> {
-  if (wanted === '0') return canListen(0);
-  if (wanted !== undefined && wanted !== '') return wanted;
-  return (await canListen(8080)) || canListen(0);
+interface ReservedPort {
+  readonly port: number | string;
+  /** Lets the gateway listen on the port. */
+  release(): Promise<void>;
 }
 
-function canListen(port: number): Promise<number> {
+/**
+ * PORT as configured, 0 for a free port. Without PORT: 8080, or a free port when 8080 is in use. A port that is chosen
+ * here stays in use until it is released: otherwise one of the simulated switches could get it before the gateway.
+ */
+async function reservePort(wanted: string | undefined): Promise<ReservedPort> {
+  if (wanted === '0') return (await listenOn(0))!;
+  if (wanted !== undefined && wanted !== '') return { port: wanted, release: async () => {} };
+  return (await listenOn(8080)) ?? (await listenOn(0))!;
+}
+
+/** Undefined if the port is in use. */
+function listenOn(port: number): Promise<ReservedPort | undefined> {
   return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once('error', () => resolve(0));
-    probe.listen(port, '127.0.0.1', () => {
-      const { port: free } = probe.address() as { port: number };
-      probe.close(() => resolve(free));
+    const server = createServer((connection) => connection.destroy()).unref();
+    server.once('error', () => resolve(undefined));
+    server.listen(port, '127.0.0.1', () => {
+      const closed = new Promise<void>((done) => server.once('close', done));
+      const release = () => {
+        server.close();
+        return closed;
+      };
+      resolve({ port: (server.address() as AddressInfo).port, release });
     });
   });
 }
