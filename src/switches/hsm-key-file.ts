@@ -105,8 +105,7 @@ function payshieldKeyFile(hsm: PayshieldHsm, path: string): HsmKeyFile {
     },
     async addUnderLmk({ type, ...given }) {
       const lmkType = type ?? KEY_TYPES[given.usage][0];
-      if ((await hsm.kcvUnderLmk({ type: lmkType, key: given.key })) !== given.kcv)
-        throw new CryptoError('KEY_CHECK_VALUE');
+      if ((await hsm.kcvUnderLmk({ ...given, type: lmkType })) !== given.kcv) throw new CryptoError('KEY_CHECK_VALUE');
       return add({ ...given, type: lmkType });
     },
     remove: (keyId) => removeKey(path, check, keyId),

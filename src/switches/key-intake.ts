@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { toHex } from '../bytes/hex.ts';
+import { exchangedKeyId } from '../crypto/key-ids.ts';
 import { KeyExchangeError } from '../errors.ts';
 import { within } from '../limits/within.ts';
 import type { IsoMessage } from '../processor-kit/iso-message.ts';
@@ -7,7 +8,6 @@ import type { KeyChange, WrappedKey } from '../processor-kit/key-change.ts';
 import type { KeyExchangeConfig } from '../processor-kit/key-exchange-config.ts';
 import type { WorkingKeyUse } from '../processor-kit/processor.ts';
 import type { ExchangeConnection, KeyDecision } from '../processor-kit/switch-protocol.ts';
-import { exchangedKeyId } from './access/key-ownership.ts';
 import { codeOf } from './key-faults.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import type { WorkingKeys } from './working-keys.ts';

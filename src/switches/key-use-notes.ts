@@ -1,6 +1,6 @@
 import type { DukptMacRequest, MacRequest, TranslatePinRequest } from '../crypto/hsm.ts';
+import { isExchangedKeyId } from '../crypto/key-ids.ts';
 import { type Repetition, repeatEvery } from '../limits/repeat-every.ts';
-import { isExchangedKeyId } from './access/key-ownership.ts';
 import type { OpenedHsm } from './open-hsm.ts';
 
 /** Uses are stored in batches, outside of taps. A key that was noted today is not stored again. */

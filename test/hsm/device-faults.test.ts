@@ -1,11 +1,7 @@
 import type { Socket } from 'node:net';
-import { inspect } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { keyMac } from '../../src/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../src/crypto/mac-algorithms.ts';
-import { HsmDeviceError, HsmUnavailable } from '../../src/errors.ts';
-import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
-import { clearKey, type FileChanges, fileKeys, frame, healthyBut, Opened } from './support.ts';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { compute, computes, failureOf, goodMac, readyHsm } from './mac-calls.ts';
+import { type FakeMessage, fileKeys, frame, healthyBut, Opened } from './support.ts';
 
 const opened = new Opened();
 afterEach(async () => {
@@ -13,45 +9,9 @@ afterEach(async () => {
   await opened.closeAll();
 });
 
-const METHOD = MAC_ALGORITHMS['x9.19'];
-const LIMIT_MS = 400;
-
-const macOf = (text: string) => Buffer.from(keyMac(clearKey('zak'), METHOD)(Buffer.from(text))).toString('hex');
-
-async function computes(hsm: PayshieldHsm, text: string): Promise<void> {
-  const mac = await hsm.mac({ keyId: 'zak', method: METHOD, message: Buffer.from(text), lengthBytes: 8 });
-  expect(Buffer.from(mac).toString('hex')).toBe(macOf(text));
-}
-
-const compute = (hsm: PayshieldHsm, text = 'message') =>
-  hsm.mac({ keyId: 'zak', method: METHOD, message: Buffer.from(text), lengthBytes: 8 });
-
-async function readyHsm(ports: readonly number[], changes: FileChanges = {}): Promise<PayshieldHsm> {
-  const hsm = await opened.hsm(ports, { timeLimitMs: LIMIT_MS, ...changes });
-  await expect.poll(() => hsm.deviceStates().every(({ status }) => status === 'ready'), { interval: 5 }).toBe(true);
-  return hsm;
-}
-
-/** The failure of the last device, which HsmUnavailable has as its cause. */
-async function failureOf(call: Promise<unknown>): Promise<HsmDeviceError> {
-  const error = await call.then(
-    () => undefined,
-    (thrown) => thrown,
-  );
-  expect(error).toBeInstanceOf(HsmUnavailable);
-  expect(error.cause).toBeInstanceOf(HsmDeviceError);
-  return error.cause;
-}
-
-/** A correct response for each command, and the socket. */
-const goodMac = ({ header, message }: { header: string; message: string }) => {
-  const text = message.substring(message.lastIndexOf('0007') + 4);
-  return frame(`${header}M700${macOf(text).toUpperCase()}`);
-};
-
 describe('one device', () => {
   test('that hangs delays a call no longer than the time limit, and is taken out of use', async () => {
-    const hsm = await readyHsm([await opened.fake(healthyBut(() => {}))], { timeLimitMs: 50 });
+    const hsm = await readyHsm(opened, [await opened.fake(healthyBut(() => {}))], { timeLimitMs: 50 });
     const startedAtMs = performance.now();
     expect((await failureOf(compute(hsm))).code).toBe('TIMEOUT');
     expect(performance.now() - startedAtMs).toBeLessThan(1_000);
@@ -85,7 +45,7 @@ describe('one device', () => {
       if (++commands === 1) received.socket.destroy();
       else received.socket.write(goodMac(received));
     });
-    const hsm = await readyHsm([await opened.fake(device)], { connections: 1 });
+    const hsm = await readyHsm(opened, [await opened.fake(device)], { connections: 1 });
     expect((await failureOf(compute(hsm))).code).toBe('CONNECTION_LOST');
     await expect
       .poll(
@@ -108,13 +68,13 @@ describe('one device', () => {
     const device = healthyBut(({ header, socket }) => {
       socket.write(frame(typeof answer === 'string' ? answer : answer(header)));
     });
-    const hsm = await readyHsm([await opened.fake(device)]);
+    const hsm = await readyHsm(opened, [await opened.fake(device)]);
     expect((await failureOf(compute(hsm))).code).toBe('FRAME_INVALID');
   });
 
   test('that announces an oversized frame loses the connection before the frame arrives', async () => {
     const device = healthyBut(({ socket }) => socket.write(Buffer.of(0x80, 0x01, 0x30)));
-    const hsm = await readyHsm([await opened.fake(device)]);
+    const hsm = await readyHsm(opened, [await opened.fake(device)]);
     expect((await failureOf(compute(hsm))).code).toBe('FRAME_INVALID');
   });
 
@@ -128,7 +88,7 @@ describe('one device', () => {
       const isBad = received.message.includes('bad one');
       received.socket.write(isBad ? frame(received.header + answer) : goodMac(received));
     });
-    const hsm = await readyHsm([await opened.fake(device)]);
+    const hsm = await readyHsm(opened, [await opened.fake(device)]);
     const [bad] = await Promise.all([failureOf(compute(hsm, 'bad one')), computes(hsm, 'good on')]);
     expect(bad.code).toBe('RESPONSE_INVALID');
   });
@@ -142,7 +102,7 @@ describe('one device', () => {
     const device = healthyBut(({ header, code, socket }) =>
       socket.write(frame(`${header}${code === 'BU' ? `BV00${kcv}` : answer}`)),
     );
-    const hsm = await readyHsm([await opened.fake(device)]);
+    const hsm = await readyHsm(opened, [await opened.fake(device)]);
     for (let n = 0; n < 12; n++) await failureOf(compute(hsm));
     expect(hsm.deviceStates()[0]).toMatchObject({ status: 'ready', circuitOpenings: 0 });
     expect(await hsm.kcv('zpk')).toBe(kcv);
@@ -154,12 +114,12 @@ describe('one device', () => {
       if (++commands % 2 === 1) received.socket.destroy();
       else received.socket.write(goodMac(received));
     });
-    const hsm = await readyHsm([await opened.fake(device)], { connections: 2 });
+    const hsm = await readyHsm(opened, [await opened.fake(device)], { connections: 2 });
     await expect.poll(() => hsm.deviceStates()[0]!.connectionsReady, { interval: 5 }).toBe(2);
     await computes(hsm, 'message');
     expect(commands).toBe(2);
     await expect.poll(() => hsm.deviceStates()[0]!.connectionsReady, { interval: 5 }).toBe(2);
-    const closing = await readyHsm([await opened.fake(healthyBut(({ socket }) => socket.destroy()))], {
+    const closing = await readyHsm(opened, [await opened.fake(healthyBut(({ socket }) => socket.destroy()))], {
       connections: 2,
     });
     expect((await failureOf(compute(closing))).code).toBe('CONNECTION_LOST');
@@ -177,7 +137,7 @@ describe('one device', () => {
       closing.destroy();
       for (const each of held) if (each.socket !== closing) each.socket.write(goodMac(each));
     });
-    const hsm = await readyHsm([await opened.fake(device)], { connections: 2 });
+    const hsm = await readyHsm(opened, [await opened.fake(device)], { connections: 2 });
     await expect.poll(() => hsm.deviceStates()[0]!.connectionsReady, { interval: 5 }).toBe(2);
     await Promise.all(Array.from({ length: 20 }, (_, n) => computes(hsm, `text ${10 + n}`)));
     expect(hsm.deviceStates()[0]).toMatchObject({ status: 'ready', circuitOpenings: 0 });
@@ -190,7 +150,7 @@ describe('one device', () => {
       if (waiting.length < 20) return;
       for (const each of waiting.reverse()) for (const byte of goodMac(each)) each.socket.write(Buffer.of(byte));
     });
-    const hsm = await readyHsm([await opened.fake(device)], { timeLimitMs: 3_000 });
+    const hsm = await readyHsm(opened, [await opened.fake(device)], { timeLimitMs: 3_000 });
     await Promise.all(Array.from({ length: 20 }, (_, at) => computes(hsm, `text ${String(at).padStart(2, '0')}`)));
   });
 
@@ -201,7 +161,7 @@ describe('one device', () => {
       else if (received.message.includes('other 2')) received.socket.write(goodMac(received));
       else received.socket.write(Buffer.concat([late!, goodMac(received)]));
     });
-    const hsm = await readyHsm([await opened.fake(device)], { timeLimitMs: 200, connections: 1 });
+    const hsm = await readyHsm(opened, [await opened.fake(device)], { timeLimitMs: 200, connections: 1 });
     const first = failureOf(compute(hsm, 'first 1'));
     await computes(hsm, 'other 2');
     expect((await first).code).toBe('TIMEOUT');
@@ -215,7 +175,7 @@ describe('one device', () => {
       const isBad = received.message.includes('bad key');
       received.socket.write(isBad ? frame(`${received.header}M710`) : goodMac(received));
     });
-    const hsm = await readyHsm([await opened.fake(device)]);
+    const hsm = await readyHsm(opened, [await opened.fake(device)]);
     for (let at = 0; at < 20; at++) {
       expect(await failureOf(compute(hsm, 'bad key'))).toMatchObject({ code: 'REFUSED', errorCode: '10' });
     }
@@ -228,7 +188,7 @@ describe('one device', () => {
     const device = healthyBut((received) => {
       received.socket.write(isWell ? goodMac(received) : frame(`${received.header}M741`));
     });
-    const hsm = await readyHsm([await opened.fake(device)]);
+    const hsm = await readyHsm(opened, [await opened.fake(device)]);
     for (let at = 0; at < 5; at++) {
       expect((await failureOf(compute(hsm))).message).toContain('41: Internal hardware/software error');
     }
@@ -283,17 +243,17 @@ describe('one device', () => {
       else if (received.code === 'B2') received.socket.write(frame(`${received.header}B368`));
       else healthy(received);
     };
-    await computes(await readyHsm([await opened.fake(device)]), 'message');
+    await computes(await readyHsm(opened, [await opened.fake(device)]), 'message');
   });
 
   test('without message headers has one command outstanding on each connection', async () => {
     const { port } = await opened.simulator({ headerLength: 0, latencyMs: 5 });
-    const hsm = await readyHsm([port], { headerLength: 0, timeLimitMs: 3_000 });
+    const hsm = await readyHsm(opened, [port], { headerLength: 0, timeLimitMs: 3_000 });
     await Promise.all(Array.from({ length: 20 }, (_, at) => computes(hsm, `text ${at}`)));
   });
 
   test('that is too slow for its commands has a bounded queue', async () => {
-    const hsm = await readyHsm([await opened.fake(healthyBut(() => {}))], { timeLimitMs: 200 });
+    const hsm = await readyHsm(opened, [await opened.fake(healthyBut(() => {}))], { timeLimitMs: 200 });
     const calls = Array.from({ length: 1_000 }, () => failureOf(compute(hsm)));
     const { outstanding, queued } = hsm.deviceStates()[0]!;
     expect(outstanding + queued).toBeLessThanOrEqual(2 * 64 + 256);
@@ -301,93 +261,28 @@ describe('one device', () => {
     expect(codes).toContain('BUSY');
     expect(hsm.deviceStates()[0]).toMatchObject({ outstanding: 0, queued: 0 });
   });
-});
 
-describe('several devices', () => {
-  let good: { port: number; stop(): Promise<void> };
-  beforeEach(async () => {
-    good = await opened.simulator();
-  });
-
-  test('share the commands', async () => {
-    const other = await opened.simulator();
-    const hsm = await readyHsm([good.port, other.port]);
-    await Promise.all(Array.from({ length: 100 }, (_, at) => computes(hsm, `text ${at}`)));
-    for (const { succeeded } of hsm.deviceStates()) expect(succeeded).toBeGreaterThan(25);
-  });
-
-  test.each([
-    ['hangs', () => {}],
-    ['closes its connections', ({ socket }: { socket: Socket }) => socket.destroy()],
-    [
-      'fails each command',
-      ({ header, socket }: { header: string; socket: Socket }) => socket.write(frame(`${header}M712`)),
-    ],
-    ['sends noise', ({ socket }: { socket: Socket }) => socket.write(Buffer.alloc(50, 0x41))],
-  ])('one of which %s fail no call', async (_, answer) => {
-    const bad = await opened.fake(healthyBut(answer));
-    const hsm = await readyHsm([bad, good.port]);
-    for (let round = 0; round < 10; round++) {
-      await Promise.all(Array.from({ length: 4 }, (_, at) => computes(hsm, `text ${round} ${at}`)));
-    }
-    expect(Object.keys(hsm.deviceStates()[0]!.failures)).not.toEqual([]);
-  });
-
-  test('one of which is slow leave most commands to the other', async () => {
-    const slow = await opened.simulator({ latencyMs: 100 });
-    const hsm = await readyHsm([slow.port, good.port], { timeLimitMs: 2_000 });
-    for (let round = 0; round < 50; round++) {
-      const calls = Array.from({ length: 2 }, (_, at) => computes(hsm, `text ${round} ${at}`));
-      await Promise.race(calls);
-      if (round % 10 === 9) await Promise.all(calls);
-    }
-    await expect.poll(() => hsm.deviceStates().every(({ outstanding }) => outstanding === 0)).toBe(true);
-    const [slowState, fastState] = hsm.deviceStates();
-    expect(fastState!.succeeded).toBeGreaterThan(slowState!.succeeded);
-  });
-
-  test('one of which is stopped under load fail no call', async () => {
-    const other = await opened.simulator({ latencyMs: 3 });
-    const hsm = await readyHsm([good.port, other.port], { timeLimitMs: 2_000 });
-    const calls = Array.from({ length: 300 }, (_, at) => computes(hsm, `text ${at}`));
-    await other.stop();
-    await Promise.all(calls);
-    await Promise.all(Array.from({ length: 300 }, (_, at) => computes(hsm, `more ${at}`)));
-    expect(hsm.deviceStates()[1]!.status).toBe('unreachable');
-  });
-
-  test('a PIN block that one refuses is not tried on others', async () => {
-    let commands = 0;
-    const refuse = healthyBut(({ header, socket }) => {
-      commands++;
-      socket.write(frame(`${header}CD20`));
+  test('that one acquirer keeps busy responds to another one soon', async () => {
+    const keys = fileKeys('variant').filter(({ keyId }) => keyId === 'zak');
+    const keyOf = (acquirerId: number) => ({ ...keys[0]!, keyId: `acquirer/${acquirerId}/mac` });
+    const received: FakeMessage[] = [];
+    let isAnswering = false;
+    const answer = (message: FakeMessage) => void message.socket.write(goodMac(message));
+    const device = healthyBut((message) => {
+      received.push(message);
+      if (isAnswering) answer(message);
     });
-    const hsm = await readyHsm([await opened.fake(refuse), await opened.fake(refuse)]);
-    const from = { keyId: 'zpk', format: 0, block: new Uint8Array(8) } as const;
-    const pan = '4111111111111111';
-    const translated = hsm.translatePin({ from, to: { keyId: 'zpk', format: 0 }, pan });
-    await expect(translated).rejects.toMatchObject({ code: 'PIN_BLOCK' });
-    expect(commands).toBe(1);
-  });
-
-  test('no error and no state contains the account number, the PIN block or a key', async () => {
-    const refuse = healthyBut(({ header, socket }) => socket.write(frame(`${header}CD10`)));
-    const hsm = await readyHsm([await opened.fake(refuse)]);
-    const block = Buffer.from('A1B2C3D4E5F60718', 'hex');
-    const from = { keyId: 'zpk', format: 0, block } as const;
-    const translated = hsm.translatePin({ from, to: { keyId: 'zpk', format: 0 }, pan: '4111111111111111' });
-    const shown = inspect([await failureOf(translated), hsm, hsm.deviceStates()], { depth: 20, showHidden: true });
-    expect(shown).toContain('Source key parity error');
-    for (const secret of ['111111111111', 'A1B2C3D4E5F60718', ...fileKeys('variant').map(({ key }) => key)]) {
-      expect(shown).not.toContain(secret);
-    }
-  });
-
-  test('after close, calls that wait are rejected and no connection is left', async () => {
-    const hsm = await readyHsm([await opened.fake(healthyBut(() => {}))], { timeLimitMs: 3_000 });
-    const waiting = failureOf(compute(hsm));
-    await hsm.close();
-    expect((await waiting).code).toBe('CLOSED');
-    expect(hsm.deviceStates()[0]).toMatchObject({ connectionsReady: 0, outstanding: 0 });
+    const changes = { connections: 1, timeLimitMs: 3_000, keys: [keyOf(1), keyOf(2)] };
+    const hsm = await readyHsm(opened, [await opened.fake(device)], changes);
+    const busy = Promise.allSettled(Array.from({ length: 400 }, () => compute(hsm, 'first', 'acquirer/1/mac')));
+    await expect.poll(() => received.length).toBe(64);
+    const other = compute(hsm, 'second', 'acquirer/2/mac');
+    isAnswering = true;
+    received.slice().forEach(answer);
+    expect(await other).toHaveLength(8);
+    // 64 were on the connection, and the two acquirers take turns.
+    expect(received.findIndex(({ message }) => message.endsWith('second'))).toBeLessThanOrEqual(65);
+    const succeeded = (await busy).filter(({ status }) => status === 'fulfilled');
+    expect(succeeded).toHaveLength(64 + 256 - 1); // one in the queue made room
   });
 });

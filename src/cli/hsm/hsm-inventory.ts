@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../../config.ts';
+import { isExchangedKeyId, ownerNamedBy } from '../../crypto/key-ids.ts';
 import { CryptoError, HsmUnavailable } from '../../errors.ts';
 import { INSTALLATION } from '../../store/settings/admin-commit.ts';
 import { listRegisteredKeys, type RegisteredKey } from '../../store/switches/hsm-keys.ts';
 import { type KeyUse, listKeyUses } from '../../store/switches/key-uses.ts';
-import { isExchangedKeyId, ownerNamedBy } from '../../switches/access/key-ownership.ts';
 import type { FiledKey } from '../../switches/hsm-key-file.ts';
 import type { OpenedHsm } from '../../switches/open-hsm.ts';
 import { onDatabase } from '../administration.ts';

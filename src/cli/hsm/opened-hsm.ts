@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Config } from '../../config.ts';
 import type { KeyUsage } from '../../crypto/hsm.ts';
+import { isExchangedKeyId, ownerNamedBy } from '../../crypto/key-ids.ts';
 import { CryptoError, HsmDeviceError, HsmUnavailable, StartError } from '../../errors.ts';
 import { loadReaders } from '../../reader-kit/load-readers.ts';
 import { INSTALLATION } from '../../store/settings/admin-commit.ts';
 import type { KeyUseRules } from '../../store/switches/key-uses.ts';
-import { isExchangedKeyId, ownerNamedBy } from '../../switches/access/key-ownership.ts';
 import { keyFilePath } from '../../switches/follow-key-file.ts';
 import { type HsmKeyFile, keyFileOf } from '../../switches/hsm-key-file.ts';
 import { type OpenedHsm, openHsm } from '../../switches/open-hsm.ts';

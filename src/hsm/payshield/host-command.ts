@@ -22,6 +22,9 @@ export interface HostCommand<Result> {
   read(fields: FieldReader, errorCode: string): Result;
 }
 
+/** Sends a command to a device, or to any device of a group. */
+export type SendCommand = <Result>(command: HostCommand<Result>) => Promise<Result>;
+
 /** How the local master key protects keys, and which of several it is. */
 export interface Lmk {
   /** `variant`: bare cryptograms, a variant of the key for each use. `keyBlock`: key blocks that name the use. */

@@ -5,8 +5,7 @@ import { readPermission } from '../../crypto/key-policy.ts';
 import { parseTr31Header } from '../../crypto/tr31-header.ts';
 import { CryptoError, type CryptoErrorCode, HsmDeviceError, HsmUnavailable } from '../../errors.ts';
 import { type ImportKey, importKey, type KeyBlockAttributes, type KeyResponse } from './commands/move-key.ts';
-import type { DeviceGroup } from './device/device-group.ts';
-import type { Lmk } from './host-command.ts';
+import type { Lmk, SendCommand } from './host-command.ts';
 import { isKeyUnderLmk, KEY_TYPES, keyLengthBytes, lmkScheme } from './key-field.ts';
 import type { LmkKey } from './lmk-key-store.ts';
 
@@ -42,7 +41,7 @@ const KCV_CHARS = 6;
  * @throws HsmUnavailable
  */
 export async function importLmkKey(
-  devices: Pick<DeviceGroup, 'call'>,
+  send: SendCommand,
   lmk: Lmk,
   transport: LmkKey,
   request: ImportKeyRequest,
@@ -50,7 +49,7 @@ export async function importLmkKey(
   const type = KEY_TYPES[request.usage][0];
   const received = 'block' in request ? keyBlock(request, lmk) : cryptogram(request, lmk);
   const { schemes, key, attributes } = received;
-  const response = await importWith(devices, { lmk, keyType: type, zmk: transport.key, key, attributes }, schemes);
+  const response = await importWith(send, { lmk, keyType: type, zmk: transport.key, key, attributes }, schemes);
   if (response === undefined || (!response.hasOddParity && !('block' in request) && request.parity !== 'any')) {
     throw new CryptoError('KEY_PARITY');
   }
@@ -133,16 +132,16 @@ function keyBlock({ block, usage }: ImportKeyRequest & KeyBlockSource, lmk: Lmk)
 const SCHEME_FAULTS = new Set(['26', '27', 'A5']);
 
 async function importWith(
-  devices: Pick<DeviceGroup, 'call'>,
+  send: SendCommand,
   request: Omit<ImportKey, 'scheme'>,
   [scheme, ...others]: readonly string[],
 ): Promise<KeyResponse | undefined> {
   try {
-    return await devices.call(importKey({ ...request, scheme: scheme! }));
+    return await send(importKey({ ...request, scheme: scheme! }));
   } catch (error) {
     const { cause } = error as { cause?: unknown };
     const errorCode = (cause instanceof HsmDeviceError && cause.errorCode) || '';
-    if (SCHEME_FAULTS.has(errorCode) && others.length > 0) return importWith(devices, request, others);
+    if (SCHEME_FAULTS.has(errorCode) && others.length > 0) return importWith(send, request, others);
     const code = IMPORT_FAULTS[errorCode];
     throw code === undefined ? error : new CryptoError(code);
   }

@@ -8,6 +8,7 @@ import type {
   TranslatedPin,
   TranslatePinRequest,
 } from '../../crypto/hsm.ts';
+import { userNamedBy } from '../../crypto/key-ids.ts';
 import { isSameMac, MAC_BYTES_LEAST, type MacMethod } from '../../crypto/mac.ts';
 import { CryptoError, HsmDeviceError } from '../../errors.ts';
 import type { HsmDeviceState, HsmDevices } from '../device-state.ts';
@@ -17,7 +18,7 @@ import { generateMac, MAC_MESSAGE_BYTES_MOST, type MacFields, verifyMac } from '
 import { PIN_FORMAT_CODES, translateDukptPin, translateZonePin } from './commands/translate-pin.ts';
 import type { DeviceGroup } from './device/device-group.ts';
 import { blameOf } from './error-codes.ts';
-import type { HostCommand, Lmk } from './host-command.ts';
+import type { HostCommand, Lmk, SendCommand } from './host-command.ts';
 import { importLmkKey } from './import-lmk-key.ts';
 import { isKeyUnderLmk } from './key-field.ts';
 import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
@@ -66,7 +67,8 @@ export class PayshieldHsm implements Hsm, HsmDevices {
   importUnderLmk(request: ImportKeyRequest): Promise<LmkKey> {
     const usage = 'block' in request ? 'keyBlockProtection' : 'keyEncryption';
     const transport = this.#keys.use(request.transportKeyId, usage);
-    return importLmkKey(this.#devices, this.#options.lmk, transport, request);
+    const send: SendCommand = (command) => this.#devices.call(command, userOf(request.transportKeyId));
+    return importLmkKey(send, this.#options.lmk, transport, request);
   }
 
   /**
@@ -74,10 +76,10 @@ export class PayshieldHsm implements Hsm, HsmDevices {
    *
    * @throws {CryptoError} KEY_USAGE if the text is no key under this LMK, or the device refuses it
    */
-  async kcvUnderLmk({ type, key }: Pick<LmkKey, 'type' | 'key'>): Promise<string> {
+  async kcvUnderLmk({ keyId, type, key }: Pick<LmkKey, 'keyId' | 'type' | 'key'>): Promise<string> {
     const { lmk } = this.#options;
     if (!isKeyUnderLmk(lmk, key)) throw new CryptoError('KEY_USAGE');
-    return this.#devices.call(keyCheckValue({ lmk, keyType: type, key }));
+    return this.#devices.call(keyCheckValue({ lmk, keyType: type, key }), userOf(keyId));
   }
 
   /** Takes the keys of the file as they are now. @throws {CryptoError} TOO_MANY_KEYS, KEY_EXISTS */
@@ -100,7 +102,7 @@ export class PayshieldHsm implements Hsm, HsmDevices {
   async translatePin(request: TranslatePinRequest): Promise<TranslatedPin> {
     const command = this.#translation(request);
     try {
-      return { block: fromHex(await this.#devices.call(command)), ksn: request.to.ksn };
+      return { block: fromHex(await this.#devices.call(command, userOf(request.to.keyId))), ksn: request.to.ksn };
     } catch (error) {
       throw isFaultOfPin(error) ? new CryptoError('PIN_BLOCK') : error;
     }
@@ -108,14 +110,17 @@ export class PayshieldHsm implements Hsm, HsmDevices {
 
   async mac(request: MacRequest): Promise<Uint8Array> {
     const fields = this.#macFields(request);
-    return fromHex(await this.#devices.call(generateMac(fields))).subarray(0, request.lengthBytes);
+    return fromHex(await this.#devices.call(generateMac(fields), userOf(request.keyId))).subarray(
+      0,
+      request.lengthBytes,
+    );
   }
 
   async verifyMac({ mac, ...request }: MacRequest & { readonly mac: Uint8Array }): Promise<boolean> {
     const fields = this.#macFields(request);
     if (mac.length !== request.lengthBytes) return false;
     if (mac.length !== VERIFIED_BYTES) return isSameMac(await this.mac(request), mac);
-    return this.#devices.call(verifyMac(fields, toHex(mac)));
+    return this.#devices.call(verifyMac(fields, toHex(mac)), userOf(request.keyId));
   }
 
   deviceStates(): readonly HsmDeviceState[] {
@@ -170,6 +175,11 @@ export class PayshieldHsm implements Hsm, HsmDevices {
       macBytes: lengthBytes === 4 ? 4 : 8,
     };
   }
+}
+
+/** Who uses the devices with a key: an acquirer, or all that share a key of the installation. */
+function userOf(keyId: string): string {
+  return userNamedBy(keyId)?.toString() ?? keyId;
 }
 
 /** Whether a device refused the PIN block or the account number. */

@@ -1,10 +1,6 @@
+import { isExchangedKeyId, ownerNamedBy } from '../../crypto/key-ids.ts';
 import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
 import { type Grant, isGrantedTo } from './grants.ts';
-
-/** Exchanged working keys. The gateway owns them; no configuration names one. */
-const EXCHANGED = 'exchanged-';
-/** `acquirer/1/zone-pin` belongs to acquirer 1. */
-const OWN_KEY = /^acquirer\/([1-9]\d{0,9})\/./;
 
 export interface KeyOwnershipRules {
   /** Keys whose names do not identify the owner: ids, or beginnings of ids with a `*`. */
@@ -35,22 +31,6 @@ export class KeyOwnership {
     const matches = (pattern: string) => pattern === keyId || (keyId !== readerKeyId && hasPattern(pattern, keyId));
     return grants.some((grant) => isGrantedTo(grant, acquirerId) && matches(grant.what));
   }
-}
-
-/** The acquirer that the id of a key names as its owner; undefined for a key of the installation. */
-export function ownerNamedBy(keyId: string): number | undefined {
-  const owner = OWN_KEY.exec(keyId)?.[1];
-  return owner === undefined ? undefined : Number(owner);
-}
-
-/** Whether an id is reserved for working keys that switches exchange. */
-export function isExchangedKeyId(keyId: string): boolean {
-  return keyId.startsWith(EXCHANGED);
-}
-
-/** The id of a working key that one switch has exchanged. */
-export function exchangedKeyId(acquirerId: number, processorId: number, use: string, unique: string): string {
-  return `${EXCHANGED}${acquirerId}-${processorId}-${use}-${unique}`;
 }
 
 /** Every key that a switch's configuration names, with the setting that names it. */

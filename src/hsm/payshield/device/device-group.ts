@@ -30,9 +30,10 @@ export class DeviceGroup implements HsmDevices {
   }
 
   /**
+   * @param user whose command it is: users of a busy device take turns
    * @throws HsmUnavailable if no device succeeded in time, or the PIN block is to blame; its cause is the last HsmDeviceError
    */
-  async call<Result>(command: HostCommand<Result>): Promise<Result> {
+  async call<Result>(command: HostCommand<Result>, user: string): Promise<Result> {
     const endsAtMs = performance.now() + this.#timeLimitMs;
     const untried = new Set(this.#devices.filter(({ status }) => status === 'ready'));
     const lost = new Set<Device>();
@@ -42,7 +43,7 @@ export class DeviceGroup implements HsmDevices {
       if (leftMs <= 0) break;
       const device = leastLoaded(untried);
       try {
-        return await device.call(command, leftMs / untried.size);
+        return await device.call(command, user, leftMs / untried.size);
       } catch (error) {
         if (!(error instanceof HsmDeviceError)) throw error;
         failure = error;

@@ -6,7 +6,7 @@ import { type Repetition, repeatEvery } from '../../../limits/repeat-every.ts';
 import type { HsmDeviceState, HsmDeviceStatus } from '../../device-state.ts';
 import type { Diagnostics } from '../commands/diagnostics.ts';
 import { blameOf } from '../error-codes.ts';
-import type { HostCommand } from '../host-command.ts';
+import type { HostCommand, SendCommand } from '../host-command.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { CommandQueue } from './command-queue.ts';
 import { DeviceConnection } from './connection.ts';
@@ -22,6 +22,8 @@ const HEALTH_EVERY_MS = 10_000;
 /** While a device takes no commands. */
 const RECOVERY_EVERY_MS = 500;
 const HEALTH_TIMEOUT_MS = 2_000;
+/** The gateway's own turn in the queue. */
+const HEALTH_CHECK = 'health check';
 
 /** Failures that do not show that other commands fail: a full queue, or a response whose fields are not as expected. */
 const OF_ONE_COMMAND: readonly HsmDeviceErrorCode[] = ['BUSY', 'RESPONSE_INVALID'];
@@ -100,12 +102,13 @@ export class Device {
   /**
    * Carries out a command.
    *
+   * @param user whose command it is: users of a busy device take turns
    * @throws HsmDeviceError
    */
-  async call<Result>(command: HostCommand<Result>, timeoutMs: number): Promise<Result> {
+  async call<Result>(command: HostCommand<Result>, user: string, timeoutMs: number): Promise<Result> {
     const startedAtMs = performance.now();
     try {
-      const result = await this.#send(command, timeoutMs);
+      const result = await this.#send(command, user, timeoutMs);
       this.#succeeded++;
       this.#breaker.succeeded();
       this.#roundTrips.record(performance.now() - startedAtMs);
@@ -147,11 +150,11 @@ export class Device {
     await this.#health.stop();
   }
 
-  async #send<Result>(command: HostCommand<Result>, timeoutMs: number): Promise<Result> {
+  async #send<Result>(command: HostCommand<Result>, user: string, timeoutMs: number): Promise<Result> {
     const free = this.#freeConnection();
     if (free !== undefined && this.#queue.length === 0) return free.send(command, timeoutMs);
     if (!this.#isReachable()) throw new HsmDeviceError('UNREACHABLE', `${this.name}, ${command.code}`);
-    return this.#queue.add(command, timeoutMs);
+    return this.#queue.add(command, user, timeoutMs);
   }
 
   #freeConnection(): DeviceConnection | undefined {
@@ -238,7 +241,7 @@ export class Device {
     this.#checkedAtMs = performance.now();
     const before = this.status;
     try {
-      const send = <Result>(command: HostCommand<Result>) => this.#send(command, HEALTH_TIMEOUT_MS);
+      const send: SendCommand = (command) => this.#send(command, HEALTH_CHECK, HEALTH_TIMEOUT_MS);
       this.#diagnostics = await checkHealth(send, this.name, this.#options.expectedLmk);
       this.#hasPassed = true;
       this.#hasWrongLmk = false;

@@ -1,12 +1,9 @@
 import { HsmDeviceError } from '../../../errors.ts';
 import { type Diagnostics, deviceStatus, diagnostics, echo } from '../commands/diagnostics.ts';
 import { COMMAND_DISABLED } from '../error-codes.ts';
-import type { HostCommand } from '../host-command.ts';
+import type { SendCommand } from '../host-command.ts';
 
 const ECHO_DATA = 'TAPWIRE0123456789';
-
-/** Sends one command to the device that is checked. */
-export type SendToDevice = <Result>(command: HostCommand<Result>) => Promise<Result>;
 
 /**
  * Checks a device without keys: NC runs its diagnostics, NO reads its status, B2 echoes. An operator may disable host commands
@@ -16,7 +13,7 @@ export type SendToDevice = <Result>(command: HostCommand<Result>) => Promise<Res
  * @throws HsmDeviceError
  */
 export async function checkHealth(
-  send: SendToDevice,
+  send: SendCommand,
   name: string,
   expectedLmk: string | undefined,
 ): Promise<Diagnostics> {
