@@ -103,13 +103,17 @@ describe('the work of operators', () => {
       .locator('.resolve')
       .getByText(/unavailable/)
       .waitFor();
+    await first
+      .getByText(/^The database has been unavailable since/)
+      .first()
+      .waitFor();
     await line.comeBack();
-    // When the database is back, the page reads the transaction again, and the form is empty.
+    // The page reads the transaction again, and keeps what the person typed.
+    await first.locator('.outage').first().waitFor({ state: 'hidden' });
+    expect(await first.getByLabel('Reason, without card data').inputValue()).toBe('Booked, says the acquirer');
     const proposal = first.getByText('A second person must confirm it.');
     await eventually(async () => {
       if (!(await proposal.isVisible())) {
-        await first.getByLabel(/^Approved/).check({ timeout: 2_000 });
-        await first.getByLabel('Reason, without card data').fill('Booked, says the acquirer', { timeout: 2_000 });
         await first.getByRole('button', { name: 'Resolve', exact: true }).click({ timeout: 2_000 });
       }
       expect(await proposal.isVisible()).toBe(true);
@@ -148,7 +152,7 @@ describe('the work of operators', () => {
     await expectHarmless(visited);
   });
 
-  test('refunds a part of a sale; a double click makes one, and what was typed outlives a change', async () => {
+  test('refunds a part of a sale; a double click makes one, and what was typed outlives an outage', async () => {
     const id = await sellApproved(installation, '16.00');
     const visited = await visit('operator');
     const { page } = visited;
@@ -168,6 +172,11 @@ describe('the work of operators', () => {
     await page.locator('#sure-said').getByText('exceeds the refundable balance').waitFor();
     await page.locator('#sure-no').click();
     await page.locator('#zone').selectOption('UTC');
+    const outage = page.getByText(/^The gateway has not responded/).first();
+    await page.context().setOffline(true);
+    await outage.waitFor();
+    await page.context().setOffline(false);
+    await outage.waitFor({ state: 'hidden' });
     expect(await reason.inputValue()).toBe('Returned goods');
     await amount.fill('ZAR 6');
     await refundIt.click();

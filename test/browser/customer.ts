@@ -119,7 +119,8 @@ export class Customer {
     if (before) await page.setViewportSize(before);
   }
 
-  close(): Promise<void> {
-    return this.page.context().close();
+  async close(): Promise<void> {
+    await this.page.unrouteAll({ behavior: 'ignoreErrors' }); // a request may still be under way
+    await this.page.context().close();
   }
 }

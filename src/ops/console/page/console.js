@@ -19,8 +19,12 @@ import { openWork } from './work.js';
 /** Time until the next request to a gateway that cannot answer. */
 const ASKED_AGAIN_MS = 2_000;
 const login = byId('login');
+let person;
 
 function begin({ username, role, acquirerId, mayAct, mustEnrol }) {
+  // Another person gets a new page, without what the first one saw and typed.
+  if (person !== undefined && person !== username) return location.reload();
+  person = username;
   const sight = acquirerId === null ? 'all acquirers' : `acquirer ${acquirerId}`;
   byId('who').textContent = `${username}, ${role}, ${sight}`;
   document.body.classList.toggle('of-acquirer', acquirerId !== null);

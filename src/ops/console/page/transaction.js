@@ -31,6 +31,8 @@ export function openTransactionView() {
 }
 
 function open([, id]) {
+  // The gateway is available again: the form keeps what the person typed.
+  if (id === shownId) return void read(readTransaction);
   close();
   shownId = id;
   story = undefined;
