@@ -32,13 +32,19 @@ function wordsOf(commands: readonly DescribedCommand[]): Words {
   return new Map([...words].map(([before, following]) => [before, [...following]]));
 }
 
+/**
+ * The command before the cursor consists of the words that extend a known command. Others are options, their values and
+ * arguments.
+ */
 function bash(words: Words): string {
   return `_tapwire() {
-  local before="" word
+  local command="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) before="\${before:+$before }$word" ;; esac
+    case "\${command:+$command }$word" in
+      ${patternOf(words)}) command="\${command:+$command }$word" ;;
+    esac
   done
-  case "$before" in
+  case "$command" in
 ${casesOf(words, (following) => `COMPREPLY=($(compgen -W "${following}" -- "\${COMP_WORDS[COMP_CWORD]}"))`)}
   esac
 }
@@ -47,26 +53,61 @@ complete -o default -F _tapwire tapwire`;
 
 function zsh(words: Words): string {
   return `_tapwire() {
-  local before="" word
-  for word in "\${words[@]:1:CURRENT-2}"; do
-    case "$word" in -*) ;; *) before="\${before:+$before }$word" ;; esac
+  local command="" word
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "\${command:+$command }$word" in
+      ${patternOf(words)}) command="\${command:+$command }$word" ;;
+    esac
   done
-  case "$before" in
-${casesOf(words, (following) => `compadd -- ${following}`)}
-    *) _files ;;
+  case "$command" in
+${casesOf(words, (following, isGroup) => `compadd -- ${following}${isGroup ? '' : '; _files'}`)}
   esac
 }
 compdef _tapwire tapwire`;
 }
 
-function casesOf(words: Words, complete: (following: string) => string): string {
-  return [...words].map(([before, following]) => `    "${before}") ${complete(following.join(' '))} ;;`).join('\n');
+function patternOf(words: Words): string {
+  return commandsIn(words)
+    .map((command) => `"${command}"`)
+    .join('|');
+}
+
+function casesOf(words: Words, complete: (following: string, isGroup: boolean) => string): string {
+  return [...words]
+    .map(([command, following]) => `    "${command}") ${complete(following.join(' '), isGroup(words, command))} ;;`)
+    .join('\n');
 }
 
 function fish(words: Words): string {
-  const rules = [...words].map(([before, following]) => {
-    const condition = `test (string join ' ' (string match -v -- '-*' (commandline -opc)[2..])) = '${before}'`;
-    return `complete -c tapwire -f -n "${condition}" -a "${following.join(' ')}"`;
-  });
-  return rules.join('\n');
+  const quoted = (commands: readonly string[]) => commands.map((command) => `'${command}'`).join(' ');
+  const cases = [...words].map(
+    ([command, following]) => `        case '${command}'\n            printf '%s\\n' ${following.join(' ')}`,
+  );
+  const groups = [...words.keys()].filter((command) => isGroup(words, command));
+  return `function __tapwire_command
+    set -l command ''
+    for word in (commandline -opc)[2..-1]
+        set -l longer (string trim -- "$command $word")
+        contains -- $longer ${quoted(commandsIn(words))}; and set command $longer
+    end
+    echo $command
+end
+
+function __tapwire_words
+    switch (__tapwire_command)
+${cases.join('\n')}
+    end
+end
+
+complete -c tapwire -a '(__tapwire_words)'
+complete -c tapwire -f -n "contains -- (__tapwire_command) ${quoted(groups)}"`;
+}
+
+function commandsIn(words: Words): readonly string[] {
+  return [...words.keys()].filter((command) => command !== '');
+}
+
+/** Whether another command follows, and no file. */
+function isGroup(words: Words, command: string): boolean {
+  return words.get(command)!.some((word) => !word.startsWith('-'));
 }

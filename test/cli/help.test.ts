@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { toCliError } from '../../src/cli/cli-error.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
@@ -114,25 +113,4 @@ test('a word that resembles no command gets no suggestion', async () => {
   expect(await runTapwire(COMMANDS, ['x'])).toBe(2);
   expect(await runTapwire(COMMANDS, ['processor', 'elephants'])).toBe(2);
   expect(err.join()).not.toContain('Did you mean');
-});
-
-/** What bash offers at the end of the words. */
-function completionsOf(script: string, words: readonly string[]): string[] {
-  const set = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}`;
-  const ask = `${script}\n${set}; _tapwire; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  return execFileSync('bash', ['-c', ask], { encoding: 'utf8' }).trim().split('\n');
-}
-
-test('the script for bash completes commands, those of groups, and options', async () => {
-  await runTapwire(COMMANDS, ['completion', 'bash']);
-  const script = out[0]!;
-  expect(completionsOf(script, ['tapwire', 'mi'])).toEqual(['migrate']);
-  expect(completionsOf(script, ['tapwire', 'processor', 'ver'])).toEqual(['verify']);
-  expect(completionsOf(script, ['tapwire', 'merchant', 'add', '--time'])).toEqual(['--time-zone']);
-  expect(completionsOf(script, ['tapwire', 'tap', '--am'])).toEqual(['--amount']);
-});
-
-test.each(['zsh', 'fish'])('there is a script for %s', async (shell) => {
-  expect(await runTapwire(COMMANDS, ['completion', shell])).toBe(0);
-  expect(out[0]).toContain('merchant add');
 });
