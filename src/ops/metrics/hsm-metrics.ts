@@ -7,9 +7,9 @@ export function registerHsmMetrics(registry: Registry, hsm: HsmDevices): void {
   const each = (read: (state: HsmDeviceState) => readonly Sample[]) => () => hsm.deviceStates().flatMap(read);
   registerSnapshot(registry, {
     name: 'tapwire_hsm_devices',
-    help: 'Processes by the status that an HSM device has for them',
+    help: 'Processes by the status that an HSM device, service or token has for them',
     type: 'gauge',
-    read: each(({ name: device, status }) => [{ labels: { device, status }, value: 1 }]),
+    read: each(({ name: device, kind, status }) => [{ labels: { device, kind, status }, value: 1 }]),
   });
   registerSnapshot(registry, {
     name: 'tapwire_hsm_outstanding_commands',

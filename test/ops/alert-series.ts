@@ -1,0 +1,178 @@
+import { RoundTrips } from '../../src/connection/round-trips.ts';
+import type { OverloadedResource } from '../../src/errors.ts';
+import type { HsmDeviceState } from '../../src/hsm/device-state.ts';
+import type { QueueFigures } from '../../src/jobs/dead-letters.ts';
+import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
+import type { Backlog } from '../../src/ops/backlog.ts';
+import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts';
+import { registerHsmMetrics } from '../../src/ops/metrics/hsm-metrics.ts';
+import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
+import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
+import { Metrics } from '../../src/ops/metrics/metrics.ts';
+import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
+import type { RequestLog } from '../../src/ops/request-log.ts';
+import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
+import type { KeyExchangeStats } from '../../src/switches/key-exchange.ts';
+
+type Changeable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+const TAP = {
+  correlationId: 'c',
+  trace: { traceId: 't' },
+  method: 'POST',
+  routeOptions: { url: '/transactions/mobile' },
+};
+const UNLOGGED = { answered: () => {}, unforeseen: () => {}, overloaded: () => {} };
+/** What happens in a minute without trouble. */
+const TAPS_A_MINUTE = 100;
+const OWN = /^(tapwire|http)_/;
+
+/** The figures of an installation with one process, one switch, two HSM devices and a token, as Prometheus stores them. */
+export class Installation {
+  readonly messages = { kept: 0, dropped: 0, waitingBytes: 0 };
+  readonly keys: Changeable<KeyExchangeStats> = {
+    exchanged: 1,
+    failed: 0,
+    lastFault: undefined,
+    keys: [],
+    ages: [{ use: 'mac', ageMs: 3_600_000 }],
+    maxAgeMs: 86_400_000,
+  };
+  readonly stats = {
+    type: 'type-1',
+    connecting: 0,
+    ready: 2,
+    full: 0,
+    draining: 0,
+    down: 0,
+    pending: 0,
+    inFlight: 3,
+    answered: 0,
+    timedOut: 0,
+    late: 0,
+    duplicates: 0,
+    unmatched: 0,
+    badMessages: 0,
+    badFrames: 0,
+    reconnects: 0,
+    badMacs: 0,
+    stanless: 0,
+    hsmFailures: 0,
+    roundTrips: new RoundTrips().snapshot(),
+    keyExchange: this.keys,
+  } as unknown as Changeable<SwitchStats>;
+  readonly hsm = [deviceOf('device', 'hsm-1'), deviceOf('device', 'hsm-2'), deviceOf('token', 'card keys')];
+  readonly backlog: {
+    queues: Changeable<QueueFigures>[];
+    reversalsOwed: number;
+    needsReview: number;
+    webhooks: Changeable<Backlog['webhooks'][number]>[];
+    fewStans: Backlog['fewStans'];
+    databaseBytes: number;
+  } = {
+    queues: QUEUE_NAMES.map((queue) => ({
+      queue,
+      ready: 3,
+      active: 2,
+      waiting: 5,
+      retry: 1,
+      dead: 0,
+      oldestReadySeconds: 1,
+    })),
+    reversalsOwed: 20,
+    needsReview: 0,
+    webhooks: [{ acquirerId: 1, integratorId: 7, serves: 'transactions', isDisabled: false, pending: 40 }],
+    fewStans: [],
+    databaseBytes: 1e9,
+  };
+  isUp = true;
+  readonly #metrics = new Metrics();
+  readonly #requests: RequestLog;
+  readonly #values = new Map<string, string[]>();
+  #scrapes = 0;
+
+  constructor() {
+    const { registry } = this.#metrics;
+    const switches = [['1 5', { stats: this.stats }]] as const;
+    registerSwitchMetrics(registry, switches);
+    registerKeyMetrics(registry, switches);
+    registerHsmMetrics(registry, { deviceStates: () => this.hsm });
+    registerMessageMetrics(registry, { counts: this.messages });
+    registerBacklogMetrics(registry, async () => this.backlog);
+    this.#requests = this.#metrics.watchRequests(UNLOGGED as unknown as RequestLog);
+  }
+
+  queue(name: string): Changeable<QueueFigures> {
+    return this.backlog.queues.find(({ queue }) => queue === name)!;
+  }
+
+  answer(status: number, seconds: number, times: number): void {
+    const reply = { statusCode: status, elapsedTime: seconds * 1_000 };
+    for (let time = 0; time < times; time++) this.#requests.answered(TAP as never, reply as never);
+  }
+
+  refuse(resource: OverloadedResource, times: number): void {
+    for (let time = 0; time < times; time++) this.#requests.overloaded(TAP as never, resource);
+    this.answer(503, 0.001, times);
+  }
+
+  decide(disposition: string, times: number): void {
+    const outcome = { disposition, scheme: 'visa', processor: '1 5' };
+    for (let time = 0; time < times; time++) this.#metrics.countOutcome(outcome);
+  }
+
+  commit(seconds: number, times: number): void {
+    for (let time = 0; time < times; time++) this.#metrics.recordCommit(seconds, 4);
+  }
+
+  /** A minute of ordinary taps, and the scrape at its end. */
+  async scrape(): Promise<void> {
+    this.answer(200, 0.1, TAPS_A_MINUTE);
+    this.decide('Approved', TAPS_A_MINUTE);
+    this.commit(0.005, TAPS_A_MINUTE);
+    this.messages.kept += TAPS_A_MINUTE;
+    this.#add('up{job="tapwire",instance="gateway-1"}', this.isUp ? '1' : '0');
+    for (const line of (await this.#metrics.text()).split('\n')) {
+      const [, name, labels, value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      if (name === undefined || !OWN.test(name)) continue;
+      const all = [labels, 'job="tapwire"', 'instance="gateway-1"'].filter((each) => each !== undefined).join(',');
+      this.#add(`${name}{${all}}`, value!);
+    }
+    this.#scrapes++;
+  }
+
+  /** What promtool takes: `_` for a scrape before the first value of a series, `stale` for one without a value after it. */
+  series(): readonly { readonly series: string; readonly values: string }[] {
+    const toEnd = (values: readonly string[]) => [...values, ...Array(this.#scrapes - values.length).fill('stale')];
+    return [...this.#values].map(([series, values]) => ({ series, values: toEnd(values).join(' ') }));
+  }
+
+  #add(series: string, value: string): void {
+    const values = this.#values.get(series) ?? [];
+    this.#values.set(series, values);
+    while (values.length < this.#scrapes) values.push(values.length === 0 || values.at(-1) === '_' ? '_' : 'stale');
+    values.push(value);
+  }
+}
+
+function deviceOf(kind: HsmDeviceState['kind'], name: string): Changeable<HsmDeviceState> {
+  return {
+    kind,
+    name,
+    address: '10.0.0.1:1500',
+    status: 'ready',
+    connectionsReady: 4,
+    connections: 4,
+    outstanding: 0,
+    queued: 0,
+    succeeded: 100,
+    failures: {},
+    refusals: {},
+    connectionsLost: 0,
+    circuitOpenings: 0,
+    lastFailure: undefined,
+    firmware: undefined,
+    lmkCheckValue: undefined,
+    roundTrips: new RoundTrips().snapshot(),
+  };
+}
