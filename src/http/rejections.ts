@@ -98,6 +98,12 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
   },
   REFUNDS_UNSUPPORTED: { status: 409, errorCode: 208, detail: 'The processor of the sale does not support refunds.' },
 
+  TOO_MANY_ATTEMPTS: {
+    status: 409,
+    errorCode: 124,
+    detail: 'Too many taps with this merchantReference reached no switch. Use a new one.',
+  },
+
   // Links, push and tokens.
   LINK_STATE_CONFLICT: { status: 409, errorCode: 134, detail: 'The link is not in a state that allows this.' },
   LINK_HELD: {

@@ -187,4 +187,20 @@ describe('a reference that has not reached a switch is used again as a new attem
     const second = outcomeOf(await phone.tap({ ...TAP, merchantReference }));
     expect(second).toMatchObject({ type: 'Approved', serviceReference: first.serviceReference });
   });
+
+  test('at most fifty times; then every tap is refused', async () => {
+    const phone = installation.phone();
+    const merchantReference = randomUUID();
+    const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));
+    for (let attempt = 1; attempt <= 50; attempt++) {
+      const { type, serviceReference } = outcomeOf(await phone.tap({ ...TAP, merchantReference, tamper }));
+      expect(type).toBe('DeclinedOffline');
+      await untilAnswered(installation.database, serviceReference);
+    }
+    for (const tap of [
+      { ...TAP, merchantReference, tamper },
+      { ...TAP, merchantReference },
+    ])
+      expect(problemOf(await phone.tap(tap))).toMatchObject({ status: 409, errorCode: 124 });
+  });
 });

@@ -1,4 +1,11 @@
-import { DuplicateReference, Forbidden, NoConfiguration, StoreUnavailable, TapRefused } from '../../errors.ts';
+import {
+  DuplicateReference,
+  Forbidden,
+  NoConfiguration,
+  RequestRejected,
+  StoreUnavailable,
+  TapRefused,
+} from '../../errors.ts';
 import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { pinEntries, submitPinStep } from '../decisions/pin-step.ts';
 import { Disposition } from '../model/disposition.ts';
@@ -32,11 +39,17 @@ type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'card
 const MOST_LOOKS = 3;
 
 /**
+ * Attempts of one reference. Each adds about 1.5 KB of chip data to the row of the transaction, and the next one reads
+ * and writes all of it. A customer taps a few times; a phone that repeats without end would slow down all others.
+ */
+const MOST_ATTEMPTS = 50;
+
+/**
  * Processes one tap from the phone's request to its outcome.
  *
  * @returns the transaction as committed with its result: an outcome, or a request for a PIN
- * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, Overloaded, StoreUnavailable; with the token
- * of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
+ * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, RequestRejected (TOO_MANY_ATTEMPTS), Overloaded,
+ * StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
  */
 export async function submitTap(
   deps: TapDependencies,
@@ -75,6 +88,7 @@ async function answerRepeat(
   const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
   if (isSubmitter && isAnswered(before) && isSameTap(deps, before, request)) return awaitOutcome(deps, before);
   if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
+  if (before.attempt >= MOST_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
   const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
   if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon();
