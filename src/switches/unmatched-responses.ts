@@ -8,7 +8,9 @@ const MAX_BATCH = 256;
 const PAUSE_MS = 50;
 /**
  * Limit of responses that wait to be looked up. A switch that hung for a deadline and then answers everything sends
- * this many at once. If a switch sends more, it makes them up; responses above the limit are counted and dropped.
+ * this many at once. If a switch sends more, it makes them up. Each response above the limit displaces the oldest one of
+ * the acquirer that has the most, so no switch takes the places of another acquirer's late approvals. The oldest have
+ * been looked up, and not found.
  */
 const MAX_WAITING = 8_192;
 /**
@@ -40,6 +42,8 @@ interface Waiting {
   readonly againMs: readonly number[];
   /** Consecutive look-ups that failed because the database was unavailable. */
   readonly failures: number;
+  /** Until the next look-up is due. */
+  timer?: NodeJS.Timeout;
 }
 
 type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[]) => Promise<readonly UnmatchedKind[]>;
@@ -55,9 +59,11 @@ type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[
 export class UnmatchedResponses {
   readonly #onError: (error: unknown) => void;
   readonly #onUnknown: (unmatched: UnmatchedResponse) => void;
-  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Those to look up now, oldest first. */
+  readonly #due = new Set<Waiting>();
+  /** Those to look up now or later, by acquirer, oldest first. */
+  readonly #held = new Map<number, Set<Waiting>>();
   #settle: RecordUnmatchedResponses | undefined;
-  #queue: Waiting[] = [];
   #waiting = 0;
   #looking: Promise<void> | undefined;
   #pause: NodeJS.Timeout | undefined;
@@ -82,31 +88,55 @@ export class UnmatchedResponses {
 
   /** @param decidedAfterMs by then every request that is in flight now will have been decided */
   take(unmatched: UnmatchedResponse, counters: UnmatchedCounters, decidedAfterMs: number): void {
-    if (this.#isClosed || this.#waiting >= MAX_WAITING) {
+    if (this.#isClosed) {
       counters.dropped++;
       return;
     }
+    if (this.#waiting >= MAX_WAITING) this.#displace();
     this.#waiting++;
-    this.#put({ unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs], failures: 0 });
+    const waiting = { unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs], failures: 0 };
+    this.#hold(waiting);
+    this.#due.add(waiting);
+    this.#lookSoon();
   }
 
   /** Looks up the responses that wait, and ends. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#pause);
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    for (const held of this.#held.values()) for (const { timer } of held) clearTimeout(timer);
     await this.#looking;
-    while (this.#settle && this.#queue.length > 0) await this.#look(this.#settle);
+    while (this.#settle && this.#due.size > 0) await this.#look(this.#settle);
   }
 
-  #put(waiting: Waiting): void {
-    this.#queue.push(waiting);
-    this.#lookSoon();
+  #hold(waiting: Waiting): void {
+    const { acquirerId } = waiting.unmatched;
+    const held = this.#held.get(acquirerId);
+    if (held) held.add(waiting);
+    else this.#held.set(acquirerId, new Set([waiting]));
+  }
+
+  #release(waiting: Waiting): void {
+    const { acquirerId } = waiting.unmatched;
+    const held = this.#held.get(acquirerId);
+    held?.delete(waiting);
+    if (held?.size === 0) this.#held.delete(acquirerId);
+    this.#due.delete(waiting);
+    clearTimeout(waiting.timer);
+  }
+
+  #displace(): void {
+    let most: Set<Waiting> = new Set();
+    for (const held of this.#held.values()) if (held.size > most.size) most = held;
+    const [oldest] = most;
+    if (!oldest) return;
+    this.#release(oldest);
+    this.#waiting--;
+    oldest.counters.dropped++;
   }
 
   #lookSoon(): void {
-    if (this.#looking || this.#pause || !this.#settle || this.#queue.length === 0 || this.#isClosed) return;
+    if (this.#looking || this.#pause || !this.#settle || this.#due.size === 0 || this.#isClosed) return;
     this.#looking = this.#look(this.#settle).then(() => {
       this.#looking = undefined;
       this.#pause = setTimeout(() => {
@@ -117,8 +147,8 @@ export class UnmatchedResponses {
   }
 
   async #look(settle: RecordUnmatchedResponses): Promise<void> {
-    const batch = this.#queue.slice(0, MAX_BATCH);
-    this.#queue = this.#queue.slice(MAX_BATCH);
+    const batch = [...this.#due.values().take(MAX_BATCH)];
+    for (const waiting of batch) this.#release(waiting);
     let kinds: readonly UnmatchedKind[] = [];
     try {
       kinds = await settle(batch.map(({ unmatched }) => unmatched));
@@ -159,10 +189,10 @@ export class UnmatchedResponses {
   }
 
   #putLater(waiting: Waiting, delayMs: number): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#put(waiting);
+    waiting.timer = setTimeout(() => {
+      this.#due.add(waiting);
+      this.#lookSoon();
     }, delayMs).unref();
-    this.#timers.add(timer);
+    this.#hold(waiting);
   }
 }

@@ -14,8 +14,8 @@ const DECIDED_AFTER_MS = 30_000;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function unmatched(stan = '000001'): UnmatchedResponse {
-  const identity = { acquirerId: 1, processorId: 1, stan, tid: 'TW000001', rrn: undefined };
+function unmatched(stan = '000001', acquirerId = 1): UnmatchedResponse {
+  const identity = { acquirerId, processorId: 1, stan, tid: 'TW000001', rrn: undefined };
   return { ...identity, transmissionDateTime: '0301102030', read: () => undefined };
 }
 
@@ -171,6 +171,34 @@ describe('a switch that sends them endlessly', () => {
     await vi.advanceTimersByTimeAsync(120_000);
     expect(counters.unknown + counters.dropped).toBe(50_000);
     expect(looks.flat().length).toBeLessThanOrEqual(3 * 8_192);
+    expect(unmatchedResponses.waiting).toBe(0);
+  });
+});
+
+describe('a switch that makes up four hundred responses a second', () => {
+  test.each([
+    ['while the database responds', 0],
+    ['while the database is unavailable for a minute', 60_000],
+  ])('costs no late approval of another acquirer %s', async (_, unavailableMs) => {
+    const startedAtMs = Date.now();
+    const isFound = (stan: string) => stan.startsWith('9') && Date.now() - startedAtMs > 30_000;
+    const unmatchedResponses = new UnmatchedResponses(() => {});
+    unmatchedResponses.open(async (batch) => {
+      if (Date.now() - startedAtMs < unavailableMs) throw new StoreUnavailable(false);
+      return batch.map(({ stan, acquirerId }) => (acquirerId === 2 && isFound(stan) ? 'late' : 'unknown'));
+    });
+    const made = new UnmatchedCounters();
+    const genuine = new UnmatchedCounters();
+    for (let second = 0; second < 120; second++) {
+      for (let n = 0; n < 400; n++) unmatchedResponses.take(unmatched(`${n}`), made, 120_000);
+      if (second < 60) unmatchedResponses.take(unmatched(`9${second}`, 2), genuine, DECIDED_AFTER_MS);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(unmatchedResponses.waiting).toBeLessThanOrEqual(8_192);
+    }
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(genuine).toMatchObject({ late: 60, unknown: 0, dropped: 0 });
+    expect(made.dropped).toBeGreaterThan(10_000);
+    expect(made.dropped + made.unknown).toBe(48_000);
     expect(unmatchedResponses.waiting).toBe(0);
   });
 });
