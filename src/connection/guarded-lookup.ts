@@ -1,5 +1,6 @@
-import dns from 'node:dns';
+import type { LookupAllOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import { type LookUpAll, NameLookups } from './name-lookups.ts';
 
 /** Whether the process may connect to an address, IPv4 or IPv6 as text. */
 export type MayDial = (address: string, port: number) => boolean;
@@ -11,22 +12,22 @@ export function addressRefused(): NodeJS.ErrnoException {
   return Object.assign(new Error('The address may not be dialled.'), { code: ADDRESS_REFUSED });
 }
 
-type ResolveAll = (
-  name: string,
-  options: dns.LookupAllOptions,
-  done: (error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]) => void,
-) => void;
+const ofThisProcess = new NameLookups();
 
 /**
  * Replaces the system's lookup in `net.connect`. The addresses that are checked are those that are dialled, so a name
  * that changes its address in between (DNS rebinding) gains nothing. One refused address refuses the name, because it
  * is random which address would be dialled.
  *
- * @param resolve the operating system's resolver, which uses /etc/hosts
+ * @param resolve by default the operating system's resolver, with one lookup at a time for all switches of the process
  */
-export function guardedLookup(port: number, mayDial: MayDial, resolve: ResolveAll = dns.lookup): LookupFunction {
+export function guardedLookup(
+  port: number,
+  mayDial: MayDial,
+  resolve: LookUpAll = ofThisProcess.resolve,
+): LookupFunction {
   return (name, { family, hints, all }, done) => {
-    const asked: dns.LookupAllOptions = { all: true };
+    const asked: LookupAllOptions = { all: true };
     if (family !== undefined) asked.family = family;
     if (hints !== undefined) asked.hints = hints;
     resolve(name, asked, (error, addresses) => {

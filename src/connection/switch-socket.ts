@@ -52,9 +52,8 @@ export function dialSwitch(address: SwitchAddress, secure?: SwitchTls, mayDial?:
   return switchSocket(stream, tcp, (callback) => stream.once('secureConnect', callback));
 }
 
-function connect({ host, port }: SwitchAddress, mayDial: MayDial | undefined): net.Socket {
+function connect({ host, port }: SwitchAddress, mayDial: MayDial = () => true): net.Socket {
   const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
-  if (!mayDial) return net.connect(options);
   // An IP address is never looked up.
   if (net.isIP(host) === 0 || mayDial(host, port))
     return net.connect({ ...options, lookup: guardedLookup(port, mayDial) });
