@@ -214,6 +214,15 @@ export const environment = z.object({
     .max(1_000_000)
     .default(5_000)
     .describe('Requests per second per credential in one process, without taps; bursts of ten seconds; 0 for no limit'),
+  RATE_PER_APP_TOKEN: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(20)
+    .describe(
+      'The same per token of a link, of an intent session or of a reader; a pay page sends a request every two seconds',
+    ),
   RATE_PER_ADDRESS: z.coerce
     .number()
     .int()

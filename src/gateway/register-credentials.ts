@@ -25,6 +25,7 @@ export function registerCredentials(server: Server, parts: RouteParts, guards: G
   const { nowMs, monotonicMs } = deps.clock;
   limitRates(server, {
     perCredential: config.RATE_PER_CREDENTIAL,
+    perAppToken: config.RATE_PER_APP_TOKEN,
     perAddress: config.RATE_PER_ADDRESS,
     monotonicMs,
   });

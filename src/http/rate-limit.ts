@@ -15,6 +15,8 @@ import { TokenBuckets } from './token-buckets.ts';
 export interface RateLimitOptions {
   /** Requests per second of one credential; 0 for no limit. */
   readonly perCredential: number;
+  /** Requests per second of one token in an app: of a link, a session, or a reader; 0 for no limit. */
+  readonly perAppToken: number;
   /** Requests per second of one address; 0 for no limit. */
   readonly perAddress: number;
   readonly monotonicMs: () => number;
@@ -49,21 +51,34 @@ declare module 'fastify' {
   }
 }
 
-export function limitRates(server: Server, { perCredential, perAddress, monotonicMs }: RateLimitOptions): void {
+export function limitRates(
+  server: Server,
+  { perCredential, perAppToken, perAddress, monotonicMs }: RateLimitOptions,
+): void {
   const credentials = bucketsOf<number>(perCredential);
+  const appTokens = bucketsOf<number>(perAppToken);
   const addresses = bucketsOf<string>(perAddress);
 
   server.addHook('onRequest', (request, _reply, done) => {
     if (UNLIMITED_ROUTES.has(request.routeOptions.url)) return done();
     const nowMs = monotonicMs();
     const credential = credentialOf(request);
-    const ownWait = credential === undefined ? undefined : credentials.takeIfKnown(credential, nowMs);
-    if (ownWait !== undefined) return done(refusal(credentials, 'credential', ownWait));
-    if (credential !== undefined) request.newcomer = credential;
+    if (credential !== undefined) {
+      for (const [name, buckets] of [
+        ['credential', credentials],
+        ['app token', appTokens],
+      ] as const) {
+        const ownWait = buckets.takeIfKnown(credential, nowMs);
+        if (ownWait !== undefined) return done(refusal(buckets, name, ownWait));
+      }
+      request.newcomer = credential;
+    }
     return done(refusal(addresses, 'address', addresses.take(networkOf(request.ip), nowMs)));
   });
-  server.addHook('onResponse', ({ newcomer }, reply, done) => {
-    if (newcomer !== undefined && wasLetIn(reply)) credentials.take(newcomer, monotonicMs());
+  server.addHook('onResponse', (request, reply, done) => {
+    const { newcomer } = request;
+    if (newcomer !== undefined && wasLetIn(reply))
+      (isOfApp(request) ? appTokens : credentials).take(newcomer, monotonicMs());
     done();
   });
 }
@@ -74,6 +89,11 @@ export function limitRates(server: Server, { perCredential, perAddress, monotoni
  */
 function wasLetIn({ statusCode, request }: FastifyReply): boolean {
   return statusCode < 400 && (request.routeOptions.config.facts?.takes.length ?? 0) > 0;
+}
+
+/** Customers and phones have these tokens. One of them must not use up what the backends of all merchants share. */
+function isOfApp({ intent, session, reader }: FastifyRequest): boolean {
+  return intent !== undefined || session !== undefined || reader !== undefined;
 }
 
 export function refusal({ most }: { readonly most: number }, name: string, waitSeconds: number): Throttled | undefined {

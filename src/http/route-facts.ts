@@ -46,6 +46,8 @@ export interface RouteFacts {
   readonly isEndless?: true;
   /** Media type of a response that is not JSON. */
   readonly mediaType?: string;
+  /** The response is 304 to a caller who has this version, by `If-None-Match`. */
+  readonly hasEntityTag?: true;
   /** The public URL for integrators; the base URL by default. */
   readonly under?: 'auth' | 'app';
   /** The route remains available, and `successor` replaces it. */

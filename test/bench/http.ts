@@ -38,7 +38,8 @@ export async function bench(options: BenchOptions): Promise<void> {
     const port = await freePort();
     const program = fileURLToPath(new URL('../../src/cli/tapwire.ts', import.meta.url));
     // One credential sends all requests here, above its normal quota.
-    const environment = { DATABASE_URL: prepared.url, PORT: `${port}`, TAPWIRE_DATA: data, RATE_PER_CREDENTIAL: '0' };
+    const noLimits = { RATE_PER_CREDENTIAL: '0', RATE_PER_APP_TOKEN: '0' };
+    const environment = { DATABASE_URL: prepared.url, PORT: `${port}`, TAPWIRE_DATA: data, ...noLimits };
     await startProcess(closers, [program, 'start'], environment, 'Tapwire is up');
     const routes = await httpRoutes(prepared.database, port, rows);
     const results: RouteFigures[] = [];

@@ -171,6 +171,21 @@ test('/enums lists every closed list with its meanings', async () => {
   expect(answer.headers.get('cache-control')).toBe('public, max-age=3600');
 });
 
+test.each([
+  '/openapi.json',
+  '/docs/openapi.json',
+  '/docs/postman.json',
+  '/docs',
+  '/docs/schemas/Transaction',
+])('%s is sent once to a reader who has it', async (path) => {
+  const headers = { via: '1.1 proxy.example' };
+  const first = await request(installation.url, path, { headers });
+  expect(first.status).toBe(200);
+  const tag = first.headers.get('etag')!;
+  const again = await request(installation.url, path, { headers: { ...headers, 'if-none-match': tag } });
+  expect({ status: again.status, tag: again.headers.get('etag') }).toEqual({ status: 304, tag });
+});
+
 describe('the credentials of a demo', () => {
   test('are for callers on this machine, at its own addresses', async () => {
     const asked = (host: string, more: Record<string, string> = {}) =>

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AuthError } from '../../src/errors.ts';
 import { limitRates } from '../../src/http/rate-limit.ts';
@@ -6,20 +8,24 @@ import { TokenBuckets } from '../../src/http/token-buckets.ts';
 
 let server: Server;
 let nowMs: number;
-/** Two a second and one a second; those of ten seconds may come at once. */
+/** Two, one and one a second; those of ten seconds may come at once. */
 beforeEach(() => {
   nowMs = 0;
   server = createServer({
     log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} },
     trustedProxies: ['127.0.0.1'],
   });
-  limitRates(server, { perCredential: 2, perAddress: 1, monotonicMs: () => nowMs });
+  limitRates(server, { perCredential: 2, perAppToken: 1, perAddress: 1, monotonicMs: () => nowMs });
   const facts = { summary: 'Look', section: 'extension', takes: ['acquirerKey'] } as const;
   const identify = async ({ headers }: { headers: Record<string, unknown> }) => {
     if (!String(headers['x-api-key'] ?? headers.authorization).includes('good'))
       throw new AuthError('API_KEY_INVALID', '');
   };
   server.get('/things', { config: { facts }, onRequest: identify }, async () => ({}));
+  const openLink = async (request: FastifyRequest) => {
+    request.intent = { acquirerId: 1, merchantId: '100', id: randomUUID() };
+  };
+  server.get('/link', { config: { facts }, onRequest: openLink }, async () => ({}));
   server.get('/public', { config: { facts: { ...facts, takes: [] } } }, async () => ({}));
   server.post('/transactions/mobile', { config: { facts }, onRequest: identify }, async () => ({}));
 });
@@ -51,6 +57,13 @@ describe('requests', () => {
     nowMs += 500;
     expect(await statuses(2, { key: 'good one' })).toBe('1 x 200, 1 x 429');
     expect(await statuses(2, { bearer: 'good two' })).toBe('2 x 200');
+  });
+
+  test('of one token in an app have a quota of their own, from any address', async () => {
+    expect(await statuses(8, { bearer: 'one link', url: '/link' })).toBe('8 x 200');
+    expect(await statuses(8, { bearer: 'one link', url: '/link', ip: '192.0.2.2' })).toBe('3 x 200, 5 x 429');
+    expect(await statuses(1, { bearer: 'another link', url: '/link', ip: '192.0.2.2' })).toBe('1 x 200');
+    expect((await send({ bearer: 'one link', url: '/public', ip: '192.0.2.3' })).statusCode).toBe(429);
   });
 
   test('above the quota report the quota and when to retry', async () => {
@@ -88,7 +101,7 @@ describe('requests', () => {
 
   test('are not limited with 0', async () => {
     const free = createServer({ log: { answered: () => {}, unforeseen: () => {}, overloaded: () => {} } });
-    limitRates(free, { perCredential: 0, perAddress: 0, monotonicMs: () => 0 });
+    limitRates(free, { perCredential: 0, perAppToken: 0, perAddress: 0, monotonicMs: () => 0 });
     const facts = { summary: 'Look', section: 'extension', takes: [] } as const;
     free.get('/public', { config: { facts } }, async () => ({}));
     for (let made = 0; made < 100; made++) expect((await free.inject('/public')).statusCode).toBe(200);

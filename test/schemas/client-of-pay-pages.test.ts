@@ -31,8 +31,8 @@ beforeAll(async () => {
 describe('the client of a pay page', () => {
   test('has the operations that the page calls, each with the same definition', () => {
     const scripts = readdirSync(SOURCES).filter((name) => name.endsWith('.js'));
-    const text = scripts.map((name) => readFileSync(new URL(name, SOURCES), 'utf8')).join('\n');
-    const called = [...text.matchAll(/(?:\bgateway\.(?=\w+\()|#ask\('|operation: ')(\w+)/g)].map(([, name]) => name!);
+    const source = scripts.map((name) => readFileSync(new URL(name, SOURCES), 'utf8')).join('\n');
+    const called = [...source.matchAll(/(?:\bgateway\.(?=\w+\()|#ask\('|operation: ')(\w+)/g)].map(([, name]) => name!);
     expect(new Set(called)).toEqual(new Set(Object.keys(operations)));
     for (const [name, { answer: _answer, ...row }] of Object.entries(operations)) {
       const { method, path, shows, under, isIdempotent } = KNOWN[name]!;
@@ -81,8 +81,10 @@ describe.each([true, false])('the parts of a pay page, with a virtual phone: %j'
   const { assets } = payPageFiles({ hasVirtualPhone });
 
   test('import only each other', () => {
-    for (const [name, { text }] of assets) {
-      const imported = [...text.matchAll(/^(?:import|export) .*?from '([^']+)'/gms)].map(([, path]) => path!);
+    for (const [name, { body }] of assets) {
+      const imported = [...body.toString().matchAll(/^(?:import|export) .*?from '([^']+)'/gms)].map(
+        ([, path]) => path!,
+      );
       for (const path of imported) expect([...assets.keys()], `${name} imports it`).toContain(path.replace('./', ''));
     }
   });
@@ -90,9 +92,9 @@ describe.each([true, false])('the parts of a pay page, with a virtual phone: %j'
   test('are scripts without types and without schemas', () => {
     const fromSchemas = [...assets].filter(([name]) => name.endsWith('.ts'));
     expect(fromSchemas.map(([name]) => name)).toContain('client.ts');
-    for (const [name, { text, type }] of fromSchemas) {
+    for (const [name, { body, type }] of fromSchemas) {
       expect(type).toBe('text/javascript; charset=utf-8');
-      expect(text, name).not.toMatch(/^(?:interface|import type|export type|export interface)|zod'/m);
+      expect(body.toString(), name).not.toMatch(/^(?:interface|import type|export type|export interface)|zod'/m);
     }
   });
 });

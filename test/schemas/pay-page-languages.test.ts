@@ -26,8 +26,8 @@ describe.each(Object.keys(TEXTS))('the texts in %s', (language) => {
   test('are text in a page', () => {
     for (const text of texts.values()) expect(text).not.toMatch(/[<>&"]|^\s|\s$/);
     const page = payPageFiles({ hasVirtualPhone: false }).pages.get(language)!;
-    expect(page.text).toContain(`<html lang="${language}">`);
-    expect(page.text).not.toMatch(/%\w+%|undefined/);
+    expect(page.body.toString()).toContain(`<html lang="${language}">`);
+    expect(page.body.toString()).not.toMatch(/%\w+%|undefined/);
   });
 });
 

@@ -276,7 +276,9 @@ describe('every address', () => {
     expect(kept.filter((url) => !/^\/(docs|ops|pay\/assets)\/|^\/ops$|^\/pay\/:reference$/.test(url)).sort()).toEqual([
       '/.well-known/card-data-keys.json',
       '/.well-known/jwks.json',
+      '/docs',
       '/enums',
+      '/openapi.json',
     ]);
     const { headers } = await fetch(new URL('/transactions', installation.url), { headers: { 'x-api-key': key } });
     expect(headers.get('cache-control')).toBe('no-store');

@@ -12,6 +12,7 @@ export interface TriedRoute extends KnownRoute {
 /** Settings of a gateway that a few callers use thousands of times. */
 export const UNLIMITED = {
   RATE_PER_CREDENTIAL: '0',
+  RATE_PER_APP_TOKEN: '0',
   RATE_PER_ADDRESS: '0',
   TAPS_PER_LINK: '0',
   TAPS_PER_TOKEN: '0',

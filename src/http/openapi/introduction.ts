@@ -34,7 +34,7 @@ request is not valid HTTP, the gateway responds with 400, 408, 417, 431, 501 or 
 \`Authorization\`, \`x-api-key\` and \`Content-Type\` must not be repeated. Bodies must be UTF-8 and must not be compressed. The
 environments qa and prod require HTTPS.
 
-**Caching.** Responses have \`Cache-Control: no-store\`, except public keys, enums and static files.
+**Caching.** Responses have \`Cache-Control: no-store\`, except public keys, enums, this document and static files.
 
 **Repeats.** Operations that create a resource accept \`Idempotency-Key\`, so that a repeated request has no second effect. For
 taps, the \`merchantReference\` has this role.

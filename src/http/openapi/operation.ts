@@ -68,7 +68,7 @@ function responsesOf(route: KnownRoute, components: Components): object {
     const content = contentOf(facts, source, components);
     responses[status] = { description: STATUS_TITLES[Number(status)] ?? 'OK', headers, ...(content && { content }) };
   }
-  if (schema.headers instanceof z.ZodObject && 'if-none-match' in schema.headers.shape) {
+  if (facts.hasEntityTag) {
     responses[304] = { description: 'Not Modified', headers: answerHeaders(route, 304) };
   }
   for (const [status, codes] of problemsOf(route)) {

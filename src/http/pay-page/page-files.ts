@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { type ServedFile, servedFile } from '../served-file.ts';
 import { TEXTS } from './languages.ts';
 import { schemaModules } from './schema-modules.ts';
 
@@ -13,18 +13,11 @@ export interface PayPageSettings {
   readonly hasVirtualPhone: boolean;
 }
 
-/** A file and its response headers. */
-export interface PageFile {
-  readonly text: string;
-  readonly type: string;
-  readonly entityTag: string;
-}
-
 export interface PageFiles {
   /** Keyed by language. */
-  readonly pages: ReadonlyMap<string, PageFile>;
+  readonly pages: ReadonlyMap<string, ServedFile>;
   /** Keyed by name under `/pay/assets/`. */
-  readonly assets: ReadonlyMap<string, PageFile>;
+  readonly assets: ReadonlyMap<string, ServedFile>;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -51,12 +44,12 @@ const OF_THE_PHONE = ['virtual-phone.css', 'virtual-phone.js', 'tap-session.js']
 /** Reads all files of a pay page, once: they change only with a release. */
 export function payPageFiles(settings: PayPageSettings): PageFiles {
   const names = settings.hasVirtualPhone ? [...OF_THE_PAGE, ...OF_THE_PHONE] : OF_THE_PAGE;
-  const assets = new Map(names.map((name) => [name, fileOf(read(name), TYPES[name.split('.').at(-1)!]!)]));
-  for (const [name, text] of schemaModules(settings.hasVirtualPhone)) assets.set(name, fileOf(text, TYPES.js!));
-  const pages = new Map<string, PageFile>();
+  const assets = new Map(names.map((name) => [name, servedFile(read(name), TYPES[name.split('.').at(-1)!]!)]));
+  for (const [name, text] of schemaModules(settings.hasVirtualPhone)) assets.set(name, servedFile(text, TYPES.js!));
+  const pages = new Map<string, ServedFile>();
   for (const [language, texts] of Object.entries(TEXTS)) {
-    assets.set(`texts-${language}.js`, fileOf(`export const texts = ${JSON.stringify(texts)};\n`, TYPES.js!));
-    pages.set(language, fileOf(pageOf(settings, language), TYPES.html!));
+    assets.set(`texts-${language}.js`, servedFile(`export const texts = ${JSON.stringify(texts)};\n`, TYPES.js!));
+    pages.set(language, servedFile(pageOf(settings, language), TYPES.html!));
   }
   return { pages, assets };
 }
@@ -77,8 +70,4 @@ function pageOf({ intentAction, intentPackage, hasVirtualPhone }: PayPageSetting
 
 function read(name: string): string {
   return readFileSync(new URL(name, import.meta.url), 'utf8');
-}
-
-function fileOf(text: string, type: string): PageFile {
-  return { text, type, entityTag: `"${hash('sha256', text, 'base64url')}"` };
 }

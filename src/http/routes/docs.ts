@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { NotFound } from '../../errors.ts';
 import { errorsPage } from '../docs/errors-page.ts';
 import { operationPage } from '../docs/operation-page.ts';
@@ -9,12 +8,12 @@ import { type PageContent, pageOf } from '../docs/page-layout.ts';
 import { postmanCollection } from '../docs/postman-collection.ts';
 import { Reference } from '../docs/reference.ts';
 import { searchIndex } from '../docs/search-index.ts';
-import { isKnown } from '../entity-tag.ts';
 import { withoutTypes } from '../module-without-types.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
 import { pageHeaders } from '../page-headers.ts';
 import type { RouteFacts } from '../route-facts.ts';
+import { type ServedFile, sendFile, servedFile } from '../served-file.ts';
 import type { Server } from '../server.ts';
 
 export interface DocsRoutesOptions {
@@ -37,6 +36,7 @@ const FILES: Readonly<Record<string, readonly [type: string, text: () => string]
   'icon.svg': ['image/svg+xml', () => read('icon.svg')],
 };
 const HTML = 'text/html; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** No text can become markup in the browser. */
 const HEADERS = pageHeaders({ 'require-trusted-types-for': "'script'", 'trusted-types': "'none'" });
@@ -67,39 +67,58 @@ export function registerDocsRoutes(server: Server, options: DocsRoutesOptions): 
   registerPages(server, referenceFor);
   registerData(server, options, referenceFor);
   for (const [name, [type, text]] of Object.entries(FILES)) {
-    const content = text();
+    const file = servedFile(text(), type);
     server.get(`/docs/${name}`, { config: { facts: { ...PART, summary: `Get ${name}` } } }, async (request, reply) =>
-      sendFile(request, reply.type(type), content),
+      sendFile(request, reply, file),
     );
   }
 }
 
+/** The reference as one caller sees it. */
+interface SeenReference {
+  readonly reference: Reference;
+  /** The same for everyone, so what is made of it can be kept. */
+  readonly isShared: boolean;
+}
+
 /** Arranges the document for the caller: with live examples on this machine, else once for everyone. */
-function referenceOf({ document, examples }: DocsRoutesOptions): (request: FastifyRequest) => Promise<Reference> {
+function referenceOf({ document, examples }: DocsRoutesOptions): (request: FastifyRequest) => Promise<SeenReference> {
   let shared: Reference | undefined;
   return async (request) => {
     if (examples === undefined || !isOnThisMachine(request)) {
       shared ??= new Reference(document());
-      return shared;
+      return { reference: shared, isShared: true };
     }
     const origin = `${request.protocol}://${request.host}`;
-    return new Reference(withLiveExamples(document(), await examples()), origin);
+    return { reference: new Reference(withLiveExamples(document(), await examples()), origin), isShared: false };
   };
 }
 
-function registerPages(server: Server, referenceFor: (request: FastifyRequest) => Promise<Reference>): void {
+function registerPages(server: Server, referenceFor: (request: FastifyRequest) => Promise<SeenReference>): void {
+  // As many as there are operations and schemas.
+  const pages = new Map<string, ServedFile>();
   const page = (
     url: string,
     facts: Pick<RouteFacts, 'summary' | 'description' | 'name' | 'isAsset'>,
     contentOf: (reference: Reference, key: string) => PageContent | undefined,
   ) => {
-    const config = { facts: { section: 'extension', takes: [], mediaType: 'text/html', ...facts } } as const;
+    const config = {
+      facts: { section: 'extension', takes: [], mediaType: 'text/html', hasEntityTag: true, ...facts },
+    } as const;
     server.get<{ Params: { key?: string } }>(url, { config }, async (request, reply) => {
-      const reference = await referenceFor(request);
-      const content = contentOf(reference, request.params.key ?? '');
+      const { reference, isShared } = await referenceFor(request);
+      const key = request.params.key ?? '';
+      const kept = isShared ? pages.get(`${url} ${key}`) : undefined;
+      reply.headers(HEADERS);
+      if (kept) return sendFile(request, reply, kept);
+      const content = contentOf(reference, key);
       if (content === undefined) throw new NotFound();
-      // Not stored by caches: a page may contain the credentials of a demo.
-      return reply.type(HTML).headers(HEADERS).send(pageOf(reference, content));
+      const text = pageOf(reference, content);
+      // Not stored by caches: the page may contain the credentials of a demo.
+      if (!isShared) return reply.type(HTML).send(text);
+      const file = servedFile(text, HTML);
+      pages.set(`${url} ${key}`, file);
+      return sendFile(request, reply, file);
     });
   };
   page(
@@ -134,33 +153,33 @@ function registerPages(server: Server, referenceFor: (request: FastifyRequest) =
 function registerData(
   server: Server,
   { document, examples }: DocsRoutesOptions,
-  referenceFor: (request: FastifyRequest) => Promise<Reference>,
+  referenceFor: (request: FastifyRequest) => Promise<SeenReference>,
 ): void {
-  const description = { config: { facts: { ...PART, summary: 'Get the description for the page' } } };
-  server.get('/docs/openapi.json', description, async (request, reply) => {
-    reply.header('cache-control', 'no-store');
-    return examples !== undefined && isOnThisMachine(request)
-      ? withLiveExamples(document(), await examples())
-      : { ...document(), servers: HERE };
+  let description: ServedFile | undefined;
+  const describe = { config: { facts: { ...PART, summary: 'Get the description for the page' } } };
+  server.get('/docs/openapi.json', describe, async (request, reply) => {
+    if (examples !== undefined && isOnThisMachine(request)) {
+      reply.header('cache-control', 'no-store');
+      return withLiveExamples(document(), await examples());
+    }
+    description ??= servedFile(JSON.stringify({ ...document(), servers: HERE }), JSON_TYPE);
+    return sendFile(request, reply, description);
   });
 
-  const collection = { config: { facts: { ...PART, summary: 'Get the operations as a Postman collection' } } };
-  server.get('/docs/postman.json', collection, async (request, reply) => {
+  let collection: ServedFile | undefined;
+  const collect = { config: { facts: { ...PART, summary: 'Get the operations as a Postman collection' } } };
+  server.get('/docs/postman.json', collect, async (request, reply) => {
     reply.header('content-disposition', 'attachment; filename="tapwire.postman_collection.json"');
-    return postmanCollection(await referenceFor(request));
+    const { reference, isShared } = await referenceFor(request);
+    if (!isShared) return postmanCollection(reference);
+    collection ??= servedFile(JSON.stringify(postmanCollection(reference)), JSON_TYPE);
+    return sendFile(request, reply, collection);
   });
 
-  let index: string | undefined;
+  let index: ServedFile | undefined;
   const search = { config: { facts: { ...PART, summary: 'Get the search index of the reference' } } };
   server.get('/docs/search.json', search, async (request, reply) => {
-    index ??= JSON.stringify(searchIndex(new Reference(document())));
-    return sendFile(request, reply.type('application/json; charset=utf-8'), index);
+    index ??= servedFile(JSON.stringify(searchIndex(new Reference(document()))), JSON_TYPE);
+    return sendFile(request, reply, index);
   });
-}
-
-/** Browsers revalidate each file, so that all parts are of one release. */
-function sendFile(request: FastifyRequest, reply: FastifyReply, text: string): FastifyReply {
-  const tag = `"${hash('sha256', text, 'base64url')}"`;
-  reply.header('cache-control', 'private, no-cache').header('etag', tag).header('x-content-type-options', 'nosniff');
-  return isKnown(request.headers['if-none-match'], tag) ? reply.code(304).send() : reply.send(text);
 }

@@ -95,7 +95,8 @@ function registerTapOnOwnRoute(server: Server, { authenticator, appTokens, links
       const { authorization } = request.headers;
       const token = bearerToken(authorization);
       try {
-        request.owner = await appTokens.openSession(token);
+        request.session = await appTokens.openSession(token);
+        request.owner = request.session;
       } catch (error) {
         if (!(error instanceof AuthError && error.check === 'use')) throw error;
         request.owner = await authenticator.creator({ authorization }, 'transactions:read');

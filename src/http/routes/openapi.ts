@@ -1,8 +1,10 @@
 import type { ApiDocument } from '../openapi/document.ts';
+import { type ServedFile, sendFile, servedFile } from '../served-file.ts';
 import type { Server } from '../server.ts';
 
 /** `/openapi.json`: the description of every route of this server (OpenAPI 3.1). */
 export function registerOpenApiRoute(server: Server, document: () => ApiDocument): void {
+  let file: ServedFile | undefined;
   server.route({
     method: 'GET',
     url: '/openapi.json',
@@ -12,8 +14,12 @@ export function registerOpenApiRoute(server: Server, document: () => ApiDocument
         description: 'Returns this document (OpenAPI 3.1).',
         section: 'extension',
         takes: [],
+        hasEntityTag: true,
       },
     },
-    handler: async (_request, reply) => reply.send(document()),
+    handler: async (request, reply) => {
+      file ??= servedFile(JSON.stringify(document()), 'application/json; charset=utf-8');
+      return sendFile(request, reply, file);
+    },
   });
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { payPageLink, payPagePath, payPageQrCode, payPageQuery, payPageState } from '#schemas/pay-page';
 import { bearerToken } from '../../auth/bearer.ts';
@@ -8,12 +8,12 @@ import { drawQrCode } from '../../links/draw-qr-code.ts';
 import type { Directory } from '../../transactions/ports/directory-ports.ts';
 import type { LinkStore } from '../../transactions/ports/link-ports.ts';
 import type { Clock } from '../../transactions/ports/process-ports.ts';
-import { isKnown } from '../entity-tag.ts';
 import { pageHeaders } from '../page-headers.ts';
 import { languageFor } from '../pay-page/languages.ts';
-import { type PageFile, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
+import { type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
 import { payPageStateOf } from '../pay-page/state-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
+import { sendFile } from '../served-file.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -74,18 +74,8 @@ function registerPage(server: Server, settings: PayPageSettings): void {
 
   for (const [name, file] of assets) {
     const config = { facts: { ...PART, summary: `Get ${name}` } };
-    server.get(`/pay/assets/${name}`, { config }, async (request, reply) => {
-      reply.header('x-content-type-options', 'nosniff');
-      return sendFile(request, reply, file);
-    });
+    server.get(`/pay/assets/${name}`, { config }, async (request, reply) => sendFile(request, reply, file));
   }
-}
-
-/** Browsers revalidate each file, so that page and parts are always of one release. */
-function sendFile(request: FastifyRequest, reply: FastifyReply, { text, type, entityTag }: PageFile): FastifyReply {
-  reply.header('cache-control', 'no-cache').header('etag', entityTag).type(type);
-  const isSame = reply.statusCode === 200 && isKnown(request.headers['if-none-match'], entityTag);
-  return isSame ? reply.code(304).send() : reply.send(text);
 }
 
 function registerQuestions(
