@@ -3,8 +3,10 @@ FROM node:24-slim
 WORKDIR /app
 ENV NODE_ENV=production
 COPY package.json package-lock.json ./
-# The base image is the Node we pin, and the database is another container: so without the optional dependencies.
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --force
+# The base image is the Node we pin, and the database is another container: so without the optional dependencies. For AWS
+# Payment Cryptography or traces, build with `--build-arg OMIT_OPTIONAL=`.
+ARG OMIT_OPTIONAL=--omit=optional
+RUN npm ci --omit=dev $OMIT_OPTIONAL --no-audit --no-fund && npm cache clean --force
 COPY src src
 COPY schemas schemas
 COPY processors processors
@@ -13,6 +15,8 @@ RUN mkdir -p /var/lib/tapwire && chown node:node /var/lib/tapwire
 USER node
 EXPOSE 8080
 ENV HOST=0.0.0.0
+# The folder that the process may write to. Mount a volume here.
+ENV TAPWIRE_DATA=/var/lib/tapwire
 # One gateway process per core behind one port (src/ops/README.md).
 ENV TAPWIRE_PROCESSES=auto
 ENTRYPOINT ["node", "src/cli/tapwire.mjs"]

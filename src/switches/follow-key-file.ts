@@ -1,5 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { SoftHsm } from '../crypto/soft-hsm.ts';
+import { AwsHsm } from '../hsm/aws/aws-hsm.ts';
+import { parseAwsFile } from '../hsm/aws/open-aws.ts';
 import { lmkKeysOf, parsePayshieldFile } from '../hsm/payshield/open-payshield.ts';
 import { PayshieldHsm } from '../hsm/payshield/payshield-hsm.ts';
 import { type Repetition, repeatEvery } from '../limits/repeat-every.ts';
@@ -43,6 +45,11 @@ export function followKeyFile(
   }
   if (hsm instanceof PayshieldHsm) {
     const read = (text: string) => lmkKeysOf(parsePayshieldFile(parseHsmFile(text), path).keys);
+    const keys = new FollowedKeys(path, read, (current) => hsm.replaceFiledKeys(current), removedAfterMs);
+    return repeatEvery(everyMs, () => keys.look(), onError);
+  }
+  if (hsm instanceof AwsHsm) {
+    const read = (text: string) => parseAwsFile(parseHsmFile(text), path).keys;
     const keys = new FollowedKeys(path, read, (current) => hsm.replaceFiledKeys(current), removedAfterMs);
     return repeatEvery(everyMs, () => keys.look(), onError);
   }

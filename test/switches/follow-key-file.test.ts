@@ -1,11 +1,15 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { fromHex } from '../../src/bytes/hex.ts';
+import { demoKey } from '../../src/crypto/demo-key.ts';
 import { kcv } from '../../src/crypto/kcv.ts';
+import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
 import { followKeyFile } from '../../src/switches/follow-key-file.ts';
 import { openHsm } from '../../src/switches/open-hsm.ts';
+import { CREDENTIALS } from '../hsm/aws/signature.ts';
+import { arnOf, SimulatedService } from '../hsm/aws/simulated-service.ts';
 import { CLEAR, clearKey, fileFor, Opened } from '../hsm/support.ts';
 
 const TIMES = { everyMs: 10, removedAfterMs: 200 };
@@ -74,4 +78,27 @@ test('payShield keys are followed as well, and keys of a key exchange stay', asy
   await expect.poll(() => hsm.kcv('zak').catch(() => 'unknown')).toBe('08D7B4');
   await expect.poll(() => hsm.kcv('zmk').catch(({ code }) => code)).toBe('KEY_UNKNOWN');
   expect(await hsm.kcv('exchanged')).toBe(kcvOfPin);
+});
+
+test('keys of AWS Payment Cryptography are followed as well', async () => {
+  const keys = ['one', 'two'].map((keyId) => demoKey(keyId, 'mac'));
+  const held = keys.map((key) => ({ ...key, arn: arnOf(key.keyId), bytes: key.bytes.reveal() }));
+  const service = await SimulatedService.start(held);
+  onTestFinished(() => service.close());
+  const kcvOf = async (keyId: string) => new SoftHsm({ environment: 'qa', keys }).kcv(keyId);
+  const filed = async (keyId: string) => ({ keyId, usage: 'mac', key: arnOf(keyId), kcv: await kcvOf(keyId) });
+  const { url } = service;
+  const file = { kind: 'aws-payment-cryptography', region: 'eu-west-1', endpoints: { data: url, control: url } };
+  const path = pathOf({ ...file, keys: [await filed('one')] });
+  vi.stubEnv('AWS_ACCESS_KEY_ID', CREDENTIALS.accessKeyId);
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', CREDENTIALS.secretAccessKey);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const hsm = (await openHsm({ environment: 'prod', keysFile: undefined, module: path }))!;
+  onTestFinished(async () => hsm.close?.());
+  const following = followKeyFile(hsm, path, () => {}, TIMES)!;
+  onTestFinished(() => following.stop());
+  await expect(hsm.kcv('two')).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+  replaceFile(path, JSON.stringify({ ...file, keys: [await filed('two')] }));
+  await expect.poll(() => hsm.kcv('two').catch(() => 'unknown')).toBe(await kcvOf('two'));
+  await expect.poll(() => hsm.kcv('one').catch(({ code }) => code)).toBe('KEY_UNKNOWN');
 });

@@ -55,6 +55,11 @@ export class AwsHsm implements Hsm, CardDataHsm, HsmDevices {
     this.#checks = setInterval(() => void this.check(), CHECK_EVERY_MS).unref();
   }
 
+  /** Replaces the keys of the file; those of a key exchange stay. */
+  replaceFiledKeys(keys: readonly AwsKey[]): void {
+    this.#keys.replaceFiled(keys);
+  }
+
   /** Asks the service for a key. `deviceStates` then says whether it responds, and accepts the credentials. */
   async check(): Promise<void> {
     await this.#keys.askForOne().catch(() => {});

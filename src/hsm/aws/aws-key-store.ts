@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ImportKeyRequest, KeyBlockSource, KeyDescription, KeyUsage } from '../../crypto/hsm.ts';
 import { AwsError, CryptoError, HsmUnavailable } from '../../errors.ts';
 import type { AwsClient, AwsOperation } from './aws-client.ts';
@@ -50,12 +51,25 @@ interface ServiceKey {
 export class AwsKeyStore {
   readonly #client: AwsClient;
   readonly #keys = new Map<string, AwsKey>();
+  /** Ids of the keys of the configuration. */
+  #filed: ReadonlySet<string> = new Set();
   /** Keys whose usage and check value were compared with the service's, or are being compared. */
   readonly #checked = new Map<string, Promise<AwsKey>>();
 
   constructor(client: AwsClient, keys: readonly AwsKey[]) {
     this.#client = client;
-    for (const key of keys) this.#keys.set(key.keyId, key);
+    this.replaceFiled(keys);
+  }
+
+  /** Replaces the keys of the configuration; those that were imported stay. */
+  replaceFiled(keys: readonly AwsKey[]): void {
+    const filed = new Map(keys.map((key) => [key.keyId, key]));
+    for (const keyId of this.#filed) if (!filed.has(keyId)) this.#remove(keyId);
+    for (const key of keys) {
+      if (!isDeepStrictEqual(this.#keys.get(key.keyId), key)) this.#checked.delete(key.keyId);
+      this.#keys.set(key.keyId, key);
+    }
+    this.#filed = new Set(filed.keys());
   }
 
   /**
@@ -119,8 +133,7 @@ export class AwsKeyStore {
   /** Imported keys are deleted in the service; those of the configuration belong to an operator. */
   async forget(keyId: string): Promise<void> {
     const alias = aliasOf(keyId);
-    this.#checked.delete(keyId);
-    this.#keys.delete(keyId);
+    this.#remove(keyId);
     const arn = await this.#findAlias(alias);
     if (arn === undefined) return;
     await this.#ignoringMissing('DeleteAlias', { AliasName: alias });
@@ -131,6 +144,11 @@ export class AwsKeyStore {
   async askForOne(): Promise<void> {
     const [first] = this.#keys.values();
     if (first) await this.#describe(first.key);
+  }
+
+  #remove(keyId: string): void {
+    this.#checked.delete(keyId);
+    this.#keys.delete(keyId);
   }
 
   #find(keyId: string): AwsKey {

@@ -1,6 +1,6 @@
 import { StartError } from '../../errors.ts';
 import { AwsClient, NodeSha256 } from './aws-client.ts';
-import { awsFile } from './aws-file.ts';
+import { type AwsFile, awsFile } from './aws-file.ts';
 import { AwsHsm } from './aws-hsm.ts';
 
 const FAULTS_NAMED = 5;
@@ -15,17 +15,20 @@ const SERVICE = 'payment-cryptography';
  * @throws StartError BAD_CONFIG naming the place in the file, or the packages that are missing
  */
 export async function openAws(json: unknown, path: string): Promise<AwsHsm> {
-  const parsed = awsFile.safeParse(json);
-  if (!parsed.success) {
-    const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
-    throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
-  }
-  const { region, endpoints = endpointsOf(region), timeLimitMs, requests, keys } = parsed.data;
+  const { region, endpoints = endpointsOf(region), timeLimitMs, requests, keys } = parseAwsFile(json, path);
   const { SignatureV4, defaultProvider } = await packages();
   const signer = new SignatureV4({ service: SERVICE, region, credentials: defaultProvider(), sha256: NodeSha256 });
   const hsm = new AwsHsm(new AwsClient({ region, endpoints, timeLimitMs, requests, signer }), keys);
   await hsm.check();
   return hsm;
+}
+
+/** @throws StartError BAD_CONFIG naming the place in the file */
+export function parseAwsFile(json: unknown, path: string): AwsFile {
+  const parsed = awsFile.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `/${issue.path.join('/')} ${issue.message}`);
+  throw new StartError('BAD_CONFIG', `the HSM file ${path} is wrong: ${faults.slice(0, FAULTS_NAMED).join(', ')}`);
 }
 
 function endpointsOf(region: string): { data: string; control: string } {

@@ -8,6 +8,13 @@ const DAY_MS = 86_400_000;
 /** PCI DSS 3.7.4: keys are changed at the end of their cryptoperiod, which is a year here. */
 const CRYPTOPERIOD_DAYS = 365;
 const OTHERS_MAY = 0o077;
+const GROUP_READS = 0o040;
+
+interface FileFacts {
+  readonly mode: number;
+  readonly uid: number;
+  readonly mtimeMs: number;
+}
 
 /** Whether the key file is readable only for its owner, and its age; each rotation rewrites the file. */
 export async function keyFindings(
@@ -15,7 +22,7 @@ export async function keyFindings(
   open: (path: string) => Promise<KeyRing>,
   nowMs: number,
 ): Promise<Finding[]> {
-  let file: { readonly mode: number; readonly mtimeMs: number };
+  let file: FileFacts;
   let keys: KeyRing;
   try {
     file = await stat(path);
@@ -24,11 +31,14 @@ export async function keyFindings(
     const reason = error instanceof TapwireError ? error.message : `${path} cannot be read`;
     return [fault(PART, reason, 'run tapwire init for a new installation, or restore the file from its backup')];
   }
-  return [permissions(path, file.mode), age(file.mtimeMs, nowMs), ...retiring(keys, nowMs)];
+  return [permissions(path, file), age(file.mtimeMs, nowMs), ...retiring(keys, nowMs)];
 }
 
-function permissions(path: string, mode: number): Finding {
+function permissions(path: string, { mode, uid }: FileFacts): Finding {
   if ((mode & OTHERS_MAY) === 0) return good(PART, `only the owner can access ${path}`);
+  // A mounted Secret of Kubernetes belongs to root, and the process reads it as a member of its group.
+  if (uid !== process.getuid?.() && (mode & OTHERS_MAY & ~GROUP_READS) === 0)
+    return good(PART, `only the owner and the group of the process can read ${path}`);
   return fault(
     PART,
     `${path} can be accessed by other users (mode ${(mode & 0o777).toString(8)})`,
