@@ -54,6 +54,7 @@ export type RejectionCode =
   | 'TERMINAL_HAS_ROUTE'
   | 'TOKEN_WITHOUT_TERMINAL'
   | 'TOO_MANY_ATTEMPTS'
+  | 'TOO_MANY_DELIVERIES'
   | 'TOO_MANY_EVENTS';
 
 /** One invalid value: its JSON pointer (RFC 6901), and a short phrase that completes "the value ...". */

@@ -212,6 +212,11 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 104,
     detail: 'The search takes too long. Choose a shorter time range, or a merchant or outcome as well.',
   },
+  TOO_MANY_DELIVERIES: {
+    status: 409,
+    errorCode: 134,
+    detail: 'The event had 1,000 delivery attempts, so it is not sent again.',
+  },
   TOO_MANY_EVENTS: {
     status: 400,
     errorCode: 104,

@@ -160,14 +160,20 @@ export interface EventFilter {
 /** An integrator's view of its events. */
 export interface EventReader {
   list(owner: Integrator, filter: EventFilter): Promise<WebhookEventView[]>;
-  /** Oldest first; undefined if this integrator has no such event. */
+  /** The last 100, oldest first; undefined if this integrator has no such event. */
   attempts(owner: Integrator, eventId: string): Promise<WebhookAttemptView[] | undefined>;
 }
 
-/** Sends events again with their ids, from the first step of the schedule. */
+/** Exhausted: it had too many attempts to be sent again. */
+export type Replay = 'scheduled' | 'exhausted';
+
+/**
+ * Sends events again with their ids, from the first step of the schedule. An event that is due or being sent now stays as
+ * it is.
+ */
 export interface EventReplayer {
-  /** False if this integrator has no such event. */
-  replay(owner: Integrator, eventId: string): Promise<boolean>;
+  /** Undefined if this integrator has no such event. */
+  replay(owner: Integrator, eventId: string): Promise<Replay | undefined>;
   /** Skips events that were delivered, or are pending. @returns how many */
   replayUndelivered(owner: Integrator, eventIds: readonly string[]): Promise<number>;
   /** @returns how many; undefined if there are more than `limit`, and then nothing is replayed */

@@ -72,7 +72,7 @@ function registerLists(server: Server, { authenticator, events }: WebhookEventRo
     config: eventFacts(
       'List delivery attempts of a webhook event',
       READ,
-      'Lists the delivery attempts of the event with the responses of the receiver.',
+      'Lists the last 100 delivery attempts of the event with the responses of the receiver.',
       'listAttemptsOfWebhookEvent',
     ),
     schema: { params: eventId, response: { 200: answerSchema(webhookAttempt.array()) } },
@@ -94,12 +94,23 @@ function registerReplays(server: Server, { authenticator, events }: WebhookEvent
   withZod(server).route({
     method: 'POST',
     url: '/integrator/events/:id/replay',
-    config: eventFacts('Replay a webhook event', MANAGE, 'Schedules the event for delivery again, in any state.'),
+    config: {
+      facts: {
+        ...eventFacts(
+          'Replay a webhook event',
+          MANAGE,
+          'Schedules the event for delivery again, in any state. An event with 1,000 attempts is refused with 409.',
+        ).facts,
+        problems: { 404: [122], 409: [134] },
+      },
+    },
     schema: { params: eventId, response: { 202: answerSchema(replayed) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
-      if (!(await events.replay(owner, request.params.id))) throw new NotFound();
+      const replay = await events.replay(owner, request.params.id);
+      if (replay === undefined) throw new NotFound();
+      if (replay === 'exhausted') throw new RequestRejected('TOO_MANY_DELIVERIES');
       reply.code(202);
       return { replayed: 1 };
     },

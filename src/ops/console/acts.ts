@@ -115,7 +115,8 @@ export class ConsoleActs {
     const integratorId = await integratorOfEvent(database, acquirerId, id);
     if (integratorId === undefined) throw new NotFound();
     await this.#record(actor, act, { acquirerId, kind: 'webhook event', id });
-    await webhooks.replay({ acquirerId, integratorId }, id);
+    const replay = await webhooks.replay({ acquirerId, integratorId }, id);
+    if (replay === 'exhausted') throw new RequestRejected('TOO_MANY_DELIVERIES');
   }
 
   /** @throws RequestRejected (TOO_MANY_EVENTS) if the filter has more than one act may replay */

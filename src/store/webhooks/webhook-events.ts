@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
 import type { JobRequest } from '../../transactions/model/jobs.ts';
-import type { EventFilter, EventReader, EventReplayer, Integrator } from '../../webhooks/ports.ts';
+import type { EventFilter, EventReader, EventReplayer, Integrator, Replay } from '../../webhooks/ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
@@ -24,17 +24,25 @@ where acquirer_id = $1 and integrator_id = $2
   and ($8::uuid is null or (created_at, id) < (select created_at, id from webhook_events where acquirer_id = $1 and integrator_id = $2 and id = $8))
 order by created_at desc, id desc limit $9`;
 
-const OWNED = 'select from webhook_events where acquirer_id = $1 and integrator_id = $2 and id = $3';
+const OWNED = 'select attempts from webhook_events where acquirer_id = $1 and integrator_id = $2 and id = $3';
+
+/** Attempts that are shown. Each has up to 3 KB, which the receiver chooses. */
+const ATTEMPTS_SHOWN = 100;
 
 const ATTEMPTS = `
 select number, at, url, status, error, duration_ms as "durationMs", answer
-from webhook_attempts where acquirer_id = $1 and event_id = $2 order by number`;
+from webhook_attempts where acquirer_id = $1 and event_id = $2 order by number desc limit ${ATTEMPTS_SHOWN}`;
 
-// Starts a new round: the jobs of the current one then do nothing.
+/** An event with more attempts is not replayed: a receiver that has refused a hundred rounds refuses the next one. */
+const MOST_ATTEMPTS = 1_000;
+
+// Starts a new round: the jobs of the current one then do nothing. An event that is due has a job already, and a replay in
+// a loop would add one each time.
 const BEGIN_ROUND = `
 update webhook_events set round = round + 1, delivery = 1, state = 'pending', next_at = now(), early_attempts = 0,
   not_early_before = null
-where acquirer_id = $1 and integrator_id = $2`;
+where acquirer_id = $1 and integrator_id = $2 and attempts < ${MOST_ATTEMPTS}
+  and not (state = 'pending' and next_at <= now())`;
 const BEGUN = 'returning acquirer_id as "acquirerId", id as "eventId", endpoint_id as "endpointId", round';
 
 interface BegunRound {
@@ -76,12 +84,14 @@ export class PostgresWebhookEvents implements EventReader, EventReplayer {
       acquirerId,
       eventId,
     ]);
-    return rows.map((row) => ({ ...row, at: row.at.toISOString() }));
+    return rows.map((row) => ({ ...row, at: row.at.toISOString() })).reverse();
   }
 
-  async replay({ acquirerId, integratorId }: Integrator, eventId: string): Promise<boolean> {
-    const replayed = await this.#begin(`${BEGIN_ROUND} and id = $3 ${BEGUN}`, [acquirerId, integratorId, eventId]);
-    return replayed === 1;
+  async replay({ acquirerId, integratorId }: Integrator, eventId: string): Promise<Replay | undefined> {
+    const owned = [acquirerId, integratorId, eventId];
+    if ((await this.#begin(`${BEGIN_ROUND} and id = $3 ${BEGUN}`, owned)) === 1) return 'scheduled';
+    const { rows } = await this.#database.query<{ attempts: number }>(OWNED, owned);
+    return rows[0] && (rows[0].attempts < MOST_ATTEMPTS ? 'scheduled' : 'exhausted');
   }
 
   /** Replays these events, except those that were delivered or begun again meanwhile. @returns how many */

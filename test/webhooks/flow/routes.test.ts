@@ -233,6 +233,47 @@ describe('the events of an integrator', () => {
     expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toContain(pointer);
   });
 
+  test('that are due are not replayed again and again', async () => {
+    const id = await event();
+    const { database } = installation;
+    await database.query(`update webhook_events set state = 'pending', next_at = now() where id = $1`, [id]);
+    const jobs = async () => {
+      const { rows } = await database.query<{ count: number }>(
+        `select count(*)::int from pgboss.job where name = 'webhook' and data ->> 'eventId' = $1`,
+        [id],
+      );
+      return rows[0]!.count;
+    };
+    const before = await jobs();
+    const range = {
+      from: new Date(Date.now() - 3_600_000).toISOString(),
+      to: new Date(Date.now() + 60_000).toISOString(),
+    };
+    for (let n = 0; n < 10; n++) {
+      expect(await backend.ask('POST', `/integrator/events/${id}/replay`)).toMatchObject({ status: 202 });
+      expect(await backend.ask('POST', '/integrator/events/replay', range)).toMatchObject({ status: 202 });
+    }
+    expect(await jobs()).toBe(before);
+  });
+
+  test('with a thousand attempts are not replayed, and their last hundred attempts are shown', async () => {
+    const id = await event();
+    const { database } = installation;
+    await database.query(
+      `insert into webhook_attempts (acquirer_id, event_id, number, at, url, status, duration_ms, answer)
+       select a.acquirer_id, a.event_id, n, a.at, a.url, a.status, a.duration_ms, a.answer
+       from webhook_attempts a, generate_series(2, 1000) n where a.event_id = $1 and a.number = 1`,
+      [id],
+    );
+    await database.query('update webhook_events set attempts = 1000 where id = $1', [id]);
+    const shown = await backend.ask('GET', `/integrator/events/${id}/attempts`);
+    expect((shown.body as { number: number }[]).map(({ number }) => number)).toEqual(
+      Array.from({ length: 100 }, (_, index) => 901 + index),
+    );
+    const refused = await backend.ask('POST', `/integrator/events/${id}/replay`);
+    expect(refused).toMatchObject({ status: 409, body: { errorCode: 134 } });
+  });
+
   test('are not replayed in tens of thousands', async () => {
     await installation.database.query(
       `insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, state, created_at)
