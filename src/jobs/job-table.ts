@@ -8,6 +8,8 @@ import { beginWith, openTransaction } from '../store/postgres/pipelined-transact
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
 import type { JobRequest } from '../transactions/model/jobs.ts';
+import { groupOfAcquirer } from './fair-shares.ts';
+import { PACES } from './paces.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';
 
 /**
@@ -147,7 +149,7 @@ export class JobTable implements JobsInCommit {
         ...(id === undefined ? {} : { id }),
         data,
         ...(startAfterSeconds === undefined ? {} : { startAfter: startAfterSeconds }),
-        ...(group === undefined ? {} : { group: { id: group } }),
+        ...groupOf(queue, data, group),
       }));
       const ids = await this.boss.insert(queue, rows, { db, returnId: true });
       inserted.push(...(ids ?? []));
@@ -240,4 +242,11 @@ export class JobTable implements JobsInCommit {
     await this.#finishes.idle();
     await this.boss.stop({ graceful: false, close: false });
   }
+}
+
+/** Jobs that wait for a switch have a group, so that a poll can leave those of one acquirer. */
+function groupOf(queue: QueueName, data: JobRequest['data'], group: string | undefined): { group?: { id: string } } {
+  if (group !== undefined) return { group: { id: group } };
+  if (!PACES[queue].isShared || !('acquirerId' in data)) return {};
+  return { group: { id: groupOfAcquirer(data.acquirerId) } };
 }

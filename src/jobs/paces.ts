@@ -5,6 +5,8 @@ import type { Ration } from './ration-by-load.ts';
 export interface Pace {
   /** Limit of jobs in progress. */
   readonly credits: number;
+  /** One acquirer may hold half of the credits, because its switch may not respond (`FairShares`). */
+  readonly isShared?: true;
   /** Limit of further jobs that wait for a slow remote system without a worker slot. */
   readonly released?: number;
   /** The longest time until a ready job is noticed. */
@@ -20,9 +22,9 @@ const AT_ONCE_MS = 250;
 
 export const PACES: Readonly<Record<QueueName, Pace>> = {
   // Each takes a slot at a switch for up to a deadline. Above this number, jobs wait better in the queue.
-  authorize: { credits: 512, pollMs: AT_ONCE_MS },
+  authorize: { credits: 1_024, isShared: true, pollMs: AT_ONCE_MS },
   // Rare. If a merchant submits a day's refunds at once, they must not take the connections from taps.
-  refund: { credits: 32, pollMs: AT_ONCE_MS },
+  refund: { credits: 64, isShared: true, pollMs: AT_ONCE_MS },
   overdue: { credits: 64, pollMs: SOON_MS },
   // Each has up to a whole batch of taps.
   'overdue-taps': { credits: 2, pollMs: SOON_MS },
@@ -32,9 +34,9 @@ export const PACES: Readonly<Record<QueueName, Pace>> = {
   'expire-link': { credits: 16, pollMs: 1_000 },
   // First attempts run ahead of their jobs, so this queue has repeats, or everything that an outage has left: ten
   // thousand at once, which each poll has to sort. At full tap load, 16 of them are sent per second.
-  reverse: { credits: 64, pollMs: SOON_MS, ration: { idle: 64, busy: 8 } },
-  // Each takes a slot at a switch; the limit is a tenth of what taps may take of one connection.
-  complete: { credits: 48, pollMs: SOON_MS },
+  reverse: { credits: 128, isShared: true, pollMs: SOON_MS, ration: { idle: 64, busy: 8 } },
+  // Each takes a slot at a switch; the share of one acquirer is a tenth of what taps may take of one connection.
+  complete: { credits: 96, isShared: true, pollMs: SOON_MS },
   // Most wait for a receiver, and some for a dead one. Webhooks are not urgent, and each poll costs as much as a
   // dozen of them: 2,000 a second in an otherwise idle process, 60 and more at full tap load. Waits for hanging
   // receivers take no worker slot, but a socket each: far fewer than a process may have open.

@@ -75,7 +75,7 @@ export class Pipeline {
 
   /** Sends a reversal that was just committed, without waiting for a poll to find its job. */
   reverseAhead(asked: ReversalAttempt, jobId: string | undefined): void {
-    this.#pumps.get('reverse')?.runAhead(() => sendReversal(this.#deps, asked, jobId));
+    this.#pumps.get('reverse')?.runAhead(asked.acquirerId, () => sendReversal(this.#deps, asked, jobId));
   }
 
   /** Takes no further jobs and lets those in progress finish. */

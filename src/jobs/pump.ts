@@ -3,6 +3,7 @@ import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
 import type { JobRequest } from '../transactions/model/jobs.ts';
 import type { DueJobs } from './due-jobs.ts';
+import { FairShares } from './fair-shares.ts';
 import type { JobTable } from './job-table.ts';
 
 /**
@@ -38,6 +39,8 @@ export interface PumpOptions<Queue extends QueueName> {
   readonly ration?: () => number;
   /** Limit of further jobs in progress that have released their slots; none by default. */
   readonly released?: number;
+  /** The credits are shared among the acquirers of the jobs. */
+  readonly isShared?: boolean;
   /** Groups whose jobs are left to other processes. */
   readonly leftToOthers?: (() => readonly string[]) | undefined;
   readonly handle: (
@@ -60,7 +63,10 @@ export class Pump<Queue extends QueueName> {
   readonly #running = new Set<Promise<void>>();
   /** Number of running jobs that have released their slots. */
   #released = 0;
-  readonly #ahead: (() => Promise<unknown>)[] = [];
+  readonly #shares: FairShares | undefined;
+  /** By acquirer. */
+  readonly #ahead = new Map<number, (() => Promise<unknown>)[]>();
+  #aheadCount = 0;
   #timer: NodeJS.Timeout | undefined;
   #fetching: Promise<number> | undefined;
   #isStopped = false;
@@ -70,6 +76,7 @@ export class Pump<Queue extends QueueName> {
     this.#table = table;
     this.#due = due;
     this.#options = options;
+    this.#shares = options.isShared ? new FairShares(options.credits) : undefined;
     this.#rest(false);
   }
 
@@ -80,17 +87,41 @@ export class Pump<Queue extends QueueName> {
   }
 
   /**
-   * Does the work of a job before the job is taken, as soon as a slot is free. The job remains, and finds its work
-   * done.
+   * Does the work of a job before the job is taken, as soon as a slot is free for its acquirer. The job remains, and finds
+   * its work done.
    */
-  runAhead(work: () => Promise<unknown>): void {
-    if (this.#isStopped || this.#ahead.length >= MAX_AHEAD) return;
-    this.#ahead.push(work);
+  runAhead(acquirerId: number, work: () => Promise<unknown>): void {
+    if (this.#isStopped || this.#aheadCount >= MAX_AHEAD) return;
+    this.#aheadCount++;
+    const works = this.#ahead.get(acquirerId);
+    if (works) works.push(work);
+    else this.#ahead.set(acquirerId, [work]);
     this.#startAhead();
   }
 
   #startAhead(): void {
-    while (this.#ahead.length > 0 && this.#free > 0) this.#track(this.#ahead.shift()!());
+    for (const [acquirerId, works] of this.#ahead) {
+      while (works.length > 0 && this.#free > 0 && !this.#shares?.isAtShare(acquirerId)) {
+        this.#aheadCount--;
+        this.#track(this.#withShare(acquirerId, undefined, works.shift()!));
+      }
+      if (works.length === 0) this.#ahead.delete(acquirerId);
+    }
+  }
+
+  async #withShare<Result>(
+    acquirerId: number,
+    group: string | null | undefined,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    this.#shares?.hold(acquirerId, group);
+    try {
+      return await work();
+    } finally {
+      // The acquirer may have more jobs that the last poll has left.
+      const isAwaited = this.#shares?.release(acquirerId) ?? false;
+      if (isAwaited && this.#options.ration === undefined) this.wake();
+    }
   }
 
   get #free(): number {
@@ -104,7 +135,7 @@ export class Pump<Queue extends QueueName> {
   /** Takes no further jobs and resolves when those in progress have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#ahead.length = 0;
+    this.#ahead.clear();
     this.#endRest();
     await this.#fetching?.catch(() => {}); // jobs that it still takes are in progress, too
     await Promise.all(this.#running);
@@ -116,7 +147,7 @@ export class Pump<Queue extends QueueName> {
     this.#wasWoken = false;
     let taken = 0;
     const { credits, ration } = this.#options;
-    const free = Math.min(this.#free, ration?.() ?? credits);
+    const free = Math.min(this.#free, ration?.() ?? credits, this.#shares?.room ?? credits);
     try {
       if (free > 0) {
         this.#fetching = this.#take(free);
@@ -129,7 +160,7 @@ export class Pump<Queue extends QueueName> {
     if (this.#isStopped) return;
     const isEager = ration === undefined && (taken > 0 || (this.#wasWoken && free > 0));
     if (isEager) setImmediate(() => void this.#turn());
-    else this.#rest(taken > 0 || free <= 0);
+    else this.#rest(taken > 0 || free <= 0 || (this.#shares?.groupsAtShare.length ?? 0) > 0);
   }
 
   /** Until the next poll: for the whole interval if jobs are left, otherwise until one is due. */
@@ -147,7 +178,7 @@ export class Pump<Queue extends QueueName> {
 
   async #take(free: number): Promise<number> {
     const { queue, leftToOthers } = this.#options;
-    const left = [...(leftToOthers?.() ?? [])];
+    const left = [...(leftToOthers?.() ?? []), ...(this.#shares?.groupsAtShare ?? [])];
     const options = { batchSize: free, includeMetadata: true, ...(left.length > 0 && { ignoreGroups: left }) } as const;
     const jobs = await this.#table.boss.fetch<unknown>(queue, options);
     for (const job of jobs) this.#track(this.#work(job));
@@ -168,7 +199,7 @@ export class Pump<Queue extends QueueName> {
     });
   }
 
-  async #work(job: { id: string; retryCount: number; data: unknown }): Promise<void> {
+  async #work(job: { id: string; retryCount: number; data: unknown; groupId?: string | null }): Promise<void> {
     const { queue, handle } = this.#options;
     const attempt = { id: job.id, retryCount: job.retryCount };
     const payload = jobPayloads[queue].safeParse(job.data);
@@ -178,13 +209,17 @@ export class Pump<Queue extends QueueName> {
       return;
     }
     const slot = this.#newSlot();
+    const asked = payload.data as JobPayloads[Queue];
     try {
-      const result = await handle(payload.data as JobPayloads[Queue], job.id, slot);
+      const result =
+        'acquirerId' in asked
+          ? await this.#withShare(asked.acquirerId, job.groupId, () => handle(asked, job.id, slot))
+          : await handle(asked, job.id, slot);
       if (result === 'removed') return;
-      const again = result === 'done' ? undefined : jobAgain(queue, payload.data as JobPayloads[Queue], result);
+      const again = result === 'done' ? undefined : jobAgain(queue, asked, result);
       await this.#table.finish({ queue, attempt, again });
     } catch (error) {
-      this.#options.onError(error, queue, payload.data);
+      this.#options.onError(error, queue, asked);
       await this.#giveBack(attempt, error instanceof Error ? error.name : 'unknown');
     } finally {
       slot.end();
