@@ -6,6 +6,12 @@ import { acceptedSocket, type SwitchSocket } from './switch-socket.ts';
 /** Closes the TLS connection of a switch that has not finished the handshake within this time. */
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 
+/**
+ * TLS connections that have not finished the handshake, beside those of the switch. A stranger can open these; the oldest
+ * makes room for the next, so strangers do not keep out the switch, which takes milliseconds.
+ */
+const MOST_HANDSHAKES = 32;
+
 /** The server side of TLS as PEM texts. With `ca`, the switch must present a certificate that it issued. */
 export interface ServerTls {
   readonly cert: string;
@@ -43,6 +49,9 @@ export class Acceptor {
   readonly #event: 'connection' | 'secureConnection';
   /** The TCP socket below each TLS socket, by peer address: a TLS socket does not expose it. */
   readonly #tcp = new Map<string, net.Socket>();
+  /** TCP sockets whose handshake is not finished, oldest first. */
+  readonly #shaking = new Set<net.Socket>();
+  readonly #accepted = new Set<net.Socket>();
 
   /**
    * @param onError called with the system's error if it cannot accept (no file handles left); the acceptor continues
@@ -57,7 +66,7 @@ export class Acceptor {
     options.server.on('error', onError);
     this.#event = options.server instanceof tls.Server ? 'secureConnection' : 'connection';
     for (const address of options.from ?? []) this.#allowed.addAddress(address, familyOf(address));
-    options.server.maxConnections = options.maxConnections;
+    options.server.maxConnections = options.maxConnections + MOST_HANDSHAKES + 1;
     options.server.prependListener('connection', this.#check);
     options.server.on(this.#event, this.#accept);
   }
@@ -78,13 +87,27 @@ export class Acceptor {
     }
     const key = placeOf(stream);
     this.#tcp.set(key, stream);
-    stream.once('close', () => this.#tcp.delete(key));
+    if (this.#event === 'secureConnection') this.#shaking.add(stream);
+    stream.once('close', () => {
+      this.#tcp.delete(key);
+      this.#shaking.delete(stream);
+    });
+    const [oldest] = this.#shaking;
+    if (this.#shaking.size > MOST_HANDSHAKES) oldest!.destroy();
   };
 
   readonly #accept = (stream: net.Socket): void => {
     if (stream.destroyed) return;
     const place = placeOf(stream);
-    this.#onAccepted(acceptedSocket(stream, this.#tcp.get(place) ?? stream), place);
+    const tcp = this.#tcp.get(place) ?? stream;
+    this.#shaking.delete(tcp);
+    if (this.#accepted.size >= this.#options.maxConnections) {
+      stream.destroy();
+      return;
+    }
+    this.#accepted.add(stream);
+    stream.once('close', () => this.#accepted.delete(stream));
+    this.#onAccepted(acceptedSocket(stream, tcp), place);
   };
 }
 

@@ -53,6 +53,21 @@ describe('a switch that connects to the gateway', () => {
     first.destroy();
   });
 
+  test('is not kept out by strangers that connect and say nothing', async () => {
+    const { cert, key } = createIdentity('gateway');
+    const { watched, port } = await open({ maxConnections: 1, tls: { cert, key } });
+    const strangers = Array.from({ length: 100 }, () => net.connect(port, '127.0.0.1'));
+    let closed = 0;
+    for (const stranger of strangers) stranger.on('error', () => {}).on('close', () => closed++);
+    await Promise.all(strangers.map((stranger) => stranger.connecting && eventThat(stranger, 'connect')));
+    const toy = new ToySwitch();
+    toy.adopt(tls.connect({ port, rejectUnauthorized: false }));
+    await watched.untilReady();
+    expect(await watched.ask('1', 'hello')).toMatchObject({ kind: 'answered' });
+    expect(closed).toBeGreaterThanOrEqual(60);
+    for (const stranger of strangers) stranger.destroy();
+  });
+
   test.each([['over TCP'], ['over TLS']])('is reset %s when its request is given up', async (over) => {
     const identity = createIdentity('gateway');
     const isTls = over === 'over TLS';

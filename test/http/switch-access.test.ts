@@ -60,8 +60,12 @@ describe('the processor of an acquirer is refused', () => {
     ['this machine', { addresses: [{ host: '127.0.0.1', port: 5432 }] }, '/config/addresses/0/host'],
     ['this machine by IPv6', { addresses: [{ host: '::ffff:127.0.0.1', port: 5432 }] }, '/config/addresses/0/host'],
     ['this machine by name', { addresses: [{ host: 'localhost', port: 5432 }] }, '/config/addresses/0/host'],
-    ['every port', { accept: { port: 8443 } }, '/config/accept/port'],
-    ['the port of another acquirer', { accept: { host: '127.0.0.1', port: 9101 } }, '/config/accept/port'],
+    ['every port', { accept: { port: 8443, from: ['192.0.2.1'] } }, '/config/accept/port'],
+    [
+      'the port of another acquirer',
+      { accept: { host: '127.0.0.1', port: 9101, from: ['127.0.0.1'] } },
+      '/config/accept/port',
+    ],
     ['the PIN key of another acquirer', { pinKey: { keyId: 'acquirer/1/pin', format: 0 } }, '/config/pinKey/keyId'],
     ['the key of the readers', { pinKey: { keyId: 'reader-bdk', format: 0 } }, '/config/pinKey/keyId'],
   ])('that names %s', async (_what, config, pointer) => {
@@ -80,8 +84,14 @@ describe('the processor of an acquirer is refused', () => {
   });
 
   test('also for the operator, whose own settings define the owners', async () => {
-    expect(await add({ accept: { host: '127.0.0.1', port: 9101 } }, keys[2])).toMatchObject({ status: 400 });
-    const own = await add({ accept: { host: '127.0.0.1', port: 9101 }, addresses: [] }, keys[2], 1);
+    expect(await add({ accept: { host: '127.0.0.1', port: 9101, from: ['127.0.0.1'] } }, keys[2])).toMatchObject({
+      status: 400,
+    });
+    const own = await add(
+      { accept: { host: '127.0.0.1', port: 9101, from: ['127.0.0.1'] }, addresses: [] },
+      keys[2],
+      1,
+    );
     expect(own.status).toBe(201);
     const { id } = own.body as { id: number };
     await installation.database.query('delete from processors where acquirer_id = 1 and id = $1', [id]);

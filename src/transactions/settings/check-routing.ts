@@ -47,6 +47,12 @@ function contradictionsIn(processor: Processor, { addresses, accept, tls, macKey
       'tls',
       'must contain certFile and keyFile because accept is set',
     ],
+    // Anything that reaches the port would be the switch: it would get card data and approve taps.
+    [
+      accept !== undefined && accept.from === undefined && !tls?.caFile,
+      'accept',
+      'must contain from, the addresses of the switch, or tls must contain caFile',
+    ],
     [rest.macAlgorithm !== undefined && macKeys === undefined, 'macAlgorithm', 'not allowed without macKeys'],
     [macKeys !== undefined && !processor.mac, 'macKeys', 'not allowed: messages of this processor type carry no MAC'],
     [
