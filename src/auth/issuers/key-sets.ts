@@ -27,6 +27,8 @@ const REFRESH_FROM_MS = FRESH_MS / 2;
 const REFRESH_EVERY_MS = 60_000;
 /** Minimum time between two fetches of one URL: tokens with invented kids do not cause more. */
 const FETCH_EVERY_MS = 30_000;
+/** It doubles with each failure in a row, up to 4 minutes. */
+const MOST_DOUBLINGS = 3;
 /** A night without the issuer's web server stops no shop. To stop a leaked key at once, revoke it in the gateway. */
 const STAND_IN_MS = 12 * 3_600_000;
 /** No token lives longer, so no token that a set has verified is still in use. */
@@ -38,7 +40,9 @@ const MAX_SETS = 4_096;
  */
 const AWAITED_MS = 5_000;
 /** URLs can hang, and webhooks need sockets, too. */
-const FETCHES_AT_ONCE = 16;
+const FETCHES_AT_ONCE = 12;
+/** Those of URLs that failed the last time: an acquirer can register thousands that hang, and others must not wait for them. */
+const FAILING_AT_ONCE = 4;
 const FETCHES_WAITING = 1_024;
 /** No request waits for a fetch in the queue: other issuers' URLs may hang for so long. */
 const FETCHES_WAIT_AT_MOST_MS = 60_000;
@@ -51,17 +55,16 @@ interface KeySet {
   fetchedAtMs: number;
   triedAtMs: number;
   usedAtMs: number;
+  /** Fetches in a row that failed. */
+  failures: number;
   fetching: Promise<void> | undefined;
 }
 
 export class KeySets {
   readonly #options: KeySetsOptions;
   readonly #sets = new Map<string, KeySet>();
-  readonly #line = new ConcurrencyLimit({
-    atOnce: FETCHES_AT_ONCE,
-    waitMost: FETCHES_WAITING,
-    waitAtMostMs: FETCHES_WAIT_AT_MOST_MS,
-  });
+  readonly #line = lineOf(FETCHES_AT_ONCE);
+  readonly #failingLine = lineOf(FAILING_AT_ONCE);
   readonly #timer: NodeJS.Timeout;
   #changes = 0;
 
@@ -107,7 +110,8 @@ export class KeySets {
   #add(url: string): KeySet {
     if (this.#sets.size >= MAX_SETS) this.#sets.delete(this.#sets.keys().next().value!);
     const never = Number.NEGATIVE_INFINITY;
-    const set = { url, keys: [], digest: '', fetchedAtMs: never, triedAtMs: never, usedAtMs: 0, fetching: undefined };
+    const times = { fetchedAtMs: never, triedAtMs: never, usedAtMs: 0 };
+    const set = { url, keys: [], digest: '', ...times, failures: 0, fetching: undefined };
     this.#sets.set(url, set);
     return set;
   }
@@ -128,10 +132,14 @@ export class KeySets {
   /** Joins a running fetch; does nothing if the last one has just ended. */
   #fetch(set: KeySet): Promise<void> | undefined {
     if (set.fetching) return set.fetching;
-    if (this.#options.monotonicMs() - set.triedAtMs < FETCH_EVERY_MS) return undefined;
+    const pauseMs = FETCH_EVERY_MS * 2 ** Math.min(set.failures, MOST_DOUBLINGS);
+    if (this.#options.monotonicMs() - set.triedAtMs < pauseMs) return undefined;
     set.triedAtMs = this.#options.monotonicMs();
     set.fetching = this.#read(set)
-      .catch(this.#options.onError)
+      .catch((error) => {
+        set.failures++;
+        this.#options.onError(error);
+      })
       .finally(() => {
         set.fetching = undefined;
       });
@@ -139,9 +147,11 @@ export class KeySets {
   }
 
   async #read(set: KeySet): Promise<void> {
-    const json = await this.#line.run(() => this.#options.fetch(set.url));
+    const line = set.failures > 0 ? this.#failingLine : this.#line;
+    const json = await line.run(() => this.#options.fetch(set.url));
     const keys = readKeySet(json);
     if (keys === undefined) throw new OutboundError('ANSWER_BROKEN');
+    set.failures = 0;
     set.fetchedAtMs = this.#options.monotonicMs();
     this.#change(set, keys, hash('sha256', json, 'base64url'));
   }
@@ -152,6 +162,10 @@ export class KeySets {
     set.keys = keys;
     this.#changes++;
   }
+}
+
+function lineOf(atOnce: number): ConcurrencyLimit {
+  return new ConcurrencyLimit({ atOnce, waitMost: FETCHES_WAITING, waitAtMostMs: FETCHES_WAIT_AT_MOST_MS });
 }
 
 /** Whether another fetch is pointless. A key without a kid may be the one that is looked for. */

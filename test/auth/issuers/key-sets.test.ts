@@ -128,6 +128,59 @@ describe('the key sets of issuers', () => {
     }
   });
 
+  test('do not wait for the places of URLs that hang again and again', async () => {
+    vi.useFakeTimers();
+    let atOnce = 0;
+    let most = 0;
+    const hanging = new KeySets({
+      fetch: async (url) => {
+        if (!url.includes('dead')) return json(jwkOf(first));
+        most = Math.max(most, ++atOnce);
+        await new Promise((resolve) => setTimeout(resolve, 3_000));
+        atOnce--;
+        throw new OutboundError('TIMEOUT');
+      },
+      monotonicMs: () => performance.now(),
+      onError: () => {},
+    });
+    try {
+      const dead = () => {
+        for (let at = 0; at < 400; at++) void hanging.find(`https://dead.example/${at}`, 'made-up');
+      };
+      dead();
+      await vi.advanceTimersByTimeAsync(5 * MINUTE);
+      most = 0;
+      for (let seconds = 0; seconds < 120; seconds += 10) {
+        dead();
+        await vi.advanceTimersByTimeAsync(10_000);
+      }
+      expect(most).toBe(4);
+      const startedAtMs = performance.now();
+      const found = hanging.find(URL, first.registered.kid);
+      await vi.advanceTimersByTimeAsync(0);
+      expect((await found).map(({ kid }) => kid)).toEqual([first.registered.kid]);
+      expect(performance.now() - startedAtMs).toBe(0);
+    } finally {
+      hanging.close();
+      vi.useRealTimers();
+    }
+  });
+
+  test('are fetched again less and less often while their URL fails', async () => {
+    published = new OutboundError('CONNECTION_REFUSED');
+    const minutes: number[] = [];
+    for (let minute = 0; minute < 20; minute += 0.5) {
+      const before = fetched.length;
+      await kidsAt();
+      if (fetched.length > before) minutes.push(minute);
+      nowMs += MINUTE / 2;
+    }
+    expect(minutes).toEqual([0, 1, 3, 7, 11, 15, 19]);
+    published = json(jwkOf(first));
+    nowMs += 4 * MINUTE;
+    expect(await kidsAt()).toEqual([first.registered.kid]);
+  });
+
   test('are fetched again for an unknown kid, at most twice a minute', async () => {
     await kidsAt();
     published = json(jwkOf(second), jwkOf(first));
@@ -173,7 +226,7 @@ describe('the key sets of issuers', () => {
     expect(sets.changes).toBe(changes + 1);
     expect(await kidsAt()).toEqual([]);
     published = json(jwkOf(first));
-    nowMs += MINUTE;
+    nowMs += 2 * MINUTE;
     expect(await kidsAt()).toEqual([first.registered.kid]);
   });
 
