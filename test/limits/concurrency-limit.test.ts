@@ -45,4 +45,32 @@ describe('a queue with a limit', () => {
     expect(await next).toBe('yes');
     expect(await line.run(async () => 'again')).toBe('again');
   });
+
+  test('gives the owners of waiting work turns, however much one of them has', async () => {
+    const line = new ConcurrencyLimit({ atOnce: 1, waitMost: 100, waitMostOfOne: 5 });
+    const order: string[] = [];
+    const add = (owner: string) =>
+      line.run(async () => {
+        order.push(owner);
+        await new Promise(setImmediate);
+      }, owner);
+    const flood = Array.from({ length: 10 }, () => add('flood'));
+    const others = ['shop', 'bank', 'shop'].map(add);
+    const outcomes = await Promise.allSettled(flood);
+    expect(outcomes.map(({ status }) => status)).toEqual([...Array(6).fill('fulfilled'), ...Array(4).fill('rejected')]);
+    await Promise.all(others);
+    expect(order.join(' ')).toBe('flood flood shop bank flood shop flood flood flood');
+  });
+
+  test('forgets an owner whose work has waited too long', async () => {
+    const line = new ConcurrencyLimit({ atOnce: 1, waitMost: 3, waitAtMostMs: 20 });
+    let end = () => {};
+    const slow = line.run(() => new Promise<void>((resolve) => (end = resolve)), 'slow');
+    await expect(line.run(async () => {}, 'late')).rejects.toBeInstanceOf(Overloaded);
+    const next = line.run(async () => 'next', 'other');
+    end();
+    expect(await next).toBe('next');
+    await slow;
+    expect(await line.run(async () => 'free', 'late')).toBe('free');
+  });
 });
