@@ -286,7 +286,7 @@ export const environment = z.object({
     .max(100)
     .default(12)
     .describe(
-      'Database connections per process for taps and jobs; at most four more serve reports, masked messages and notifications',
+      'Database connections per process for taps and jobs; at most five more serve the configuration, reports, masked messages and notifications',
     ),
 });
 

@@ -2,8 +2,10 @@ import { type Database, openPool } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { Closers } from './opening.ts';
 
-/** Connections besides `DATABASE_CONNECTIONS`: for a list or two, and for the directory. */
+/** Connections besides `DATABASE_CONNECTIONS`: for a list or two. */
 const REPORT_CONNECTIONS = 2;
+/** For the configuration: what an acquirer has revoked must be known in seconds, also while lists take long. */
+const DIRECTORY_CONNECTIONS = 1;
 /** Masked messages are written by one COPY at a time. */
 const MESSAGE_CONNECTIONS = 1;
 /** While one statement of a job runs, another job can complete. */
@@ -26,9 +28,10 @@ const LISTENING_CONNECTIONS = 1;
  * - taps: all other work that a customer waits for, and short work
  * - jobs: the queues and what jobs write
  * - messages: the masked messages of taps, by COPY
- * - reports: long reads (lists, figures, the directory) and the purge
+ * - directory: the configuration of all tenants
+ * - reports: long reads (lists, figures) and the purge
  */
-export type Databases = Readonly<Record<'commits' | 'taps' | 'jobs' | 'messages' | 'reports', Database>>;
+export type Databases = Readonly<Record<'commits' | 'taps' | 'jobs' | 'messages' | 'directory' | 'reports', Database>>;
 
 export function openDatabases(url: string, connections: number, closers: Closers): Databases {
   const ofJobs = Math.max(LEAST_JOB_CONNECTIONS, Math.floor(connections * SHARE_OF_JOBS));
@@ -39,6 +42,7 @@ export function openDatabases(url: string, connections: number, closers: Closers
     taps: openPool(url, { maxConnections: ofTaps, limits: SESSION_LIMITS.tap }),
     jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job }),
     messages: openPool(url, { maxConnections: MESSAGE_CONNECTIONS, limits: SESSION_LIMITS.job, runsCopy: true }),
+    directory: openPool(url, { maxConnections: DIRECTORY_CONNECTIONS, limits: SESSION_LIMITS.report }),
     reports: openPool(url, { maxConnections: REPORT_CONNECTIONS, limits: SESSION_LIMITS.report }),
   };
   closers.push(() => Promise.all(Object.values(databases).map((pool) => pool.end())));
@@ -50,6 +54,6 @@ const LOCKING_CONNECTIONS = 1;
 
 /** The most connections that one process opens. */
 export function connectionsOfProcess(connections: number, isInCell: boolean): number {
-  const others = MESSAGE_CONNECTIONS + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
+  const others = MESSAGE_CONNECTIONS + DIRECTORY_CONNECTIONS + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
   return connections + others + (isInCell ? LOCKING_CONNECTIONS : 0);
 }

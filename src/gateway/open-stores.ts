@@ -33,7 +33,7 @@ export async function openStores(
     monitorSeconds: config.JOB_MONITOR_SECONDS,
   });
   closers.push(() => jobs.close());
-  const directory = await PostgresDirectory.open(databases.reports, settingsEveryMs);
+  const directory = await PostgresDirectory.open(databases.directory, settingsEveryMs);
   closers.push(() => directory.close());
   const { taps, commits, reports: lists } = databases;
   const parts: StoreParts = { keys, jobs, lists, report, closers };

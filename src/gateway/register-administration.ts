@@ -28,7 +28,7 @@ export function registerAdministration(
       vault,
       policy,
       fetcher,
-      onChange: () => directory.refresh(),
+      onChange: () => directory.refreshWebhookEndpoints(),
     });
   registerTenantRoutes(server, { ...admin, database });
   const issuerRules = { policy, ownName: config.TAPWIRE_AUDIENCE };

@@ -72,7 +72,7 @@ function registerWebhookRoutes(
     vault: createSecretVault(keys),
     policy: callbackPolicy(config.TAPWIRE_ENV),
     fetcher,
-    onChange: () => directory.refresh(),
+    onChange: () => directory.refreshWebhookEndpoints(),
   });
   registerCallbackRoutes(server, { authenticator, idempotent, callbacks });
   registerWebhookEventRoutes(server, { authenticator, events: new PostgresWebhookEvents(database, jobs) });

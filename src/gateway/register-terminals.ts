@@ -17,7 +17,7 @@ export function registerTerminals(server: Server, parts: RouteParts, guards: Ret
     idempotent,
     profiles: new TerminalProfileSettings(database),
     readerRules: readerRulesOf(config, formats),
-    onChange: () => stores.directory.refresh(),
+    onChange: () => stores.directory.refreshTerminalProfiles(),
   });
   registerTerminalConfigRoute(server, {
     deps,

@@ -4,6 +4,7 @@ import type { Problem } from '../../schemas/problem.ts';
 import type { StoredTerminalProfile, TerminalConfig } from '../../schemas/terminal-profile.ts';
 import { signMerchantToken } from '../../src/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { type RawAnswer, request } from '../support/requests.ts';
 import { USER, xTidOf } from '../support/tenants.ts';
@@ -362,8 +363,9 @@ describe('the configuration of a reader', () => {
       `insert into blocked_devices (acquirer_id, device_installation_id) values (1, 'lost phone')`,
     );
     await installation.database.query('update users set is_blocked = true where id = $1', [USER.id]);
-    await create(); // a change: then this gateway knows everything before it
-    expectProblem(await get('lost phone'), { status: 403, errorCode: 139 });
-    expectProblem(await get('this phone'), { status: 403, errorCode: 105 });
+    await eventually(async () => {
+      expectProblem(await get('lost phone'), { status: 403, errorCode: 139 });
+      expectProblem(await get('this phone'), { status: 403, errorCode: 105 });
+    });
   });
 });

@@ -123,7 +123,7 @@ export class ConsoleActs {
   async #replayWebhooks(actor: Actor, { act, filter }: Extract<ConsoleAct, { act: 'replayWebhooks' }>) {
     const { database, lists, webhooks } = this.#parts;
     const acquirers = actor.acquirerId === undefined ? await acquirersInSight(database) : [actor.acquirerId];
-    const events = await findWebhooks(lists, filter, acquirers, MOST_REPLAYED + 1);
+    const events = await findWebhooks(lists.of(actor.acquirerId), filter, acquirers, MOST_REPLAYED + 1);
     if (events.length > MOST_REPLAYED) throw new RequestRejected('TOO_MANY_EVENTS');
     for (const ofOwner of Map.groupBy(events, ownerOf).values()) {
       const { acquirerId, integratorId } = ofOwner[0]!;

@@ -57,7 +57,7 @@ export function createHistoryReader(lists: TransactionLists): ReadHistory {
     if (own !== undefined && acquirer !== undefined && acquirer !== own)
       return { spanMinutes, points: [], switches: [], declines: [] };
     const wanted = { spanMinutes, minutes, own, acquirerId: acquirer, processorId: processor };
-    const { nowMs, spans, switches } = await readFigures(lists, wanted);
+    const { nowMs, spans, switches } = await readFigures(lists.of(own), wanted);
     const known = new Map(spans.map((span) => [span.atMs, span]));
     return {
       spanMinutes,

@@ -56,7 +56,7 @@ export class TransactionBrowser {
   async page(viewer: Viewer, filter: TransactionListFilter, after: ListPosition | undefined, rows: number) {
     const { query, searchedFrom } = await this.#prepare(viewer, filter);
     // One more row shows whether another page follows.
-    const found = await this.#parts.lists.page(query, after, rows + 1);
+    const found = await this.#listsOf(viewer).page(query, after, rows + 1);
     return {
       rows: found.rows.slice(0, rows).map((row) => this.#shown(row)),
       next: found.rows.length > rows ? found.rows[rows - 1]!.position : null,
@@ -68,7 +68,7 @@ export class TransactionBrowser {
   /** @returns null for a total that takes too long to count */
   async count(viewer: Viewer, filter: TransactionListFilter) {
     const { query } = await this.#prepare(viewer, filter);
-    return (await this.#parts.lists.count(query, MAX_COUNTED)) ?? null;
+    return (await this.#listsOf(viewer).count(query, MAX_COUNTED)) ?? null;
   }
 
   async changes(
@@ -78,7 +78,7 @@ export class TransactionBrowser {
     shown: readonly TransactionKey[],
   ) {
     const { query } = await this.#prepare(viewer, filter);
-    const { newer, rows } = await this.#parts.lists.changes(query, newest, shown, MAX_NEW);
+    const { newer, rows } = await this.#listsOf(viewer).changes(query, newest, shown, MAX_NEW);
     return { newer, rows: rows.map((row) => this.#shown(row)) };
   }
 
@@ -89,15 +89,14 @@ export class TransactionBrowser {
    */
   async export(viewer: Viewer, filter: TransactionListFilter): Promise<AsyncGenerator<string>> {
     const { query } = await this.#prepare(viewer, filter);
-    const total = await this.#parts.lists.count(query, MAX_EXPORTED);
+    const total = await this.#listsOf(viewer).count(query, MAX_EXPORTED);
     if (total === undefined) throw new RequestRejected('SEARCH_TOO_SLOW');
     if (total.isMore) throw new RequestRejected('EXPORT_TOO_LARGE');
     await this.#record(viewer, filter, total.count);
-    return this.#lines(query);
+    return this.#lines(this.#listsOf(viewer), query);
   }
 
-  async *#lines(query: ListQuery): AsyncGenerator<string> {
-    const { lists } = this.#parts;
+  async *#lines(lists: TransactionLists, query: ListQuery): AsyncGenerator<string> {
     let after: ListPosition | undefined;
     let page: FoundPage;
     yield CSV_TITLES;
@@ -107,6 +106,10 @@ export class TransactionBrowser {
       const last = page.rows.at(-1)?.position.split('_');
       after = last && { micros: last[0]!, id: last[1]! };
     } while (page.rows.length === EXPORT_BATCH);
+  }
+
+  #listsOf({ acquirerId }: Viewer): TransactionLists {
+    return this.#parts.lists.of(acquirerId);
   }
 
   #shown(row: Parameters<typeof transactionRow>[0]): TransactionRow {

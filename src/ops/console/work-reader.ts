@@ -47,7 +47,7 @@ export function createWorkReader(reports: Database, lists: TransactionLists): Re
     if (!mayAct && ONLY_WHO_MAY_ACT.includes(request.list)) throw new AuthError('FORBIDDEN', 'role');
     const acquirers = acquirerId === undefined ? [INSTALLATION, ...(await acquirersInSight(reports))] : [acquirerId];
     // One more row shows whether another page follows.
-    const rows = await readWorkRows(lists, request, acquirers, WORK_PAGE_ROWS + 1);
+    const rows = await readWorkRows(lists.of(acquirerId), request, acquirers, WORK_PAGE_ROWS + 1);
     const page = rows.slice(0, WORK_PAGE_ROWS).map(SHOWN[request.list] ?? shown);
     return { rows: page, next: rows.length > page.length ? page.at(-1)!.position : null };
   };

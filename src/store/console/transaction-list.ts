@@ -69,7 +69,9 @@ const COUNTED_WITHIN_MS = 2_000;
 /** The figures of the console keep the other connection of the pool. */
 const AT_ONCE = 1;
 /** More people than an installation has at its consoles; most lists take milliseconds. */
-const WAITING = 32;
+const WAITING = 64;
+/** So that people of one acquirer cannot keep the operators of the installation, or other acquirers, from their lists. */
+const WAITING_OF_ONE = 16;
 /** Merchants whose names match; with more, the person should type more of the name. */
 const MAX_NAMED_MERCHANTS = 200;
 
@@ -90,10 +92,26 @@ const NEWEST_FIRST = 'order by t.created_at desc, t.id desc';
 /** The lists of people at consoles, which share the limits that protect the taps. */
 export class TransactionLists {
   readonly #database: Database;
-  readonly #line = new ConcurrencyLimit({ atOnce: AT_ONCE, waitMost: WAITING });
+  readonly #viewers: string;
+  readonly #line: ConcurrencyLimit;
 
-  constructor(database: Database) {
+  constructor(
+    database: Database,
+    viewers = '',
+    line = new ConcurrencyLimit({ atOnce: AT_ONCE, waitMost: WAITING, waitMostOfOne: WAITING_OF_ONE }),
+  ) {
     this.#database = database;
+    this.#viewers = viewers;
+    this.#line = line;
+  }
+
+  /**
+   * The same lists, in turns of this acquirer's people.
+   *
+   * @param acquirerId undefined for operators of the installation
+   */
+  of(acquirerId: number | undefined): TransactionLists {
+    return new TransactionLists(this.#database, String(acquirerId ?? ''), this.#line);
   }
 
   /**
@@ -105,7 +123,9 @@ export class TransactionLists {
     return this.#run(WITHIN_MS, async (client) => {
       const found = new Map<string, ListedTransaction>();
       const by: Wanted['by'][] = [];
+      const endsAtMs = performance.now() + WITHIN_MS;
       for (const wanted of meaningsOf(query)) {
+        if (performance.now() > endsAtMs) throw new RequestRejected('SEARCH_TOO_SLOW');
         const values: unknown[] = [];
         const add = adder(values);
         const limit = add(rows);
@@ -160,13 +180,13 @@ export class TransactionLists {
     work: (client: pg.ClientBase) => Promise<Result>,
     plans: readonly string[] = ONLY_BY_INDEX,
   ): Promise<Result> {
-    return this.#line.run(() =>
+    const read = () =>
       mapConnectionLoss(
         inTransaction(this.#database, work, beginWith([`statement_timeout = ${withinMs}`, ...plans])).catch((error) => {
           throw tooLong(error) ?? error;
         }),
-      ),
-    );
+      );
+    return this.#line.run(read, this.#viewers);
   }
 }
 

@@ -104,12 +104,16 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   #ownersChanged = 0;
   #processors: readonly ProcessorRecord[] = [];
   #onProcessors: () => void = () => {};
+  readonly #endpointRows: Pick<FollowedRows<unknown>, 'look'>;
   #endpoints = new Map<string, string>();
 
   private constructor(database: Database) {
     this.#profiles = new TerminalProfileCache(database);
     this.#issuers = new IssuerDirectory(database);
     this.#tables = this.#followTables(database);
+    this.#endpointRows = new FollowedRows<EndpointRow>(database, ENDPOINTS, (rows) => {
+      this.#endpoints = new Map(rows.map((row) => [`${row.acquirerId} ${row.integratorId} ${row.serves}`, row.id]));
+    });
   }
 
   static async open(database: Database, refreshEveryMs = REFRESH_EVERY_MS): Promise<PostgresDirectory> {
@@ -212,9 +216,20 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   async refresh(): Promise<void> {
     await Promise.all([
       this.#issuers.refresh(),
-      this.#profiles.refresh(),
+      this.refreshTerminalProfiles(),
+      this.refreshWebhookEndpoints(),
       ...this.#tables.map((table) => table.look()),
     ]);
+  }
+
+  /** For changes by integrators, which may be many: the whole configuration would be compared for each. */
+  async refreshWebhookEndpoints(): Promise<void> {
+    await this.#endpointRows.look();
+  }
+
+  /** As `refreshWebhookEndpoints`. */
+  async refreshTerminalProfiles(): Promise<void> {
+    await this.#profiles.refresh();
   }
 
   /** Each table of the configuration, and what is built from its rows. */
@@ -252,9 +267,6 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
       new FollowedRows<ProcessorRecord>(database, PROCESSORS, (rows) => {
         this.#processors = rows;
         this.#onProcessors();
-      }),
-      new FollowedRows<EndpointRow>(database, ENDPOINTS, (rows) => {
-        this.#endpoints = new Map(rows.map((row) => [`${row.acquirerId} ${row.integratorId} ${row.serves}`, row.id]));
       }),
     ];
   }

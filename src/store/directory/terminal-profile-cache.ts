@@ -1,4 +1,5 @@
 import type { ProfileReader } from '#schemas/terminal-profile';
+import { shareRuns } from '../../limits/share-runs.ts';
 import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 
@@ -29,6 +30,8 @@ interface CachedProfile {
 export class TerminalProfileCache {
   readonly #database: Database;
   #profiles: ReadonlyMap<string, CachedProfile> = new Map();
+  /** Reads what has changed. Calls are shared as in `FollowedRows`. */
+  readonly refresh = shareRuns(() => this.#refresh());
 
   constructor(database: Database) {
     this.#database = database;
@@ -38,7 +41,7 @@ export class TerminalProfileCache {
     return this.#profiles.get(keyOf({ acquirerId, name }))?.profile;
   }
 
-  async refresh(): Promise<void> {
+  async #refresh(): Promise<void> {
     const { rows: present } = await this.#database.query<VersionRow>({
       name: 'terminal-profile-versions',
       text: VERSIONS,

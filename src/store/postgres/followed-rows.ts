@@ -1,3 +1,4 @@
+import { shareRuns } from '../../limits/share-runs.ts';
 import { namedStatement } from './named-statement.ts';
 import type { Database } from './open-database.ts';
 
@@ -17,6 +18,8 @@ export class FollowedRows<Row> {
   readonly #text: string;
   readonly #take: (rows: readonly Row[]) => void;
   #hash: string | null = null;
+  /** Passes the rows to `take` if they have changed. Calls at the same time share a look that began after them. */
+  readonly look = shareRuns(() => this.#look());
 
   /** @param select its values must be representable in JSON: texts, booleans, numbers below 2^53, lists and JSON */
   constructor(database: Database, select: string, take: (rows: readonly Row[]) => void) {
@@ -27,8 +30,7 @@ export class FollowedRows<Row> {
       from (select concat(count(*), ' ', sum(hashtextextended(x::text, 0))) as hash from (${select}) x) now`;
   }
 
-  /** Passes the rows to `take` if they have changed. */
-  async look(): Promise<void> {
+  async #look(): Promise<void> {
     const [found] = (await this.#database.query<Look<Row>>({ ...namedStatement(this.#text), values: [this.#hash] }))
       .rows;
     if (!found?.rows) return;

@@ -1,3 +1,4 @@
+import { shareRuns } from '../../limits/share-runs.ts';
 import { namedStatement } from './named-statement.ts';
 import type { Database } from './open-database.ts';
 
@@ -32,6 +33,8 @@ export class FollowedTable<Row> {
   #whole: string | undefined;
   readonly #hashes: (string | null)[] = Array.from({ length: PARTS }, () => null);
   readonly #rows: (readonly Row[])[] = Array.from({ length: PARTS }, () => []);
+  /** Passes the changes since the last look to `take`, if there are any. Calls are shared as in `FollowedRows`. */
+  readonly look = shareRuns(() => this.#look());
 
   /**
    * @param select its values must be representable in JSON, as in `FollowedRows`; no order
@@ -50,8 +53,7 @@ export class FollowedTable<Row> {
     this.#read = `select ${part} as part, json_agg(x) as rows from (${select}) x where ${part} = any($1::integer[]) group by 1`;
   }
 
-  /** Passes the changes since the last read to `take`, if there are any. */
-  async look(): Promise<void> {
+  async #look(): Promise<void> {
     // Most reads find no change, and hashing the whole table costs the database a third of hashing its parts.
     const { rows: whole } = await this.#database.query<{ hash: string }>(namedStatement(this.#hashWhole));
     if (whole[0]!.hash === this.#whole) return;

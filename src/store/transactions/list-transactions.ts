@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { ConcurrencyLimit, type ConcurrencyLimits } from '../../limits/concurrency-limit.ts';
 import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/model/shown-transaction.ts';
 import { TransactionType } from '../../transactions/model/transaction.ts';
 import type { Tenant, TransactionFilter } from '../../transactions/ports/store-ports.ts';
@@ -34,25 +34,28 @@ const MAX_PLANNED_ROWS = 500;
 
 /** No index has these in the list's order: all matches are sorted, or rows that do not match are also read. */
 const SEARCHING: ReadonlySet<string> = new Set(['min', 'max']);
-/** Database clients that searches take from taps. */
-const SEARCHES_AT_ONCE = 2;
-/** Most of them take milliseconds. */
-const SEARCHES_WAITING = 64;
+/** Searches leave one of the two connections for reports to other lists. */
+const SEARCHES: ConcurrencyLimits = { atOnce: 1, waitMost: 64, waitMostOfOne: 16 };
+/** Two run, and two wait at the connections. A page takes a millisecond or two, so the last one waits a second or two. */
+const PAGES: ConcurrencyLimits = { atOnce: 4, waitMost: 1_024, waitMostOfOne: 256 };
 
 /**
  * Newest first, at most `filter.limit`.
  *
- * @throws Overloaded while many search, StoreUnavailable
+ * @throws Overloaded while the tenant, or all tenants, have too many lists waiting; StoreUnavailable
  */
 export type ListTransactions = (tenant: Tenant, filter: TransactionFilter) => Promise<ShownTransaction[]>;
 
 export function createTransactionList(database: Database): ListTransactions {
-  const searches = new ConcurrencyLimit({ atOnce: SEARCHES_AT_ONCE, waitMost: SEARCHES_WAITING });
+  const searches = new ConcurrencyLimit(SEARCHES);
+  const pages = new ConcurrencyLimit(PAGES);
   return async (tenant, filter) => {
     const conditions = conditionsOf(tenant, filter);
     const isSearch = filter.offset > 0 || conditions.addedNames.some((name) => SEARCHING.has(name));
     const read = () => mapConnectionLoss(database.query<ShownTransaction>(pageOf(conditions, filter)));
-    const { rows } = await (isSearch ? searches.run(read) : read());
+    const { acquirerId, integratorId, merchantId } = tenant;
+    const owner = `${acquirerId} ${integratorId} ${merchantId}`;
+    const { rows } = await (isSearch ? searches : pages).run(read, owner);
     return rows;
   };
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListPosition } from '../../../schemas/console-transactions.ts';
+import { Overloaded } from '../../../src/errors.ts';
 import type { ListFilter, Wanted } from '../../../src/store/console/list-conditions.ts';
 import { type ListedTransaction, TransactionLists } from '../../../src/store/console/transaction-list.ts';
 import { seededId, seedTransactions } from '../../support/seed-transactions.ts';
@@ -43,6 +44,19 @@ function positionOf({ position }: ListedTransaction): ListPosition {
 }
 
 describe('the list of the console', () => {
+  test('is read in turns: a flood of one acquirer delays no other, and is refused', async () => {
+    const flood = Array.from({ length: 200 }, () => lists.of(1).page(query({}, [], [1]), undefined, 50));
+    const outcomes = Promise.allSettled(flood);
+    const ended: string[] = [];
+    void outcomes.then(() => ended.push('flood'));
+    await Promise.all([lists.of(2).page(query({}, [], [2]), undefined, 50), lists.of(undefined).count(query(), 10)]);
+    ended.push('others');
+    const refused = (await outcomes).filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(200 - 17);
+    expect(refused.every((each) => (each as PromiseRejectedResult).reason instanceof Overloaded)).toBe(true);
+    expect(ended).toEqual(['others', 'flood']);
+  });
+
   test('has the rows of all acquirers, newest first, on pages without a gap or a repetition', async () => {
     const paged: ListedTransaction[] = [];
     let after: ListPosition | undefined;

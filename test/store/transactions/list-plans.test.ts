@@ -159,26 +159,45 @@ describe('lists without an index in their order', () => {
   test.each([
     ['by amount', MERCHANT, { minAmount: 10 }],
     ['behind an offset', MERCHANT, { offset: 100 }],
-  ])('%s are read two at a time, and wait for no others', async (_, tenant, filter) => {
+  ])('%s are read one at a time, and wait for no others', async (_, tenant, filter) => {
     const readers: (() => void)[] = [];
     const query = () => new Promise((resolve) => readers.push(() => resolve({ rows: [] })));
     const list = createTransactionList({ query } as unknown as Database);
-    const searches = [1, 2, 3].map(() => list(tenant, { ...PAGE, ...filter }));
-    expect(readers).toHaveLength(2);
+    const searches = [1, 2].map(() => list(tenant, { ...PAGE, ...filter }));
+    expect(readers).toHaveLength(1);
     const page = list(tenant, PAGE);
-    expect(readers).toHaveLength(3);
-    readers[2]!();
+    expect(readers).toHaveLength(2);
+    readers[1]!();
     await page;
     readers[0]!();
     await searches[0];
-    expect(readers).toHaveLength(4);
+    expect(readers).toHaveLength(3);
   });
 
   test('are refused if too many wait', async () => {
     const list = createTransactionList({ query: () => new Promise(() => {}) } as unknown as Database);
     const wanted = { ...PAGE, minAmount: 10 };
     // Those that wait are refused later, when this test is over.
-    for (let search = 0; search < 2 + 64; search++) list(ACQUIRER, wanted).catch(() => {});
-    await expect(list(ACQUIRER, wanted)).rejects.toThrow(Overloaded);
+    const search = (tenant: Tenant) => list(tenant, wanted);
+    for (let made = 0; made < 1 + 16; made++) search(ACQUIRER).catch(() => {});
+    await expect(search(ACQUIRER)).rejects.toThrow(Overloaded);
+    for (let made = 0; made < 48; made++) search({ acquirerId: 1, integratorId: made }).catch(() => {});
+    await expect(search({ acquirerId: 2 })).rejects.toThrow(Overloaded);
+  });
+
+  test('and pages take turns by tenant: a flood of one delays no other', async () => {
+    const order: unknown[] = [];
+    const query = async ({ values }: { values: unknown[] }) => {
+      order.push(values[0]);
+      await new Promise(setImmediate);
+      return { rows: [] };
+    };
+    const list = createTransactionList({ query } as unknown as Database);
+    const flood = Array.from({ length: 300 }, () => list(MERCHANT, PAGE));
+    const outcomes = Promise.allSettled(flood);
+    await list({ acquirerId: 2 }, PAGE);
+    expect(order.indexOf(2)).toBe(5);
+    const refused = (await outcomes).filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(300 - 4 - 256);
   });
 });
