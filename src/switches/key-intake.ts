@@ -22,6 +22,12 @@ const TAKE_IN_MS = 2_000;
  */
 const MOST_AT_HAND = 8;
 
+/**
+ * Keys of one use that are valid at a time. A switch changes its key daily or hourly, and each remains valid for
+ * `overlapSeconds` after the next. The store of the HSM is shared by all acquirers, so one switch must not fill it.
+ */
+const MOST_LIVE = 16;
+
 /** DE39 of refusals (ISO 8583:1987 table A7): format error, security violation, system malfunction. */
 const REFUSALS: Partial<Record<KeyExchangeError['code'], string>> = {
   UNREADABLE: '30',
@@ -129,6 +135,8 @@ export class KeyIntake {
     const current = this.#options.keys.current(use);
     if (current?.kcv === kcv && current.number === number) return undefined;
     this.#refuseOld(announced);
+    if (this.#options.keys.live.filter((key) => key.use === use).length >= MOST_LIVE)
+      throw new KeyExchangeError('TOO_MANY');
     const { wrapped } = announced;
     const bytes = 'block' in wrapped ? wrapped.block : toHex(wrapped.cryptogram);
     const { acquirerId, processorId } = this.#options.where;

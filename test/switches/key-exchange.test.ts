@@ -189,6 +189,19 @@ describe('while traffic runs', () => {
     expect(exchange.stats.lastFault).toBeDefined();
   });
 
+  test('a switch that changes its key without end fills no store: a few keys are valid at a time', async () => {
+    const { exchange, keys, announce } = await workerWith(new KeptKeys(), {
+      startedBy: 'switch',
+      keys: ['mac', 'pin'],
+    });
+    const codes: string[] = [];
+    for (let at = 0; at < 40; at++) codes.push((await announce('mac'))!);
+    expect(codes).toEqual([...Array(16).fill('00'), ...Array(24).fill('96')]);
+    expect(keys.live).toHaveLength(16);
+    expect(exchange.stats).toMatchObject({ failed: 24, lastFault: 'TOO_MANY' });
+    expect(await announce('pin')).toBe('00');
+  });
+
   test('a response that was not sent leaves both keys valid, and a new one is requested', async () => {
     const { exchange, keys, announce, line, asked } = await workerWith(new KeptKeys(), { startedBy: 'switch' });
     expect(await announce('mac', { connectionId: 'gone' })).toBe('00');
