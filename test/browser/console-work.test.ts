@@ -300,4 +300,21 @@ describe('the work of operators', () => {
     expect(rows).toEqual([{ round: 2 }]);
     await expectHarmless(visited);
   });
+
+  test('what may be a card number filters a list once, and is in no address', async () => {
+    await createLink(installation);
+    const visited = await visit('operator');
+    const { page } = visited;
+    await page.goto(addressOf('/ops/work/links'));
+    await page.locator('#work-rows tbody tr').first().waitFor();
+    await page.getByLabel('Reference or id').fill('4111 1111-1111 1111');
+    await page.locator('#work-filters [name="state"]').selectOption('open');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('The list is empty.').waitFor();
+    expect(page.url()).toBe(addressOf('/ops/work/links?state=open'));
+    await page.reload();
+    await page.locator('#work-rows tbody tr').first().waitFor();
+    expect(await page.getByLabel('Reference or id').inputValue()).toBe('');
+    await expectHarmless(visited);
+  });
 });

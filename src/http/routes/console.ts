@@ -41,6 +41,7 @@ const FILES: Readonly<Record<string, readonly [folder: URL, type: string]>> = {
   'list-filter.js': [OWN, SCRIPT],
   'list-row.js': [OWN, SCRIPT],
   'live.js': [OWN, SCRIPT],
+  'may-be-card.js': [OWN, SCRIPT],
   'message.js': [OWN, SCRIPT],
   'names.js': [OWN, SCRIPT],
   'outage.js': [OWN, SCRIPT],

@@ -2,6 +2,7 @@ import { countTransactions, exportTransactions, listTransactions, readChanges } 
 import { byId, count, h, keepInStep, setText } from './dom.js';
 import { addressOf, fillForm, filterOf, openFilters, readAddress, readForm } from './list-filter.js';
 import { listRow } from './list-row.js';
+import { mayBeCard } from './may-be-card.js';
 import { addView, go } from './router.js';
 import { clockTime, time, whenZoneChanges, zoneName } from './time.js';
 
@@ -24,8 +25,6 @@ const BY = {
   amount: 'amount',
   merchantName: 'merchant name',
 };
-/** 13 to 19 digits may be a card number, which must not be in an address. */
-const MAY_BE_CARD = /^\d{13,19}$/;
 
 let values = {};
 /** The card number of the present search; it is forgotten when another address is shown. */
@@ -68,11 +67,11 @@ export function openTransactions() {
 /** Shows the list of a search that the person has submitted, also if its address is the present one. */
 function search(text) {
   const filter = byId('list').hidden ? {} : readForm();
-  const mayBeCard = MAY_BE_CARD.test(text.replace(/[ -]/g, ''));
+  const isWithheld = mayBeCard(text);
   // A card number is removed from the input; the result shows it masked.
-  if (mayBeCard) byId('query').value = '';
-  submitted = { card: mayBeCard ? text : undefined, opensOne: text !== '' };
-  go(addressOf(mayBeCard ? filter : { ...filter, q: text }));
+  if (isWithheld) byId('query').value = '';
+  submitted = { card: isWithheld ? text : undefined, opensOne: text !== '' };
+  go(addressOf(isWithheld ? filter : { ...filter, q: text }));
 }
 
 /** Coming back to the same address shows the same rows, at the same place. */

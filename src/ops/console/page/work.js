@@ -1,18 +1,23 @@
 import { isAllowedToAct } from './acts.js';
 import { readWork } from './ask.js';
 import { byId, h, setText, table } from './dom.js';
+import { mayBeCard } from './may-be-card.js';
 import { whenNamesChange } from './names.js';
 import { addView, go } from './router.js';
 import { whenZoneChanges } from './time.js';
 import { LISTS } from './work-lists.js';
 
-/** `/ops/work/:list`: lists of webhooks, jobs, settings, users and changes. The filter is in the address. */
+/**
+ * `/ops/work/:list`: lists of webhooks, jobs, settings, users and changes. The filter is in the address, except for what
+ * may be a card number: it filters the list once.
+ */
 
 const MINUTES = { '1h': 60, '24h': 1_440, '7d': 10_080 };
 const ONLY_WHO_MAY_ACT = ['users', 'audit'];
 
 let shownList;
 let values = {};
+let submitted = {};
 let rows = [];
 let next;
 let reading = 0;
@@ -23,7 +28,10 @@ export function openWork() {
   byId('work-more').onclick = () => void read(next);
   byId('work-filters').onsubmit = (event) => {
     event.preventDefault();
-    const query = new URLSearchParams([...new FormData(event.target)].filter(([, value]) => value !== ''));
+    const given = [...new FormData(event.target)].filter(([, value]) => value !== '');
+    const { true: withheld = [], false: named = [] } = Object.groupBy(given, ([, value]) => mayBeCard(value));
+    submitted = Object.fromEntries(withheld);
+    const query = new URLSearchParams(named);
     go(`/ops/work/${shownList}${query.size > 0 ? `?${query}` : ''}`);
   };
   const redraw = () => rows.length > 0 && draw();
@@ -34,7 +42,9 @@ export function openWork() {
 function open([, list], query) {
   shownList = list;
   const { title, filters } = LISTS[list];
-  values = Object.fromEntries(filters.flatMap(({ name }) => (query.get(name) ? [[name, query.get(name)]] : [])));
+  const named = filters.flatMap(({ name }) => (query.get(name) ? [[name, query.get(name)]] : []));
+  values = { ...Object.fromEntries(named), ...submitted };
+  submitted = {};
   setText(byId('work-title'), title);
   byId('work-lists').replaceChildren(...Object.entries(LISTS).flatMap(tabOf));
   byId('work-filters').replaceChildren(...filters.map(fieldOf), h('button', { type: 'submit' }, 'Apply'));

@@ -1,0 +1,6 @@
+const DIGITS = /^\d{13,19}$/;
+
+/** Whether a text may be a card number, which must not be in an address. */
+export function mayBeCard(text) {
+  return DIGITS.test(text.replace(/[ -]/g, ''));
+}
