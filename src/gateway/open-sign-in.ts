@@ -15,12 +15,17 @@ import type { Report } from './opening.ts';
 
 /**
  * Whether the settings of this process still give a person the role of an earlier sign-in: the operator may have removed
- * the provider, or the entry of the mapping. Only the origins of the issuers are compared, because one provider may have an issuer
- * for each tenant.
+ * the provider, or the entry of the mapping. The whole issuers are compared: realms and tenants of one host have the same
+ * origin.
  */
 export function isStillGranted({ OIDC_ISSUER, OIDC_ROLES }: Config, identity: ProviderIdentity): boolean {
-  const isOfProvider = OIDC_ISSUER !== undefined && new URL(OIDC_ISSUER).origin === URL.parse(identity.issuer)?.origin;
+  const isOfProvider = OIDC_ISSUER !== undefined && issuerOf(OIDC_ISSUER) === issuerOf(identity.issuer);
   return isOfProvider && isMapped(OIDC_ROLES, identity);
+}
+
+/** The setting may be the URL of the metadata (OpenID Connect Discovery 1.0, 4), and may lack the last slash. */
+function issuerOf(url: string): string | undefined {
+  return URL.parse(url)?.href.replace(/\/(?:\.well-known\/.*)?$/, '');
 }
 
 const OF_PEOPLE: ReadonlySet<SignInErrorCode> = new Set(['NO_ROLE', 'CANCELLED', 'NOT_BEGUN']);
