@@ -6,6 +6,9 @@ export const MAX_PASSWORD_CHARS = 256;
 /** The same as for the references and names of the interface (section 8). */
 const MAX_USERNAME_CHARS = 255;
 
+/** Three times what the longest username, password and code need, because JSON may escape characters. */
+export const MAX_LOGIN_BYTES = 8_192;
+
 /** A recovery code in groups, with spaces. */
 const MAX_CODE_CHARS = 40;
 

@@ -26,6 +26,8 @@ const MAX_BODY_BYTES = 192 * 1024;
 /** A phone on a slow connection sends its few kilobytes well within this time; a slow-loris attack does not. */
 const REQUEST_TIMEOUT_MS = 20_000;
 const HEADERS_TIMEOUT_MS = 10_000;
+/** Node's default is 120 s. The timeouts of a request begin after the handshake. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
 /**
  * Delay between the timeout of a connection and its end; Node's default is a check every 30 s. Node would answer a
  * request without `Host` with an empty body; `guard-requests.ts` answers it with a problem.
@@ -86,7 +88,7 @@ export function createServer(options: ServerOptions): Server {
   server.setErrorHandler((error, request, reply) => {
     if (error instanceof Overloaded) log.overloaded(request, error.resource);
     const answer =
-      problemOf(error) ?? frameworkProblem(error as Error & { code?: string }) ?? unforeseen(error, request, log);
+      problemOf(error) ?? frameworkProblem(error as FrameworkError, request) ?? unforeseen(error, request, log);
     return sendProblem(answer, request, reply);
   });
   return server;
@@ -95,7 +97,7 @@ export function createServer(options: ServerOptions): Server {
 function newFastify({ log, trustedProxies, tls }: ServerOptions, unreadable: UnreadableRequests): Server {
   return Fastify({
     http: HTTP_OPTIONS,
-    ...(tls && { https: { ...readTlsFiles(tls), ...HTTP_OPTIONS } }),
+    ...(tls && { https: { ...readTlsFiles(tls), ...HTTP_OPTIONS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS } }),
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -112,7 +114,7 @@ function newFastify({ log, trustedProxies, tls }: ServerOptions, unreadable: Unr
     // A URL that cannot be decoded arrives here and skips every hook.
     frameworkErrors: (error, request, reply) => {
       identify(request, reply);
-      sendProblem(frameworkProblem(error) ?? unforeseen(error, request, log), request, reply);
+      sendProblem(frameworkProblem(error, request) ?? unforeseen(error, request, log), request, reply);
     },
   });
 }
@@ -187,14 +189,23 @@ function sendProblem(answer: ProblemAnswer, request: FastifyRequest, reply: Fast
     .send(problemBody(answer, path, request.correlationId));
 }
 
+interface FrameworkError extends Error {
+  readonly code?: string;
+  readonly validation?: unknown;
+}
+
 /** Errors that fastify itself raises. */
-function frameworkProblem(error: Error & { code?: string; validation?: unknown }): ProblemAnswer | undefined {
+function frameworkProblem(error: FrameworkError, request: FastifyRequest): ProblemAnswer | undefined {
   if (error.validation) return invalidValuesProblem(error as unknown as ValidationFailure);
   switch (error.code) {
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return { status: 415, errorCode: 104, detail: NOT_JSON };
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return { status: 413, errorCode: 104, detail: `The body must not exceed ${MAX_BODY_BYTES} bytes.` };
+      return {
+        status: 413,
+        errorCode: 104,
+        detail: `The body must not exceed ${request.routeOptions.bodyLimit} bytes.`,
+      };
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':

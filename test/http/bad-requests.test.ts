@@ -144,6 +144,15 @@ describe('the headers of a body', () => {
     expect(await refusalOf({ body })).toMatchObject({ status: 413, errorCode: 104 });
   });
 
+  test('a login over 8 KB is 413, and says how long it may be', async () => {
+    const body = JSON.stringify({ username: 'u', password: 'x'.repeat(8_192) });
+    for (const path of ['/login', '/ops/session']) {
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(new URL(path, installation.url), { method: 'POST', headers, body });
+      expect(await answer.json()).toMatchObject({ status: 413, detail: 'The body must not exceed 8192 bytes.' });
+    }
+  });
+
   test.each([
     ['missing', undefined],
     ['empty', ''],

@@ -1,4 +1,4 @@
-import { login } from '#schemas/login';
+import { login, MAX_LOGIN_BYTES } from '#schemas/login';
 import { type PortalSession, SESSION_SECONDS } from '../../auth/portal/portal-session.ts';
 import type { Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -12,6 +12,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
   withZod(server).route({
     method: 'POST',
     url: '/ops/session',
+    bodyLimit: MAX_LOGIN_BYTES,
     config: facts('Start a console session'),
     schema: { body: login },
     onRequest: async (request) => refuseOtherSites(request),

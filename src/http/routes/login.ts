@@ -1,4 +1,4 @@
-import { login, loginAnswer } from '#schemas/login';
+import { login, loginAnswer, MAX_LOGIN_BYTES } from '#schemas/login';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { LogIn } from '../../auth/portal/log-in.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -14,6 +14,7 @@ export function registerLoginRoute(server: Server, { authenticator, logIn }: Log
   withZod(server).route({
     method: 'POST',
     url: '/login',
+    bodyLimit: MAX_LOGIN_BYTES,
     schema: { body: login, response: { 200: answerSchema(loginAnswer) } },
     config: {
       facts: {
