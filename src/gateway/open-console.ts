@@ -93,6 +93,7 @@ export function registerConsole(
     ...deps,
     reviews: new PostgresReviewStore(database, jobs),
     needsTwo: config.RESOLUTION_NEEDS_TWO,
+    isGranted: (grant) => isStillGranted(config, grant),
     wantsCompletion: createCompletionCheck(types, directory),
   };
   const sessions = new PortalSessions({

@@ -1,6 +1,5 @@
 import { OidcProvider } from '../auth/oidc/oidc-provider.ts';
 import { createPendingSignIns } from '../auth/oidc/pending-sign-in.ts';
-import type { ProviderIdentity } from '../auth/oidc/provider-identity.ts';
 import { isMapped } from '../auth/oidc/role-mapping.ts';
 import { SignIns } from '../auth/oidc/sign-in.ts';
 import type { PortalSessions } from '../auth/portal/portal-session.ts';
@@ -11,6 +10,7 @@ import { createConsoleCookie } from '../http/console-cookie.ts';
 import type { ProviderParts } from '../http/routes/console-guard.ts';
 import { createSignInRecorder } from '../store/console/sign-ins.ts';
 import type { Database } from '../store/postgres/open-database.ts';
+import type { ProviderGrant } from '../transactions/ports/review-ports.ts';
 import type { Report } from './opening.ts';
 
 /**
@@ -18,9 +18,9 @@ import type { Report } from './opening.ts';
  * the provider, or the entry of the mapping. The whole issuers are compared: realms and tenants of one host have the same
  * origin.
  */
-export function isStillGranted({ OIDC_ISSUER, OIDC_ROLES }: Config, identity: ProviderIdentity): boolean {
-  const isOfProvider = OIDC_ISSUER !== undefined && issuerOf(OIDC_ISSUER) === issuerOf(identity.issuer);
-  return isOfProvider && isMapped(OIDC_ROLES, identity);
+export function isStillGranted({ OIDC_ISSUER, OIDC_ROLES }: Config, grant: ProviderGrant): boolean {
+  const isOfProvider = OIDC_ISSUER !== undefined && issuerOf(OIDC_ISSUER) === issuerOf(grant.issuer);
+  return isOfProvider && isMapped(OIDC_ROLES, grant);
 }
 
 /** The setting may be the URL of the metadata (OpenID Connect Discovery 1.0, 4), and may lack the last slash. */

@@ -101,6 +101,26 @@ describe('where a second person must confirm', () => {
     }
   });
 
+  test('a proposal of a person whose role the settings give no longer is not confirmed', async () => {
+    await scene.installOwn({ settings: SETTINGS });
+    const second = await logInAtProvider('sipho');
+    for (const withdrawal of [
+      "proposed_by_role = 'operator'",
+      'proposed_by_owner = 2',
+      "proposed_by_issuer = 'https://id.example/realms/other'",
+      'proposed_by_role = null',
+    ]) {
+      const { id } = await tapInReview();
+      expect((await resolve(await logInAtProvider('thandi'), id, 'voided')).status).toBe(204);
+      const { id: proposal } = await proposalOf(second, id);
+      // As if the settings had changed after the proposal: its role is one that they do not give.
+      const text = `update review_resolutions set ${withdrawal} where id = $1`;
+      await scene.installation.database.query(text, [proposal]);
+      expect((await decide(second, 'confirm', proposal)).status).toBe(409);
+      expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+    }
+  });
+
   test('keeps the review if the switch contradicts between proposal and confirmation', async () => {
     await scene.installOwn({ settings: SETTINGS });
     const { id, repeat } = await tapInReview();

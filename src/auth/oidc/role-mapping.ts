@@ -22,7 +22,10 @@ export function readMappedRole(entry: string): MappedRole | undefined {
 }
 
 /** Whether any entry gives this role. */
-export function isMapped(mapping: readonly MappedRole[], { role, acquirerId }: Omit<MappedRole, 'value'>): boolean {
+export function isMapped(
+  mapping: readonly MappedRole[],
+  { role, acquirerId }: { readonly role: string; readonly acquirerId: number },
+): boolean {
   return mapping.some((each) => each.role === role && each.acquirerId === acquirerId);
 }
 

@@ -235,7 +235,9 @@ export function actorOf({ user }: Pick<Actor, 'user'>): string {
 }
 
 function reviewerOf(actor: Actor): Reviewer {
-  return { name: actorOf(actor), userId: actor.user.id, issuer: actor.user.provider?.issuer ?? null };
+  const { id: userId, role, owner, provider } = actor.user;
+  const grant = provider ? { issuer: provider.issuer, role, acquirerId: owner.acquirerId } : null;
+  return { name: actorOf(actor), userId, grant };
 }
 
 function checkSight({ acquirerId: own }: Actor, acquirerId: number): void {

@@ -39,15 +39,16 @@ from transactions t where t.acquirer_id = $1 and t.id = $2`;
 
 const FIND_PROPOSAL = `
 select acquirer_id as "acquirerId", transaction_id as id, id as "resolutionId", books, reason, seen,
-  json_build_object('name', proposed_by, 'userId', proposed_by_user, 'issuer', proposed_by_issuer) as by,
-  proposed_by_issuer is not null or exists (select from users u where u.id = proposed_by_user
-    and u.acquirer_id in ($1, ${INSTALLATION_OWNER}) and not u.is_blocked and u.role <> 'viewer') as "mayProposerAct"
+  json_build_object('name', proposed_by, 'userId', proposed_by_user, 'grant', case when proposed_by_issuer is not null then
+    json_build_object('issuer', proposed_by_issuer, 'role', proposed_by_role, 'acquirerId', proposed_by_owner) end) as by,
+  exists (select from users u where u.id = proposed_by_user
+    and u.acquirer_id in ($1, ${INSTALLATION_OWNER}) and not u.is_blocked and u.role <> 'viewer') as "isUserStillAble"
 from review_resolutions where acquirer_id = $1 and id = $2 and state = 'proposed'`;
 
 const PROPOSE = `
 insert into review_resolutions (acquirer_id, id, transaction_id, books, reason, state, seen, proposed_by, proposed_by_user,
-  proposed_by_issuer)
-values ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8, $9)
+  proposed_by_issuer, proposed_by_role, proposed_by_owner)
+values ($1, $2, $3, $4, $5, 'proposed', $6, $7, $8, $9, $10, $11)
 on conflict (acquirer_id, transaction_id) where state = 'proposed' do nothing`;
 
 const DECIDE = `
@@ -157,8 +158,9 @@ async function mustChange(client: pg.ClientBase, text: string, values: readonly 
 
 function insertProposal(client: pg.ClientBase, proposal: Proposal): Promise<void> {
   const { acquirerId, resolutionId, id, books, reason, seen, by } = proposal;
-  const { name, userId, issuer } = by;
-  return mustChange(client, PROPOSE, [acquirerId, resolutionId, id, books, reason, seen, name, userId, issuer]);
+  const { name, userId, grant } = by;
+  const granted = [grant?.issuer ?? null, grant?.role ?? null, grant?.acquirerId ?? null];
+  return mustChange(client, PROPOSE, [acquirerId, resolutionId, id, books, reason, seen, name, userId, ...granted]);
 }
 
 function valuesOf({ transaction, to }: ResolutionStep): unknown[] {

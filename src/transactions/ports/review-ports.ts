@@ -38,8 +38,15 @@ export interface ResolutionStep {
 export interface Reviewer {
   readonly name: string;
   readonly userId: string;
-  /** The identity provider that knows the person; null for a user with a password. */
-  readonly issuer: string | null;
+  /** What an identity provider has granted the person; null for a user with a password. */
+  readonly grant: ProviderGrant | null;
+}
+
+/** A role at a sign-in with an identity provider: for one acquirer, or with 0 for the installation. */
+export interface ProviderGrant {
+  readonly issuer: string;
+  readonly role: string;
+  readonly acquirerId: number;
 }
 
 /** What a person states, or has proposed. */
@@ -58,8 +65,8 @@ export interface Proposal extends Finding {
 
 /** A proposal that waits for a second person. */
 export interface OpenProposal extends Proposal {
-  /** False if the proposer was deleted, blocked or made a viewer since. Unknown of persons of a provider, and then true. */
-  readonly mayProposerAct: boolean;
+  /** Of a proposer with a password: false if the user was deleted, blocked or made a viewer since. */
+  readonly isUserStillAble: boolean;
 }
 
 export interface ReviewStore {

@@ -1,7 +1,7 @@
 import { NotFound, RequestRejected } from '../../errors.ts';
 import { decideResolution, type ReviewCase, refuseUnlessResolvable } from '../decisions/resolve-review.ts';
 import { type Transaction, TransactionType } from '../model/transaction.ts';
-import type { Finding, Proposal, Reviewer, ReviewStore } from '../ports/review-ports.ts';
+import type { Finding, OpenProposal, Proposal, ProviderGrant, Reviewer, ReviewStore } from '../ports/review-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 export interface ReviewDependencies
@@ -9,6 +9,8 @@ export interface ReviewDependencies
   readonly reviews: ReviewStore;
   /** Whether a second person must confirm. */
   readonly needsTwo: boolean;
+  /** Whether the settings still give people of the provider this role. */
+  readonly isGranted: (grant: ProviderGrant) => boolean;
   /** Whether the switch posts authorizations only after their completions. */
   readonly wantsCompletion: (transaction: Transaction) => boolean;
 }
@@ -60,7 +62,7 @@ export async function decideProposal(
     return;
   }
   refuseUnlessOther(proposal.by, by);
-  if (!proposal.mayProposerAct) throw new RequestRejected('PROPOSER_GONE');
+  if (!mayStillAct(deps, proposal)) throw new RequestRejected('PROPOSER_GONE');
   const review = await readCase(deps, proposal);
   const step = decideResolution(deps, review, proposal.books, deps.clock.nowMs());
   if (stateOf(review.transaction) !== proposal.seen) throw outdated();
@@ -71,7 +73,11 @@ export async function decideProposal(
 /** One person may have a user in each of two directories, so only users of the same one are surely two persons. */
 function refuseUnlessOther(proposer: Reviewer, by: Reviewer): void {
   if (proposer.userId === by.userId) throw new RequestRejected('OWN_PROPOSAL');
-  if (proposer.issuer !== by.issuer) throw new RequestRejected('OTHER_DIRECTORY');
+  if (proposer.grant?.issuer !== by.grant?.issuer) throw new RequestRejected('OTHER_DIRECTORY');
+}
+
+function mayStillAct({ isGranted }: ReviewDependencies, { by: { grant }, isUserStillAble }: OpenProposal): boolean {
+  return grant === null ? isUserStillAble : isGranted(grant);
 }
 
 async function readCase(deps: ReviewDependencies, key: Finding): Promise<ReviewCase> {

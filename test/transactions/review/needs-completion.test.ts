@@ -7,7 +7,7 @@ import { ReversalState, TransactionType, type TransactionTypeId } from '../../..
 import { type ReviewDependencies, stateResolution } from '../../../src/transactions/review/resolve-review.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
-const BY = { name: 'user one', userId: 'one', issuer: null };
+const BY = { name: 'user one', userId: 'one', grant: null };
 
 async function resolveAsApproved(type: TransactionTypeId, wantsCompletion: boolean): Promise<string | undefined> {
   const transaction = sampleTransaction({
