@@ -63,7 +63,9 @@ describe('/metrics', () => {
   test('has how long commits take and how many writes share one', () => {
     const [commits] = seriesOf(text, 'tapwire_commit_duration_seconds_count');
     expect(Number(commits?.split(' ').at(-1))).toBeGreaterThan(3);
-    expect(seriesOf(text, 'db_client_connection_count')).toHaveLength(10); // five pools, idle and used
+    const pools = seriesOf(text, 'db_client_connection_count').map((line) => line.match(/pool_name="([^"]+)"/)?.[1]);
+    expect(pools.length).toBe(new Set(pools).size * 2); // idle and used
+    expect([...new Set(pools)].sort()).toEqual(['commits', 'directory', 'jobs', 'messages', 'reports', 'taps']);
   });
 
   test('has pending work: jobs by queue and state, reversals, transactions for review, the size of the database', () => {
