@@ -7,6 +7,7 @@ import { StartError } from '../errors.ts';
 /** A second and a half. */
 const LOCK_TRIES = 30;
 const LOCK_PAUSE_MS = 50;
+const LOCKED = 'another change is in progress. If none is, one was interrupted: remove this file';
 
 /**
  * Changes a file that several commands may change: one at a time, completely or not at all. The file keeps its owner,
@@ -44,10 +45,7 @@ async function takeLock(lock: string): Promise<FileHandle> {
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
       if (code !== 'EEXIST') throw new StartError('BAD_CONFIG', `${lock} cannot be made (${code})`, { cause });
-      if (tries === LOCK_TRIES)
-        throw new StartError('BAD_CONFIG', `${lock} is there: another change is under way, or was cut short`, {
-          cause,
-        });
+      if (tries === LOCK_TRIES) throw new StartError('BAD_CONFIG', `${lock} exists: ${LOCKED}`, { cause });
       await after(LOCK_PAUSE_MS);
     }
   }
