@@ -2,6 +2,7 @@ import {
   DuplicateReference,
   Forbidden,
   NoConfiguration,
+  Overloaded,
   RequestRejected,
   StoreUnavailable,
   TapRefused,
@@ -61,7 +62,14 @@ export async function submitTap(
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
     const draft = draftTap(deps, submitter, request, link);
-    const plan = await planTap(deps, submitter, draft, request);
+    let plan: Plan;
+    try {
+      plan = await planTap(deps, submitter, draft, request);
+    } catch (error) {
+      const before = error instanceof Overloaded ? await findRepeated(deps, submitter, draft, request) : undefined;
+      if (!before) throw error;
+      return awaitOutcome(deps, before);
+    }
     const outcome = await commitPlan(deps, plan, () => deps.store.insert(plan.attempt));
     if (outcome === 'inserted') return plan.proceed();
     plan.abandon();
@@ -85,14 +93,38 @@ async function answerRepeat(
   const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
   if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
   if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
-  const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
-  if (isSubmitter && isAnswered(before) && isSameTap(deps, before, request)) return awaitOutcome(deps, before);
+  if (isRepeated(deps, principal, draft, { before, request })) return awaitOutcome(deps, before);
   if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
   if (before.attempt >= MOST_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
   const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
   if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon();
   throw new DuplicateReference(); // another attempt of this reference was faster
+}
+
+/**
+ * The transaction of the same tap, if it was submitted before. Its response needs neither the HSM nor the switch, so it is
+ * returned although they take nothing new.
+ */
+async function findRepeated(
+  deps: TapDependencies,
+  principal: Principal,
+  draft: Draft,
+  request: TapRequest,
+): Promise<Transaction | undefined> {
+  const { acquirerId, merchantId, merchantReference } = draft.transaction;
+  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
+  return before && isRepeated(deps, principal, draft, { before, request }) ? before : undefined;
+}
+
+function isRepeated(
+  deps: TapDependencies,
+  principal: Principal,
+  draft: Draft,
+  { before, request }: { readonly before: Transaction; readonly request: TapRequest },
+): boolean {
+  const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
+  return isSubmitter && isAnswered(before) && isSameTap(deps, before, request);
 }
 
 type Submitter = Pick<Transaction, 'deviceInstallationId' | 'userClaim'>;
