@@ -27,13 +27,14 @@ interface FrontParts {
 
 /** The HTTP server with the routes of the process's role. */
 export function openFront(parts: RouteParts, { log, tracing, examplesOf, shown, tapLoad }: FrontParts): Server {
-  const { config, deadlines, metrics } = parts;
+  const { config, deadlines, deps, metrics } = parts;
   const isDev = config.TAPWIRE_ENV === 'dev';
   const answerTimes = { switchWaitMs: () => deadlines.requestMs };
   const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, answerTimes };
   const requestLog = metrics.watchRequests(createRequestLog(log));
   const server = createServer({ ...front, log: requestLog });
-  admitTaps(server, { load: tapLoad, log: requestLog, requiresHttps: front.requiresHttps });
+  const { monotonicMs } = deps.clock;
+  admitTaps(server, { load: tapLoad, log: requestLog, requiresHttps: front.requiresHttps, monotonicMs });
   if (tracing) traceRequests(server, tracing);
   const access = { token: config.METRICS_TOKEN, isOpen: isDev };
   registerHealthRoutes(server, { checks: shown.checks, ...access });

@@ -8,6 +8,7 @@ import { formatTraceparent, takeTrace } from '../ops/traceparent.ts';
 import { HSTS } from './guard-requests.ts';
 import { problemBody, problemOf } from './problem.ts';
 import { correlationIdOf } from './request-ids.ts';
+import { TapShares } from './tap-shares.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -21,6 +22,7 @@ export interface TapAdmission {
   readonly log: RequestLog;
   /** See `guard-requests.ts`, which refuses plain HTTP with another status. */
   readonly requiresHttps: boolean;
+  readonly monotonicMs: () => number;
 }
 
 /** The only requests that are refused: all others end what was begun, or cost little. */
@@ -34,14 +36,17 @@ const REFUSAL = problemOf(new Overloaded('gateway'))!;
  * sent before fastify, the token, the body and the card data are looked at. A tap counts when its body is complete: a
  * slow phone keeps nothing busy, and many slow phones must not use up the limit. The limit is checked again then,
  * because many requests can arrive in one turn of the event loop.
+ *
+ * While the process is nearly full, only taps of acquirers that have less than their share are accepted.
  */
 export function admitTaps(server: FastifyInstance, admission: TapAdmission): void {
   const { load } = admission;
-  refuseEarly(server, admission);
+  const shares = new TapShares(admission.monotonicMs);
+  refuseEarly(server, admission, shares);
   server.decorateRequest('isLoad', false);
   server.addHook('preValidation', (request, _reply, done) => {
     if (request.routeOptions.config.facts?.waitsForSwitch !== true) return done();
-    if (load.isFull && request.routeOptions.url === TAPS) return done(new Overloaded('gateway'));
+    if (request.routeOptions.url === TAPS && !isAccepted(request, load, shares)) return done(new Overloaded('gateway'));
     request.isLoad = true;
     load.begin();
     return done();
@@ -62,13 +67,24 @@ export function admitTaps(server: FastifyInstance, admission: TapAdmission): voi
   });
 }
 
-function refuseEarly(server: FastifyInstance, { load, log, requiresHttps }: TapAdmission): void {
+function isAccepted({ headers, submitter }: FastifyRequest, load: TapLoad, shares: TapShares): boolean {
+  const { acquirerId } = submitter!;
+  shares.learn(acquirerId, headers.authorization);
+  if (load.isFull || (load.isNearlyFull && shares.hasItsShare(acquirerId))) return false;
+  shares.accept(acquirerId);
+  return true;
+}
+
+function refuseEarly(server: FastifyInstance, { load, log, requiresHttps }: TapAdmission, shares: TapShares): void {
+  const isFullFor = ({ headers }: IncomingMessage) =>
+    load.isFull || (load.isNearlyFull && !shares.mayPass(headers.authorization));
   const http = server.server;
   const listeners = http.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   http.removeAllListeners('request');
   http.on('request', (request: IncomingMessage, response: ServerResponse) => {
     // A server that stops closes each connection with its response (leave-connections.ts).
-    const isRefused = load.isFull && http.listening && isTap(request) && (!requiresHttps || isByHttps(request));
+    const mayRefuse = load.isNearlyFull && http.listening && isTap(request);
+    const isRefused = mayRefuse && (!requiresHttps || isByHttps(request)) && isFullFor(request);
     if (isRefused) refuse(request, response, log, requiresHttps ? HSTS_HEADER : undefined);
     else for (const listener of listeners) listener.call(http, request, response);
   });

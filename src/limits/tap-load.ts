@@ -3,6 +3,8 @@
  * becomes larger, and each tap waits longer: 512 doubled the latency under overload (test/bench/README.md).
  */
 const MOST_WORKED_ON = 256;
+/** A sixteenth, for acquirers that have less than their share (tap-shares.ts). */
+const RESERVED_PART = 1 / 16;
 
 /**
  * Counts the taps that need this process and its database now. A tap that waits for its switch, or for another process,
@@ -26,6 +28,11 @@ export class TapLoad {
   /** Whether a new tap must be refused. */
   get isFull(): boolean {
     return this.#count >= this.most;
+  }
+
+  /** Whether a new tap must be refused if its acquirer has its share. */
+  get isNearlyFull(): boolean {
+    return this.#count >= this.most - Math.floor(this.most * RESERVED_PART);
   }
 
   begin(): void {

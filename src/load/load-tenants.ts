@@ -11,6 +11,13 @@ export const LOAD_MERCHANTS = 200;
 /** Ids from here on are free for merchants of load tests. */
 const FIRST_ID = 90_001;
 
+interface LoadTenant {
+  readonly acquirerId: number;
+  readonly integratorId: number;
+  /** Of the merchants, if not the usual one: two acquirers of one switch have different terminals. */
+  readonly firstId?: number;
+}
+
 const PLACE = {
   street: '1 Long Street',
   city: 'Cape Town',
@@ -25,10 +32,10 @@ const PLACE = {
  */
 export async function saveLoadMerchants(
   database: Database,
-  { acquirerId, integratorId }: { readonly acquirerId: number; readonly integratorId: number },
+  { acquirerId, integratorId, firstId = FIRST_ID }: LoadTenant,
 ): Promise<Profile['merchant'][]> {
   const merchants = Array.from({ length: LOAD_MERCHANTS }, (_, index) => {
-    const id = String(FIRST_ID + index);
+    const id = String(firstId + index);
     return { id, name: `Load Test ${id}`, mcc: '5411', xTid: `LOAD${id}`, user: 'till' };
   });
   await saveMerchants(

@@ -18,6 +18,8 @@ import { createBenchIssuer } from './bench-issuer.ts';
 const PHONES_PER_MERCHANT = 5;
 /** No benchmark takes as long; a soak takes an hour. */
 const TOKEN_SECONDS = 4 * 3_600;
+/** Of the first acquirer. */
+const FIRST_MERCHANT = 90_001;
 const ECHO_BODY_BYTES = 1_024;
 
 export interface Seeded {
@@ -25,30 +27,36 @@ export interface Seeded {
   readonly merchants: readonly Profile['merchant'][];
 }
 
-/** The merchants of load tests, each with its own terminal, of one acquirer with one switch. */
+export interface Installation {
+  readonly processor: Processor;
+  readonly switchPort: number;
+  readonly keys?: Partial<SwitchConfig> | undefined;
+  readonly acquirerId?: number;
+}
+
+/** The merchants of load tests, each with its own terminal, of an acquirer with one switch. */
 export async function seedInstallation(
   database: Database,
-  processor: Processor,
-  switchPort: number,
-  keys: Partial<SwitchConfig> = {},
+  { processor, switchPort, keys, acquirerId = 1 }: Installation,
 ): Promise<Seeded> {
-  await saveAcquirer(database, 1, 'Bench Acquirer');
-  await saveIntegrator(database, 1, 1, 'Bench Integrator');
-  const merchants = await saveLoadMerchants(database, { acquirerId: 1, integratorId: 1 });
+  await saveAcquirer(database, acquirerId, `Bench Acquirer ${acquirerId}`);
+  await saveIntegrator(database, acquirerId, 1, 'Bench Integrator');
+  const firstId = FIRST_MERCHANT + (acquirerId - 1) * LOAD_MERCHANTS;
+  const merchants = await saveLoadMerchants(database, { acquirerId, integratorId: 1, firstId });
   const config = {
     ...processor.exampleConfig,
     ...keys,
     addresses: [{ host: '127.0.0.1', port: switchPort }],
     profile: { maxInFlight: 2_048 },
   };
-  await saveProcessor(database, { acquirerId: 1, id: 1, type: processor.type, config });
-  await saveRoute(database, { acquirerId: 1, id: 1, processorId: 1, priority: 1 });
-  const issuer = createBenchIssuer();
+  await saveProcessor(database, { acquirerId, id: 1, type: processor.type, config });
+  await saveRoute(database, { acquirerId, id: 1, processorId: 1, priority: 1 });
+  const issuer = createBenchIssuer(`https://bench-${acquirerId}.example`);
   const { publicKey } = issuer;
   await saveIssuerKey(database, {
     issuer: issuer.iss,
     kid: 'b1',
-    acquirerId: 1,
+    acquirerId,
     integratorId: 1,
     algorithms: ['ES256'],
     publicKey,

@@ -60,6 +60,8 @@ export interface Parts {
   readonly gateways: number;
   readonly echoPort: number;
   readonly taps: TapSource;
+  /** Of the second acquirer. */
+  readonly otherTaps: TapSource | undefined;
   /** Process ids by part, for their processor time. */
   readonly pids: Readonly<Record<string, number>>;
   /** The books of the simulated switch. */
@@ -72,12 +74,14 @@ export interface PartsOptions {
   readonly hsm?: string | undefined;
   /** Further settings of the gateway's processes. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Whether there is a second acquirer with taps of its own. */
+  readonly isShared?: boolean;
 }
 
 export async function startParts(
   folder: string,
   closers: (() => unknown)[],
-  { gateways = 1, hsm, settings = {} }: PartsOptions = {},
+  { gateways = 1, hsm, settings = {}, isShared = false }: PartsOptions = {},
 ): Promise<Parts> {
   const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
   const prepared = await prepareCountingDatabase(config);
@@ -88,13 +92,16 @@ export async function startParts(
   const keys = hsm === undefined ? undefined : await prepareHsm(folder, hsm, processor.exampleConfig);
   const simulated = [`type-1=${switchPort}`, ...(keys?.switchOptions ?? [])];
   const simulator = await startProcess(closers, [program, 'simulate', ...simulated], {}, 'ledger');
-  const seeded = await seedInstallation(prepared.database, processor, switchPort, keys?.config);
+  const seed = (acquirerId: number) =>
+    seedInstallation(prepared.database, { processor, switchPort, keys: keys?.config, acquirerId });
+  const seeded = await seed(1);
+  const other = isShared ? await seed(2) : undefined;
   const environment = {
     DATABASE_URL: prepared.url,
     TAPWIRE_DATA: folder,
     LOG_LEVEL: 'info',
     TAPWIRE_ROLE: 'all',
-    SWITCH_NETWORKS: '1=127.0.0.1',
+    SWITCH_NETWORKS: '*=127.0.0.1',
     ...keys?.settings,
     ...settings,
   };
@@ -108,11 +115,12 @@ export async function startParts(
   const echo = fileURLToPath(new URL('./echo-server.ts', import.meta.url));
   const echoPort = Number((await startProcess(closers, [echo], {}, '')).line);
   const taps = await tapSource(seeded, gatewayPort, hsm === undefined ? 'approve' : 'entered-pin');
+  const otherTaps = other && (await tapSource(other, gatewayPort));
   await untilReady(gatewayPort);
   const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
   const pids = { gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid };
   const ledgerUrl = simulator.line.replace(/^.*ledger: /, '');
-  return { database: prepared.database, gatewayPort, gateways, echoPort, taps, pids, ledgerUrl };
+  return { database: prepared.database, gatewayPort, gateways, echoPort, taps, otherTaps, pids, ledgerUrl };
 }
 
 /** A database that counts its statements, which requires a restart of the server. */

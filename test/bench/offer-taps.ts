@@ -31,6 +31,7 @@ export interface Offer {
   readonly seconds: number;
   readonly taps: TapSource;
   readonly tally: Tally;
+  readonly connections?: number;
 }
 
 /**
@@ -39,10 +40,17 @@ export interface Offer {
  *
  * @returns the seconds from the first tap to the last response
  */
-export async function offerTaps({ port, perSecond, seconds, taps, tally }: Offer): Promise<number> {
+export async function offerTaps({
+  port,
+  perSecond,
+  seconds,
+  taps,
+  tally,
+  connections = CONNECTIONS,
+}: Offer): Promise<number> {
   const refused = new RefusedTaps();
   const makeCall = () => tapCall(refused.take() ?? taps.take(), refused);
-  const pool = await openConnections(port);
+  const pool = await openConnections(port, connections);
   const startedAtMs = performance.now();
   const due = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'poisson', seededRandom(1));
   await new OpenLoop({ dueTimes: due, makeCall, pool, tally, answerWithinMs: ANSWER_WITHIN_MS }).run(startedAtMs);
@@ -51,9 +59,9 @@ export async function offerTaps({ port, perSecond, seconds, taps, tally }: Offer
   return tookSeconds;
 }
 
-async function openConnections(port: number): Promise<ConnectionPool> {
+async function openConnections(port: number, connections: number): Promise<ConnectionPool> {
   const target = { host: '127.0.0.1', port, isTls: false };
-  const counts = { kept: CONNECTIONS, most: CONNECTIONS, isNewEach: false };
+  const counts = { kept: connections, most: connections, isNewEach: false };
   const pool = new ConnectionPool({ target, ...counts, maxIdleMs: MAX_IDLE_MS });
   const fault = await pool.fill();
   if (fault !== undefined) throw new Error(`Port ${port} takes no connections: ${fault}`);

@@ -22,6 +22,9 @@ import type { BenchOptions } from './run.ts';
 
 const SECONDS = 300;
 const TIMES = 3;
+/** What a second acquirer offers meanwhile, as a part of the capacity. */
+const OTHER_PART = 0.05;
+const OTHER_CONNECTIONS = 400;
 /** Sealed before the overload. If more are needed, the generator seals them then. */
 const MOST_STOCK = 150_000;
 /** The last taps are recorded, and memory that is no longer used is released. */
@@ -31,7 +34,7 @@ export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: Be
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    const parts = await startParts(folder, closers, { gateways });
+    const parts = await startParts(folder, closers, { gateways, isShared: true });
     await refuseUnsafe(parts.database);
     const figures = await measure(parts, seconds);
     print(figures);
@@ -44,19 +47,30 @@ export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: Be
 type Figures = Awaited<ReturnType<typeof measure>>;
 
 async function measure(parts: Parts, seconds: number) {
-  const { gatewayPort, taps, database, pids } = parts;
+  const { gatewayPort: port, taps, otherTaps, database, pids } = parts;
   await measurePeak(parts, WARM_UP_SECONDS);
   await taps.prepare(PEAK_SECONDS * MOST_PER_SECOND);
   const usedAtPeak = coresUsed(pids);
   const peakBefore = await measurePeak(parts, PEAK_SECONDS);
   const coresAtPeak = usedAtPeak();
   await taps.prepare(Math.min(MOST_STOCK, Math.ceil(peakBefore * seconds)));
+  await otherTaps!.prepare(Math.min(MOST_STOCK, Math.ceil(peakBefore * OTHER_PART * seconds)));
   const rowsBefore = await countRows(database);
   const memoryBefore = gatewayMemory(pids);
   const used = coresUsed(pids);
   const tally = new Tally();
-  const perSecond = peakBefore * TIMES;
-  const tookSeconds = await offerTaps({ port: gatewayPort, perSecond, seconds, taps, tally });
+  const otherTally = new Tally();
+  const [tookSeconds] = await Promise.all([
+    offerTaps({ port, perSecond: peakBefore * TIMES, seconds, taps, tally }),
+    offerTaps({
+      port,
+      perSecond: peakBefore * OTHER_PART,
+      seconds,
+      taps: otherTaps!,
+      tally: otherTally,
+      connections: OTHER_CONNECTIONS,
+    }),
+  ]);
   const cores = used();
   const memoryAtEnd = gatewayMemory(pids);
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
@@ -64,19 +78,25 @@ async function measure(parts: Parts, seconds: number) {
   const rows = (await countRows(database)) - rowsBefore;
   const peakAfter = await measurePeak(parts, PEAK_SECONDS);
   const slice = tally.sum();
-  const goodput = countOf(slice, 'approved') / tookSeconds;
+  const otherSlice = otherTally.sum();
+  const goodput = (countOf(slice, 'approved') + countOf(otherSlice, 'approved')) / tookSeconds;
   return {
     gateways: parts.gateways,
     peakBefore,
     peakAfter,
-    offered: slice.due / seconds,
+    offered: (slice.due + otherSlice.due) / seconds,
     tookSeconds,
     goodput,
     // Other programs can slow one of the two measurements, and never speed one up.
     share: goodput / Math.max(peakBefore, peakAfter),
     approved: endsOf(slice, 'approved'),
     refused: endsOf(slice, 'refused'),
-    other: { ...slice.scenarios.other?.outcomes, ...slice.reasons },
+    failed: failuresOf(slice),
+    second: {
+      approved: endsOf(otherSlice, 'approved'),
+      refused: endsOf(otherSlice, 'refused'),
+      failed: failuresOf(otherSlice),
+    },
     generatorLagMs: percentilesOf(slice.lags),
     rows,
     coresAtPeak,
@@ -107,6 +127,10 @@ function gatewayMemory({ gateway }: Parts['pids']): number {
   return processUsage({ gateway: gateway! }).gateway!.memoryBytes / 1e6;
 }
 
+function failuresOf({ scenarios, reasons }: Slice): Readonly<Record<string, number>> {
+  return { ...scenarios.other?.outcomes, ...reasons };
+}
+
 function endsOf(slice: Slice, end: TapEnd) {
   const latencies = slice.scenarios[end]?.latencies ?? { buckets: [], maxMs: 0 };
   return { count: countOf(slice, end), ...percentilesOf(latencies) };
@@ -125,14 +149,17 @@ async function violationsOf({ database, ledgerUrl }: Parts): Promise<readonly st
 }
 
 function print(figures: Figures): void {
-  const { approved, refused, other, rows, memoryMegabytes: memory, ledger, generatorLagMs: lag } = figures;
+  const { approved, refused, second, rows, memoryMegabytes: memory, ledger, generatorLagMs: lag } = figures;
   const ms = (value: number | undefined) => (value === undefined ? 'none' : `${value.toFixed(0)} ms`);
   const latency = ({ p50, p99, max }: typeof lag) => `${ms(p50)}, ${ms(p99)}, ${ms(max)}`;
-  const failed = Object.entries(other).map(([what, count]) => `${count} ${what}`);
+  const failed = [figures.failed, second.failed]
+    .flatMap((failures) => Object.entries(failures))
+    .map(([what, count]) => `${count} ${what}`);
   const cores = Object.entries(figures.cores).map(
     ([name, used]) => `${name} ${figures.coresAtPeak[name]!.toFixed(2)}, ${used.toFixed(2)}`,
   );
-  const stored = rows === approved.count ? 'as many as were approved' : `${rows - approved.count} too many`;
+  const unapproved = rows - approved.count - second.approved.count;
+  const stored = unapproved === 0 ? 'as many as were approved' : `${unapproved} too many`;
   console.log(`
 ${figures.gateways} gateway processes, ${figures.tookSeconds.toFixed(0)} s
 
@@ -144,6 +171,8 @@ ${figures.gateways} gateway processes, ${figures.tookSeconds.toFixed(0)} s
 | approved: p50, p99, longest | ${latency(approved)} |
 | 503 with Retry-After | ${refused.count} |
 | 503: p50, p99, longest | ${latency(refused)} |
+| the second acquirer: approved, refused | ${second.approved.count}, ${second.refused.count} |
+| ... approved: p50, p99, longest | ${latency(second.approved)} |
 | anything else | ${failed.length === 0 ? 0 : failed.join(', ')} |
 | rows stored | ${rows}, ${stored} |
 | violations in the books | ${ledger.length === 0 ? 0 : ledger.join('; ')} |

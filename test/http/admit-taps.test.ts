@@ -1,9 +1,11 @@
 import { Agent, request as connect } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Overloaded } from '../../src/errors.ts';
 import { admitTaps } from '../../src/http/admit-taps.ts';
 import { createServer, type Server } from '../../src/http/server.ts';
 import { TapLoad } from '../../src/limits/tap-load.ts';
+import type { Principal } from '../../src/transactions/model/principal.ts';
 
 const TAPS = '/transactions/mobile';
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -19,21 +21,25 @@ let handle: () => Promise<unknown>;
 beforeEach(() => start({}));
 afterEach(() => server.close());
 
-async function start(options: { readonly requiresHttps?: boolean }): Promise<void> {
+async function start(options: { readonly requiresHttps?: boolean; readonly most?: number }): Promise<void> {
   await server?.close();
   events = [];
   handle = async () => ({});
-  load = new TapLoad(1);
   const log = {
     answered: (_request: unknown, { statusCode }: { readonly statusCode: number }) =>
       void events.push(`answered ${statusCode}`),
     unforeseen: (error: unknown) => void events.push(`unforeseen ${error}`),
     overloaded: (_request: unknown, resource: string) => void events.push(`overloaded ${resource}`),
   };
-  const { requiresHttps = false } = options;
+  const { requiresHttps = false, most = 1 } = options;
+  load = new TapLoad(most);
   server = createServer({ log, requiresHttps });
-  admitTaps(server, { load, log, requiresHttps });
-  const identify = async () => void events.push('identified');
+  admitTaps(server, { load, log, requiresHttps, monotonicMs: () => 0 });
+  const identify = async (request: FastifyRequest) => {
+    events.push('identified');
+    const acquirerId = Number(request.headers.authorization?.match(/of (\d+)$/)?.[1] ?? 1);
+    request.submitter = { acquirerId } as Principal;
+  };
   const facts = { summary: 'Do', section: 'extension', takes: ['merchantToken'] } as const;
   const post = (url: string, config: object) =>
     server.post(url, { config: { facts: { ...facts, ...config } }, onRequest: identify }, () => handle());
@@ -167,6 +173,45 @@ describe('a tap counts', () => {
     expect((await post(TAPS)).status).toBe(503);
     expect(events).toContain('overloaded switch');
     expect(load.count).toBe(0);
+  });
+});
+
+describe('the last sixteenth of what a process can accept', () => {
+  /** 32 places, of which 30 are in use. Acquirer 1 has submitted a tap. */
+  beforeEach(async () => {
+    await start({ most: 32 });
+    expect(await submit(1)).toBe(200);
+    for (let taps = 0; taps < 30; taps++) load.begin();
+    events = [];
+  });
+
+  const submit = async (acquirerId: number, token = `token of ${acquirerId}`) =>
+    (await post(TAPS, { authorization: `Bearer ${token}` })).status;
+
+  test('is not for an acquirer that has its share: it is refused before its token is verified', async () => {
+    expect(await submit(1)).toBe(503);
+    expect(events).toEqual(['overloaded gateway', 'answered 503']);
+  });
+
+  test('nor with a token that was not seen before', async () => {
+    expect(await submit(1, 'another token of 1')).toBe(503);
+    expect(events).toEqual(['identified', 'overloaded gateway', 'answered 503']);
+    events = [];
+    expect(await submit(1, 'another token of 1')).toBe(503);
+    expect(events).toEqual(['overloaded gateway', 'answered 503']);
+  });
+
+  test('is for another one, until that has its share too', async () => {
+    expect(await submit(2)).toBe(200);
+    expect(await submit(2)).toBe(503);
+    expect(await submit(3)).toBe(200);
+  });
+
+  test('and none is left when all are in use', async () => {
+    load.begin();
+    load.begin();
+    expect(await submit(2)).toBe(503);
+    expect(events).toEqual(['overloaded gateway', 'answered 503']);
   });
 });
 

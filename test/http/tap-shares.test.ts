@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { TapShares } from '../../src/http/tap-shares.ts';
+import { TapLoad } from '../../src/limits/tap-load.ts';
+import { seededRandom } from '../../src/simulator/random.ts';
+
+const tokenOf = (acquirerId: number, phone: number) => `Bearer ${String(phone).padStart(16, '0')} of ${acquirerId}`;
+
+const OFFERED_PER_MS = 10;
+const ENDED_PER_MS = 2;
+
+/** Offers five times as many taps as a process can accept, in proportion to the weights, and counts the accepted. */
+function acceptedOf(weights: readonly number[], taps: number): number[] {
+  let nowMs = 0;
+  const load = new TapLoad();
+  const shares = new TapShares(() => nowMs);
+  const counts = weights.map(() => 0);
+  const sum = weights.reduce((all, each) => all + each, 0);
+  const random = seededRandom(1);
+  const submit = (acquirerId: number) => {
+    const token = tokenOf(acquirerId, Math.floor(random.next() * 50));
+    if (load.isFull || (load.isNearlyFull && !shares.mayPass(token))) return;
+    shares.learn(acquirerId, token);
+    if (load.isNearlyFull && shares.hasItsShare(acquirerId)) return;
+    shares.accept(acquirerId);
+    load.begin();
+    counts[acquirerId]!++;
+  };
+  for (let tap = 0; tap < taps; tap++) {
+    nowMs = tap / OFFERED_PER_MS;
+    if (load.count > 0 && tap % (OFFERED_PER_MS / ENDED_PER_MS) === 0) load.end();
+    let left = random.next() * sum;
+    submit(
+      weights.findIndex((weight) => {
+        left -= weight;
+        return left < 0;
+      }),
+    );
+  }
+  return counts;
+}
+
+describe('while more taps arrive than a process can accept', () => {
+  test('an acquirer with a fiftieth of the taps has few refused', () => {
+    const [flood, other] = acceptedOf([49, 1], 100_000);
+    console.log(flood, other);
+    expect(other).toBeGreaterThan(1_900); // 2,000 were offered
+    expect(flood! + other!).toBeGreaterThan(20_000);
+  });
+
+  test('acquirers that offer more than their share get at least a part of one more acquirer', () => {
+    const counts = acceptedOf([80, 4, 3], 100_000);
+    const total = counts.reduce((all, each) => all + each, 0);
+    expect(total).toBeGreaterThan(20_000);
+    console.log(counts);
+  });
+});
+
+test('the acquirer of a token is unknown until the token was verified, and few unknown tokens pass', () => {
+  let nowMs = 0;
+  const shares = new TapShares(() => nowMs);
+  shares.accept(1);
+  const passed = () =>
+    Array.from({ length: 500 }, (_, phone) => shares.mayPass(tokenOf(1, phone))).filter(Boolean).length;
+  expect(passed()).toBe(100);
+  nowMs = 500;
+  expect(passed()).toBe(50);
+  shares.learn(2, tokenOf(2, 7));
+  expect(shares.mayPass(tokenOf(2, 7))).toBe(true);
+  expect(shares.mayPass(undefined)).toBe(false);
+});
+
+test('shares are those of one second', () => {
+  let nowMs = 0;
+  const shares = new TapShares(() => nowMs);
+  shares.accept(1);
+  shares.accept(2);
+  shares.accept(2);
+  expect([1, 2, 3].map((acquirerId) => shares.hasItsShare(acquirerId))).toEqual([false, true, false]);
+  nowMs = 1_000;
+  expect(shares.hasItsShare(2)).toBe(false);
+});
+
+test('the oldest of 65,536 tokens is forgotten first', () => {
+  const shares = new TapShares(() => 0);
+  shares.accept(1);
+  for (let phone = 0; phone <= 65_536; phone++) shares.learn(2, tokenOf(2, phone));
+  for (let tries = 0; tries < 100; tries++) shares.mayPass(tokenOf(1, tries)); // all unknown tokens that may pass
+  expect(shares.mayPass(tokenOf(2, 65_536))).toBe(true);
+  expect(shares.mayPass(tokenOf(2, 0))).toBe(false);
+});
