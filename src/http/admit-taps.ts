@@ -37,7 +37,7 @@ const REFUSAL = problemOf(new Overloaded('gateway'))!;
  * slow phone keeps nothing busy, and many slow phones must not use up the limit. The limit is checked again then,
  * because many requests can arrive in one turn of the event loop.
  *
- * While the process is nearly full, only taps of acquirers that have less than their share are accepted.
+ * Acquirers that have less than their share are refused only at twice the limit.
  */
 export function admitTaps(server: FastifyInstance, admission: TapAdmission): void {
   const { load } = admission;
@@ -70,20 +70,20 @@ export function admitTaps(server: FastifyInstance, admission: TapAdmission): voi
 function isAccepted({ headers, submitter }: FastifyRequest, load: TapLoad, shares: TapShares): boolean {
   const { acquirerId } = submitter!;
   shares.learn(acquirerId, headers.authorization);
-  if (load.isFull || (load.isNearlyFull && shares.hasItsShare(acquirerId))) return false;
+  if (load.isOverfull || (load.isFull && shares.hasItsShare(acquirerId))) return false;
   shares.accept(acquirerId);
   return true;
 }
 
 function refuseEarly(server: FastifyInstance, { load, log, requiresHttps }: TapAdmission, shares: TapShares): void {
   const isFullFor = ({ headers }: IncomingMessage) =>
-    load.isFull || (load.isNearlyFull && !shares.mayPass(headers.authorization));
+    load.isOverfull || (load.isFull && !shares.mayPass(headers.authorization));
   const http = server.server;
   const listeners = http.listeners('request') as ((request: IncomingMessage, response: ServerResponse) => void)[];
   http.removeAllListeners('request');
   http.on('request', (request: IncomingMessage, response: ServerResponse) => {
     // A server that stops closes each connection with its response (leave-connections.ts).
-    const mayRefuse = load.isNearlyFull && http.listening && isTap(request);
+    const mayRefuse = load.isFull && http.listening && isTap(request);
     const isRefused = mayRefuse && (!requiresHttps || isByHttps(request)) && isFullFor(request);
     if (isRefused) refuse(request, response, log, requiresHttps ? HSTS_HEADER : undefined);
     else for (const listener of listeners) listener.call(http, request, response);

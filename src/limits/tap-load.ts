@@ -3,8 +3,6 @@
  * becomes larger, and each tap waits longer: 512 doubled the latency under overload (test/bench/README.md).
  */
 const MOST_WORKED_ON = 256;
-/** A sixteenth, for acquirers that have less than their share (tap-shares.ts). */
-const RESERVED_PART = 1 / 16;
 
 /**
  * Counts the taps that need this process and its database now. A tap that waits for its switch, or for another process,
@@ -25,14 +23,14 @@ export class TapLoad {
     return this.#count;
   }
 
-  /** Whether a new tap must be refused. */
+  /** Whether a new tap must be refused, unless its acquirer has less than its share (tap-shares.ts). */
   get isFull(): boolean {
     return this.#count >= this.most;
   }
 
-  /** Whether a new tap must be refused if its acquirer has its share. */
-  get isNearlyFull(): boolean {
-    return this.#count >= this.most - Math.floor(this.most * RESERVED_PART);
+  /** Whether every new tap must be refused. */
+  get isOverfull(): boolean {
+    return this.#count >= this.most * 2;
   }
 
   begin(): void {
