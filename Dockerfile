@@ -17,7 +17,7 @@ EXPOSE 8080
 ENV HOST=0.0.0.0
 # The folder that the process may write to. Mount a volume here.
 ENV TAPWIRE_DATA=/var/lib/tapwire
-# One gateway process per core behind one port (src/ops/README.md).
+# One gateway process per core behind one port (src/observe/README.md).
 ENV TAPWIRE_PROCESSES=auto
 ENTRYPOINT ["node", "src/cli/tapwire.mjs"]
 CMD ["start"]

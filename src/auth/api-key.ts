@@ -3,10 +3,10 @@
  * stored only as SHA-256: it cannot be guessed, so a slow hash would bring only delay.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { LruMap } from '../bytes/lru-map.ts';
-import { Secret } from '../bytes/secret.ts';
-import { AuthError } from '../errors.ts';
-import type { Tenant } from '../transactions/ports/store-ports.ts';
+import { AuthError } from '../basics/errors.ts';
+import { LruMap } from '../codecs/bytes/lru-map.ts';
+import { Secret } from '../codecs/bytes/secret.ts';
+import type { Tenant } from '../payments/ports/store-ports.ts';
 import { RecentReads } from './recent-reads.ts';
 
 const ID_BYTES = 8;

@@ -1,8 +1,8 @@
 import type { Scope } from '#schemas/scopes';
-import { AuthError, NotFound } from '../errors.ts';
-import { admitUser } from '../transactions/decisions/admit.ts';
-import type { Directory } from '../transactions/ports/directory-ports.ts';
-import type { Tenant } from '../transactions/ports/store-ports.ts';
+import { AuthError, NotFound } from '../basics/errors.ts';
+import { admitUser } from '../payments/decisions/admit.ts';
+import type { Directory } from '../payments/ports/directory-ports.ts';
+import type { Tenant } from '../payments/ports/store-ports.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
 import { bearerToken } from './bearer.ts';
 import { includesTenant } from './includes-tenant.ts';

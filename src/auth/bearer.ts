@@ -1,4 +1,4 @@
-import { AuthError } from '../errors.ts';
+import { AuthError } from '../basics/errors.ts';
 
 /**
  * The token of an `Authorization: Bearer …` header (RFC 6750 2.1; the scheme in any case, RFC 9110 11.1).

@@ -1,4 +1,4 @@
-import { LruMap } from '../bytes/lru-map.ts';
+import { LruMap } from '../codecs/bytes/lru-map.ts';
 
 interface RecentRead<Value> {
   readonly value: Promise<Value>;

@@ -3,9 +3,9 @@
  * other use.
  */
 import { createHmac } from 'node:crypto';
-import { LruMap } from '../bytes/lru-map.ts';
-import { SealError } from '../errors.ts';
-import type { CardVault, KeptCard } from '../transactions/ports/card-ports.ts';
+import { SealError } from '../basics/errors.ts';
+import { LruMap } from '../codecs/bytes/lru-map.ts';
+import type { CardVault, KeptCard } from '../payments/ports/card-ports.ts';
 import { decodeKeptCard, encodeKeptCard } from './kept-card.ts';
 import type { KeyRing, SecretKeys } from './key-ring.ts';
 import type { NamedSecretKey } from './opened-keys.ts';

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { PinRequest, TapRequest } from '../transactions/ports/card-ports.ts';
+import type { PinRequest, TapRequest } from '../payments/ports/card-ports.ts';
 import type { SecretKeys } from './key-ring.ts';
 import type { NamedSecretKey } from './opened-keys.ts';
 

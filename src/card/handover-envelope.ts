@@ -9,9 +9,9 @@
  * (the content key is random, a wrapping key belongs to one salt and recipient), so the nonces are zeros.
  */
 
-import { decryptGcm, encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from '../crypto/aes-gcm.ts';
-import { MAX_TLV_BYTES } from '../emv/tlv.ts';
-import { SealError } from '../errors.ts';
+import { SealError } from '../basics/errors.ts';
+import { decryptGcm, encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from '../codecs/crypto/aes-gcm.ts';
+import { MAX_TLV_BYTES } from '../codecs/emv/tlv.ts';
 import { KEY_ID_BYTES, PUBLIC_KEY_BYTES } from './memory-key-pair.ts';
 
 /** More workers than any switch gives connections to. A value sealed for 16 is 900 bytes longer than its blobs. */

@@ -1,12 +1,12 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import type { CardDataPublicKey } from '#schemas/card-data';
-import { decodeBase64Url } from '../bytes/base64.ts';
-import { LruMap } from '../bytes/lru-map.ts';
-import type { CardDataHsm } from '../crypto/hsm.ts';
-import { CryptoError, HsmUnavailable, TokenError } from '../errors.ts';
-import type { HsmCalls } from '../hsm/hsm-calls.ts';
-import type { DukptKey, EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../reader-kit/reader-keys.ts';
-import { CardDataRefusal } from '../reader-kit/refusal.ts';
+import { CryptoError, HsmUnavailable, TokenError } from '../basics/errors.ts';
+import { decodeBase64Url } from '../codecs/bytes/base64.ts';
+import { LruMap } from '../codecs/bytes/lru-map.ts';
+import type { CardDataHsm } from '../codecs/crypto/hsm.ts';
+import type { DukptKey, EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../kits/reader-kit/reader-keys.ts';
+import { CardDataRefusal } from '../kits/reader-kit/refusal.ts';
+import type { HsmCalls } from '../switching/hsm/hsm-calls.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { CardDataKey } from './opened-keys.ts';
 

@@ -4,8 +4,8 @@
  * every change of a transaction's row copies.
  */
 import { z } from 'zod';
-import { SealError } from '../errors.ts';
-import type { KeptCard } from '../transactions/ports/card-ports.ts';
+import { SealError } from '../basics/errors.ts';
+import type { KeptCard } from '../payments/ports/card-ports.ts';
 
 /** JSON, the format of earlier versions, starts with a brace. */
 const FORMAT = 1;

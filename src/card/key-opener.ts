@@ -1,6 +1,6 @@
 import { createPublicKey, createSecretKey, diffieHellman, hash, type KeyObject, sign as signWith } from 'node:crypto';
 import type { CardDataPublicKey } from '#schemas/card-data';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 import type { KeyRingFile, PrivateJwk } from './key-ring-file.ts';
 import type { KeyToken } from './key-token.ts';
 import type { CardDataKey, NamedSecretKey, TokenSigningKey } from './opened-keys.ts';

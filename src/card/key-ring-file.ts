@@ -1,6 +1,6 @@
 /** The schema of the key file. `create-key-ring.ts` writes it, `key-ring.ts` reads it. */
 import { z } from 'zod';
-import { decodeBase64Url } from '../bytes/base64.ts';
+import { decodeBase64Url } from '../codecs/bytes/base64.ts';
 
 /** Six lists of at most 16 keys, each under 400 characters. */
 export const MAX_KEY_RING_BYTES = 65_536;

@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import type { CardDataKeySet } from '#schemas/card-data';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 import { KeyOpener } from './key-opener.ts';
 import { type KeyRingFile, keyRingFile, MAX_KEY_RING_BYTES } from './key-ring-file.ts';
 import type { KeyToken } from './key-token.ts';

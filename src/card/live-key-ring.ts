@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { HsmUnavailable, TokenError } from '../errors.ts';
+import { HsmUnavailable, TokenError } from '../basics/errors.ts';
 import { KeyOpener } from './key-opener.ts';
 import { buildKeyRing, type KeyRing, parseKeyRingFile, readKeyRingFile, type SecretKeys } from './key-ring.ts';
 import type { KeyToken } from './key-token.ts';

@@ -7,7 +7,7 @@ import {
   hkdfSync,
   type KeyObject,
 } from 'node:crypto';
-import { SealError } from '../errors.ts';
+import { SealError } from '../basics/errors.ts';
 
 export const PUBLIC_KEY_BYTES = 32;
 /**

@@ -1,11 +1,11 @@
 import { MAX_GENERAL_CARD_DATA_CHARS, MAX_PAYMENT_CARD_DATA_CHARS } from '#schemas/card-data';
-import { decodeBase64 } from '../bytes/base64.ts';
-import { CardDataError, TlvError } from '../errors.ts';
-import { joinBlobs, openBlobs } from '../reader-kit/open-blobs.ts';
-import type { SealedBlobs } from '../reader-kit/reader-format.ts';
-import type { ReaderKeys } from '../reader-kit/reader-keys.ts';
-import { CardDataRefusal, type CardDataRefusalReason } from '../reader-kit/refusal.ts';
-import type { CardDataOpener, OpenedTap, TapRequest } from '../transactions/ports/card-ports.ts';
+import { CardDataError, TlvError } from '../basics/errors.ts';
+import { decodeBase64 } from '../codecs/bytes/base64.ts';
+import { joinBlobs, openBlobs } from '../kits/reader-kit/open-blobs.ts';
+import type { SealedBlobs } from '../kits/reader-kit/reader-format.ts';
+import type { ReaderKeys } from '../kits/reader-kit/reader-keys.ts';
+import { CardDataRefusal, type CardDataRefusalReason } from '../kits/reader-kit/refusal.ts';
+import type { CardDataOpener, OpenedTap, TapRequest } from '../payments/ports/card-ports.ts';
 import { fingerprintBlobs, isFingerprintOf } from './fingerprint-blobs.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { ReaderInUse, ReadersInUse } from './readers-in-use.ts';

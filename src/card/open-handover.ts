@@ -1,6 +1,6 @@
-import { indexTlv } from '../emv/tlv.ts';
-import { SealError } from '../errors.ts';
-import type { OpenHandover } from '../transactions/tap/submit-handover.ts';
+import { SealError } from '../basics/errors.ts';
+import { indexTlv } from '../codecs/emv/tlv.ts';
+import type { OpenHandover } from '../payments/taps/submit-handover.ts';
 import {
   decodeBlobs,
   decodeEnvelope,

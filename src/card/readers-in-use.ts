@@ -1,8 +1,8 @@
 import type { ProfileReader } from '#schemas/terminal-profile';
-import { NoConfiguration } from '../errors.ts';
-import type { ReaderFormat } from '../reader-kit/reader-format.ts';
-import type { TappedReader } from '../transactions/ports/card-ports.ts';
-import { type ReaderRules, readerFaults } from '../transactions/settings/check-reader.ts';
+import { NoConfiguration } from '../basics/errors.ts';
+import type { ReaderFormat } from '../kits/reader-kit/reader-format.ts';
+import type { TappedReader } from '../payments/ports/card-ports.ts';
+import { type ReaderRules, readerFaults } from '../payments/settings/check-reader.ts';
 
 /** A format with valid settings, whose keys belong to the acquirer. */
 export interface ReaderInUse {

@@ -1,5 +1,5 @@
-import { StartError } from '../errors.ts';
-import { changeFile } from '../files/change-file.ts';
+import { StartError } from '../basics/errors.ts';
+import { changeFile } from '../basics/files/change-file.ts';
 import { FreshKeys } from './fresh-keys.ts';
 import { parseKeyRingFile } from './key-ring.ts';
 import { type KeyRingFile, keyRingFile } from './key-ring-file.ts';

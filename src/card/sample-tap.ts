@@ -4,8 +4,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
-import { fromHex } from '../bytes/hex.ts';
-import { localDateTime } from '../processor-kit/field-dates.ts';
+import { fromHex } from '../codecs/bytes/hex.ts';
+import { localDateTime } from '../kits/processor-kit/field-dates.ts';
 
 interface SampleCard {
   readonly pan: string;

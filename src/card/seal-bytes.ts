@@ -4,8 +4,8 @@
  * version (1) · length of the key id (1) · key id · nonce (12) · ciphertext · tag (16)
  */
 import { createHmac, type KeyObject } from 'node:crypto';
-import { decryptGcm, encryptGcm, freshNonce, GCM_NONCE_BYTES, GCM_TAG_BYTES } from '../crypto/aes-gcm.ts';
-import { SealError } from '../errors.ts';
+import { SealError } from '../basics/errors.ts';
+import { decryptGcm, encryptGcm, freshNonce, GCM_NONCE_BYTES, GCM_TAG_BYTES } from '../codecs/crypto/aes-gcm.ts';
 import type { SecretKeys } from './key-ring.ts';
 
 const VERSION = 1;

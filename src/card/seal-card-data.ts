@@ -5,9 +5,9 @@
 import { hash } from 'node:crypto';
 import { type CardDataPublicKey, GENERAL_TAGS, READER_TAGS } from '#schemas/card-data';
 import { openJweSession, sealJwe } from '../../readers/jwe/seal-jwe.ts';
-import { encodeTlv } from '../emv/tlv.ts';
-import type { TapBinding } from '../reader-kit/reader-format.ts';
-import type { TapRequest } from '../transactions/ports/card-ports.ts';
+import { encodeTlv } from '../codecs/emv/tlv.ts';
+import type { TapBinding } from '../kits/reader-kit/reader-format.ts';
+import type { TapRequest } from '../payments/ports/card-ports.ts';
 
 /** The values that a kernel read, by tag: EMV data objects and READER_TAGS. */
 export type TapValues = ReadonlyMap<number, Uint8Array>;

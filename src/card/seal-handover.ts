@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { SealError } from '../errors.ts';
-import type { Handover } from '../transactions/ports/card-ports.ts';
+import { SealError } from '../basics/errors.ts';
+import type { Handover } from '../payments/ports/card-ports.ts';
 import {
   CONTENT_KEY_BYTES,
   encodeBlobs,

@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
-import type { Token } from '../hsm/pkcs11/token.ts';
+import type { Token } from '../hsm-devices/pkcs11/token.ts';
 import type { KeyToken } from './key-token.ts';
 
 /** The keys of an installation in a PKCS #11 token. */

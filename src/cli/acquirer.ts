@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { acquirerChange, newAcquirer, type StoredAcquirer } from '#schemas/admin-tenants';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 import { Acquirers } from '../store/settings/acquirers.ts';
 import { actor, changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
 import { type Commands, command } from './commands.ts';

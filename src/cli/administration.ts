@@ -1,8 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import type { z } from 'zod';
-import { readConfig } from '../config.ts';
-import { invalidValues } from '../errors.ts';
-import { prepareDatabase } from '../gateway/prepare-database.ts';
+import { invalidValues } from '../basics/errors.ts';
+import { readConfig } from '../start/config.ts';
+import { prepareDatabase } from '../start/prepare-database.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings.ts';
 import type { Change } from '../store/settings/admin-commit.ts';

@@ -1,5 +1,5 @@
-import { MoneyError, StartError } from '../errors.ts';
-import { type Currency, findCurrency, formatAmount, parseAmount } from '../transactions/model/money.ts';
+import { MoneyError, StartError } from '../basics/errors.ts';
+import { type Currency, findCurrency, formatAmount, parseAmount } from '../payments/model/money.ts';
 
 /** Options of commands that submit an amount. */
 export interface AmountOptions {

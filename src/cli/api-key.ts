@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { apiKeyRotation, newApiKey, type StoredApiKey } from '#schemas/admin-credentials';
 import { SCOPES } from '#schemas/scopes';
 import type { ApiKeyMode } from '../auth/api-key.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../start/config.ts';
 import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
 import { ApiKeySettings, type IssuedKey } from '../store/settings/api-key-settings.ts';
 import { actor, changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';

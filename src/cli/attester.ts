@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { attesterChange, newAttester, type StoredAttester } from '#schemas/attestation';
-import { readConfig } from '../config.ts';
-import { StartError } from '../errors.ts';
-import { signAttestation } from '../phone/sign-attestation.ts';
+import { StartError } from '../basics/errors.ts';
+import { readConfig } from '../start/config.ts';
 import { ATTESTER_SETTINGS } from '../store/settings/tenant-settings.ts';
+import { signAttestation } from '../tools/phone/sign-attestation.ts';
 import { type Commands, command } from './commands.ts';
 import { readText } from './read-file.ts';
 import { settingsCommands } from './settings-commands.ts';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import type { RecordedChange } from '#schemas/admin-audit';
-import { StartError } from '../errors.ts';
-import { ChainCheck, type ChainFault, type ChainHead } from '../ops/audit-chain.ts';
+import { StartError } from '../basics/errors.ts';
+import { ChainCheck, type ChainFault, type ChainHead } from '../observe/audit-chain.ts';
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
 import { chainedEvents } from '../store/settings/admin-event-chain.ts';
 import { listAdminEvents } from '../store/settings/admin-events.ts';

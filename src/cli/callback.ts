@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { readConfig } from '../config.ts';
-import { StartError } from '../errors.ts';
-import { openKeyRing } from '../gateway/open-key-ring.ts';
+import { StartError } from '../basics/errors.ts';
+import { readConfig } from '../start/config.ts';
+import { openKeyRing } from '../start/open-key-ring.ts';
 import { RecordedWebhookEndpoints } from '../store/webhooks/recorded-webhook-endpoints.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';

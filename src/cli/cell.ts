@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
-import { CellError } from '../cells/cell-error.ts';
+import { StartError } from '../basics/errors.ts';
+import { readCellsFile } from '../start/config.ts';
+import { CellError } from '../tools/cells/cell-error.ts';
 import {
   type Cell,
   type CellsFile,
@@ -8,26 +10,30 @@ import {
   readCells,
   withSecrets,
   writeCells,
-} from '../cells/cell-list.ts';
-import { openCellSession } from '../cells/cell-session.ts';
-import { type CellStatus, conflictsIn, firstAcquirerOf, readStatus, reserveNumbers } from '../cells/cell-status.ts';
-import { findSource } from '../cells/find-source.ts';
-import { finishWithoutSource } from '../cells/finish-move.ts';
-import { forgetAcquirer } from '../cells/forget-acquirer.ts';
-import { moveAcquirer } from '../cells/move-acquirer.ts';
-import { hostsOf, setBackend } from '../cells/proxy-map.ts';
-import { onReachableCells } from '../cells/reachable-cells.ts';
-import { recoverAcquirer } from '../cells/recover-acquirer.ts';
-import { undoMove } from '../cells/undo-move.ts';
-import { withFileLock } from '../cells/with-file-lock.ts';
-import { readCellsFile } from '../config.ts';
-import { StartError } from '../errors.ts';
+} from '../tools/cells/cell-list.ts';
+import { openCellSession } from '../tools/cells/cell-session.ts';
+import {
+  type CellStatus,
+  conflictsIn,
+  firstAcquirerOf,
+  readStatus,
+  reserveNumbers,
+} from '../tools/cells/cell-status.ts';
+import { findSource } from '../tools/cells/find-source.ts';
+import { finishWithoutSource } from '../tools/cells/finish-move.ts';
+import { forgetAcquirer } from '../tools/cells/forget-acquirer.ts';
+import { moveAcquirer } from '../tools/cells/move-acquirer.ts';
+import { hostsOf, setBackend } from '../tools/cells/proxy-map.ts';
+import { onReachableCells } from '../tools/cells/reachable-cells.ts';
+import { recoverAcquirer } from '../tools/cells/recover-acquirer.ts';
+import { undoMove } from '../tools/cells/undo-move.ts';
+import { withFileLock } from '../tools/cells/with-file-lock.ts';
 import { checkedBy } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, text } from './words.ts';
 
-/** `tapwire cell ...`: several installations that each serve some of the acquirers (src/cells/README.md). */
+/** `tapwire cell ...`: several installations that each serve some of the acquirers (src/tools/cells/README.md). */
 export const commands: Commands = {
   list: command('[--json]: show the cells of the list', list),
   add: command('--name CELL --url URL --database URL [--replication URL] [--backend NAME]: add a cell', add),

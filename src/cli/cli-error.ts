@@ -1,5 +1,5 @@
-import { describeSystemError } from '../errors/system-error.ts';
-import { CryptoError, NotFound, RequestRejected, StartError, sentenceOf, UserFixableError } from '../errors.ts';
+import { describeSystemError } from '../basics/errors/system-error.ts';
+import { CryptoError, NotFound, RequestRejected, StartError, sentenceOf, UserFixableError } from '../basics/errors.ts';
 import { REJECTIONS } from '../http/rejections.ts';
 
 /** The text that standard error shows for an error, and the exit code. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 import { faultOfArguments } from './cli-error.ts';
 import { EXAMPLES } from './examples.ts';
 import { bad } from './style.ts';

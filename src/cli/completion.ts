@@ -1,4 +1,4 @@
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 import { allCommands, type DescribedCommand, type Sections } from './commands.ts';
 
 export const USAGE = `usage: tapwire completion bash|zsh|fish        print a script that completes commands and options

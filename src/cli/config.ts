@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Config, readConfig, type Setting, settings } from '../config.ts';
-import { SECRETS } from '../ops/secret-files.ts';
+import { SECRETS } from '../observe/secret-files.ts';
+import { type Config, readConfig, type Setting, settings } from '../start/config.ts';
 import { urlWithoutSecrets } from '../store/postgres/url-without-secrets.ts';
 import { tableOf } from './table.ts';
 import { flag } from './words.ts';

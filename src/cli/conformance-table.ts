@@ -1,4 +1,4 @@
-import type { ConformanceResult } from '../plug-ins/check-failure.ts';
+import type { ConformanceResult } from '../kits/plug-ins/check-failure.ts';
 import { bad, good } from './style.ts';
 
 /** Prints the results of a conformance suite, with the reason of each failure, and their number. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { sentenceOf } from '../errors.ts';
-import { linesOf } from '../iso8583/describe.ts';
-import { type ReadMessage, readMessage } from '../iso8583/message-tool.ts';
+import { sentenceOf } from '../basics/errors.ts';
+import { linesOf } from '../codecs/iso8583/describe.ts';
+import { type ReadMessage, readMessage } from '../codecs/iso8583/message-tool.ts';
 import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag, text } from './words.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { Iso8583Error, sentenceOf } from '../errors.ts';
-import type { Difference } from '../iso8583/diff.ts';
-import { compareMessages } from '../iso8583/message-tool.ts';
+import { Iso8583Error, sentenceOf } from '../basics/errors.ts';
+import type { Difference } from '../codecs/iso8583/diff.ts';
+import { compareMessages } from '../codecs/iso8583/message-tool.ts';
 import { readSpec } from './processor-types.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag, text } from './words.ts';

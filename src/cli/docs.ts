@@ -1,21 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
-import { settings } from '../config.ts';
-import { enumTables } from '../docs/enum-tables.ts';
-import { exampleMacs } from '../docs/processors/example-mac.ts';
-import { elementTable, fieldTable, otherFieldTable } from '../docs/processors/field-table.ts';
-import { repeatTable } from '../docs/processors/repeat-table.ts';
-import { sampleBytes, sampleFrames } from '../docs/processors/sample-bytes.ts';
-import { withSections } from '../docs/sections.ts';
-import { transactionStates } from '../docs/transaction-states.ts';
-import { DE55_TAGS } from '../emv/de55.ts';
-import { tagText } from '../emv/tlv.ts';
-import { codeTable } from '../processor-kit/code-table.ts';
-import { featureTable } from '../processor-kit/feature-table.ts';
-import { builtInEntries, loadProcessors } from '../processor-kit/load-processors.ts';
-import type { Processor } from '../processor-kit/processor.ts';
-import { ruleTable } from '../processor-kit/request-rules.ts';
+import { DE55_TAGS } from '../codecs/emv/de55.ts';
+import { tagText } from '../codecs/emv/tlv.ts';
+import { codeTable } from '../kits/processor-kit/code-table.ts';
+import { featureTable } from '../kits/processor-kit/feature-table.ts';
+import { builtInEntries, loadProcessors } from '../kits/processor-kit/load-processors.ts';
+import type { Processor } from '../kits/processor-kit/processor.ts';
+import { ruleTable } from '../kits/processor-kit/request-rules.ts';
+import { settings } from '../start/config.ts';
+import { enumTables } from '../tools/docs/enum-tables.ts';
+import { exampleMacs } from '../tools/docs/processors/example-mac.ts';
+import { elementTable, fieldTable, otherFieldTable } from '../tools/docs/processors/field-table.ts';
+import { repeatTable } from '../tools/docs/processors/repeat-table.ts';
+import { sampleBytes, sampleFrames } from '../tools/docs/processors/sample-bytes.ts';
+import { withSections } from '../tools/docs/sections.ts';
+import { transactionStates } from '../tools/docs/transaction-states.ts';
 import { exampleOf } from './config.ts';
 import { flag } from './words.ts';
 
@@ -37,7 +37,7 @@ const DOCUMENTS: Readonly<Record<string, (before: string) => string | Promise<st
     withSections(before, { features: featureTable((await loadProcessors()).values()) }),
   ...Object.fromEntries(builtInTypes().map((type) => [`processors/${type}/README.md`, withSectionsOf(type)])),
   'schemas/README.md': (before) => withSections(before, enumTables()),
-  'src/transactions/README.md': (before) => withSections(before, transactionStates()),
+  'src/payments/README.md': (before) => withSections(before, transactionStates()),
 };
 
 /** The folders of processors/. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { Iso8583Error, StartError, sentenceOf } from '../errors.ts';
-import { encodeJson } from '../iso8583/message-tool.ts';
+import { Iso8583Error, StartError, sentenceOf } from '../basics/errors.ts';
+import { encodeJson } from '../codecs/iso8583/message-tool.ts';
 import { readSpec } from './processor-types.ts';
 import { readJson } from './read-file.ts';
 import { flag, text } from './words.ts';

@@ -1,6 +1,6 @@
 import { type Client, createClient, ProblemError } from '#schemas/client';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 
 /** A change since the last poll: a new event, or a new delivery attempt for an event. */
 export interface Change {

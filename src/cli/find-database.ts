@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { StartError } from '../errors.ts';
-import { withSecretFiles } from '../ops/secret-files.ts';
+import { StartError } from '../basics/errors.ts';
+import { withSecretFiles } from '../observe/secret-files.ts';
 import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
 
 /** A database that a command may use until `stop`. */

@@ -1,7 +1,7 @@
-import { readConfig } from '../config.ts';
-import { DRAINED_WITHIN_MS, Siblings } from '../gateway/processes/siblings.ts';
 import { startGateway } from '../main.ts';
-import { createLog } from '../ops/log.ts';
+import { createLog } from '../observe/log.ts';
+import { readConfig } from '../start/config.ts';
+import { DRAINED_WITHIN_MS, Siblings } from '../start/processes/siblings.ts';
 import { toCliError } from './cli-error.ts';
 import { createDemoExamples } from './demo/demo-examples.ts';
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { newIssuerKey, type StoredIssuerKey } from '#schemas/admin-credentials';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../start/config.ts';
 import { IssuerKeySettings } from '../store/settings/issuer-key-settings.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';

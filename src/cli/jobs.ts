@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { QueueName } from '#schemas/jobs';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.ts';
 import { JobTable } from '../jobs/job-table.ts';
 import { QUEUE_NAMES } from '../jobs/queues.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
-import { StartError } from '../errors.ts';
-import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
+import { StartError } from '../basics/errors.ts';
+import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { checkAmount } from './amount.ts';
 import { text } from './words.ts';
 

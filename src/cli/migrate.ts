@@ -1,5 +1,5 @@
-import { readConfig } from '../config.ts';
-import { prepareDatabase } from '../gateway/prepare-database.ts';
+import { readConfig } from '../start/config.ts';
+import { prepareDatabase } from '../start/prepare-database.ts';
 
 /** What `--help` prints. */
 export const USAGE =

@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
-import { PlugInError } from '../errors.ts';
-import { findEntry } from '../plug-ins/find-entry.ts';
+import { PlugInError } from '../basics/errors.ts';
+import { findEntry } from '../kits/plug-ins/find-entry.ts';
 import { tableOf } from './table.ts';
 
 export interface ListedPlugIns {

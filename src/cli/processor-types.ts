@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
-import { readProcessorNames } from '../config.ts';
-import { Iso8583Error, StartError } from '../errors.ts';
-import { parseSpec } from '../iso8583/json-spec.ts';
-import type { Spec } from '../iso8583/spec.ts';
-import { loadProcessors } from '../processor-kit/load-processors.ts';
-import type { Processor } from '../processor-kit/processor.ts';
+import { Iso8583Error, StartError } from '../basics/errors.ts';
+import { parseSpec } from '../codecs/iso8583/json-spec.ts';
+import type { Spec } from '../codecs/iso8583/spec.ts';
+import { loadProcessors } from '../kits/processor-kit/load-processors.ts';
+import type { Processor } from '../kits/processor-kit/processor.ts';
+import { readProcessorNames } from '../start/config.ts';
 import { readJson } from './read-file.ts';
 
 /**

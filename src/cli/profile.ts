@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { StartError } from '../errors.ts';
-import { type Profile, writeProfile } from '../phone/profile.ts';
+import { StartError } from '../basics/errors.ts';
+import { type Profile, writeProfile } from '../tools/phone/profile.ts';
 import { readText } from './read-file.ts';
 import { text } from './words.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { describeSystemError } from '../errors/system-error.ts';
-import { StartError } from '../errors.ts';
+import { describeSystemError } from '../basics/errors/system-error.ts';
+import { StartError } from '../basics/errors.ts';
 
 /** The text of a file, or of standard input for `-`. @throws StartError BAD_CONFIG naming the option, if it is one, that requires the file */
 export function readText(what: string, path: string | undefined): string {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { fromHex } from '../bytes/hex.ts';
-import { describeSystemError } from '../errors/system-error.ts';
-import { DigitError, StartError } from '../errors.ts';
+import { describeSystemError } from '../basics/errors/system-error.ts';
+import { DigitError, StartError } from '../basics/errors.ts';
+import { fromHex } from '../codecs/bytes/hex.ts';
 
 /** Enough for a trace of a few messages. */
 const MAX_INPUT_BYTES = 1_048_576;

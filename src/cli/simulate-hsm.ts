@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { DEMO_READER_KEY, demoKey } from '../crypto/demo-key.ts';
-import { describeSystemError } from '../errors/system-error.ts';
-import { StartError } from '../errors.ts';
-import type { SwitchConfig } from '../processor-kit/processor.ts';
-import { demoKeys } from '../simulator/demo-hsm.ts';
-import { type DemoDevices, demoLmkKeys, startDemoDevices } from '../simulator/hsm/demo-devices.ts';
-import type { LmkForm } from '../simulator/hsm/test-lmk.ts';
+import { describeSystemError } from '../basics/errors/system-error.ts';
+import { StartError } from '../basics/errors.ts';
+import { DEMO_READER_KEY, demoKey } from '../codecs/crypto/demo-key.ts';
+import type { SwitchConfig } from '../kits/processor-kit/processor.ts';
+import { demoKeys } from '../tools/simulator/demo-hsm.ts';
+import { type DemoDevices, demoLmkKeys, startDemoDevices } from '../tools/simulator/hsm/demo-devices.ts';
+import type { LmkForm } from '../tools/simulator/hsm/test-lmk.ts';
 import { readText } from './read-file.ts';
 import { text } from './words.ts';
 

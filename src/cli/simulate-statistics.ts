@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Simulator } from '../simulator/start-simulator.ts';
+import type { Simulator } from '../tools/simulator/start-simulator.ts';
 import { cutTo, type Output } from './output.ts';
 import { tableOf } from './table.ts';
 

@@ -1,9 +1,9 @@
-import { toHex } from '../bytes/hex.ts';
-import { LogBudget } from '../limits/log-budget.ts';
-import { createLog, type Log } from '../ops/log.ts';
-import type { SwitchConfig } from '../processor-kit/processor.ts';
-import { demoKeys } from '../simulator/demo-hsm.ts';
-import { type Simulator, type SimulatorEvent, startSimulator } from '../simulator/start-simulator.ts';
+import { LogBudget } from '../basics/limits/log-budget.ts';
+import { toHex } from '../codecs/bytes/hex.ts';
+import type { SwitchConfig } from '../kits/processor-kit/processor.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { demoKeys } from '../tools/simulator/demo-hsm.ts';
+import { type Simulator, type SimulatorEvent, startSimulator } from '../tools/simulator/start-simulator.ts';
 import { installedTypes } from './processor-types.ts';
 import { startSimulatedHsm } from './simulate-hsm.ts';
 import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts';

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 import { continueStans, listStans, type StanScopeState } from '../store/switches/continue-stans.ts';
 import { STANS } from '../store/switches/stans.ts';
 import { changeOf, onDatabase } from './administration.ts';
@@ -12,7 +12,7 @@ export const USAGE = `usage: tapwire stan --acquirer ID [--json]
 Shows the STANs of an acquirer: the next one and how many are left of the business date, for each TID, or for an
 acquirer whose switch counts all messages together.
 
---last continues numbers that are held because a restored backup may lack the last ones (src/ops/README.md, "A
+--last continues numbers that are held because a restored backup may lack the last ones (src/observe/README.md, "A
 failover and STANs"). It names the last number that the switch has received today. The next one is 10,000 later,
 because running gateways may still use numbers that they had before.
 

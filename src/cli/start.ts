@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { type Config, readConfig } from '../config.ts';
-import { type PreparedDatabase, prepareDatabase } from '../gateway/prepare-database.ts';
-import { chooseCount, openGroup } from '../gateway/processes/open-group.ts';
 import { startGateway } from '../main.ts';
-import { createLog, type Log } from '../ops/log.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { type Config, readConfig } from '../start/config.ts';
+import { type PreparedDatabase, prepareDatabase } from '../start/prepare-database.ts';
+import { chooseCount, openGroup } from '../start/processes/open-group.ts';
 import { createDemoExamples } from './demo/demo-examples.ts';
 import { STOP_SIGNALS, untilAskedToStop } from './until-asked-to-stop.ts';
 import { text } from './words.ts';

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import type { Problem } from '#schemas/problem';
+import { CryptoError, StartError } from '../basics/errors.ts';
 import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
-import { CryptoError, StartError } from '../errors.ts';
-import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
-import { readProfileOrDemo } from '../phone/profile.ts';
+import { authorizationOf, Phone, type PhoneAnswer } from '../tools/phone/phone.ts';
+import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { checkAmount, showAmount } from './amount.ts';
 import { bad, good, poor } from './style.ts';
 import { flag, text } from './words.ts';

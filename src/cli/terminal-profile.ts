@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { newTerminalProfile, type StoredTerminalProfile, terminalProfileChange } from '#schemas/terminal-profile';
-import { readConfig } from '../config.ts';
-import { readerRulesOf } from '../gateway/open-card-readers.ts';
-import { loadReaders } from '../reader-kit/load-readers.ts';
+import { loadReaders } from '../kits/reader-kit/load-readers.ts';
+import { checkReader, type ReaderRules } from '../payments/settings/check-reader.ts';
+import { readNewProfile, readProfileChange } from '../payments/settings/read-profile.ts';
+import { readConfig } from '../start/config.ts';
+import { readerRulesOf } from '../start/open-card-readers.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
-import { checkReader, type ReaderRules } from '../transactions/settings/check-reader.ts';
-import { readNewProfile, readProfileChange } from '../transactions/settings/read-profile.ts';
 import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
 import { command } from './commands.ts';
 import { readJson } from './read-file.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { describeTlv, tlvRows } from '../emv/describe-tlv.ts';
-import { indexTlv } from '../emv/tlv.ts';
-import { TlvError } from '../errors.ts';
+import { TlvError } from '../basics/errors.ts';
+import { describeTlv, tlvRows } from '../codecs/emv/describe-tlv.ts';
+import { indexTlv } from '../codecs/emv/tlv.ts';
 import { readHexInput } from './read-hex-input.ts';
 import { flag } from './words.ts';
 

@@ -1,13 +1,13 @@
+import { StartError } from '../basics/errors.ts';
 import type { SampleCardName } from '../card/sample-tap.ts';
-import { StartError } from '../errors.ts';
-import { scenarioOf } from '../simulator/scenarios.ts';
+import { scenarioOf } from '../tools/simulator/scenarios.ts';
 
 /** What happens to an approved sale after the tap. */
 export type AfterSale = 'void' | 'refund';
 
 /** A payment that simulated switches answer in one particular way. */
 export interface TriggerCase {
-  /** Decimal text; the simulated switches select their behaviour by it (src/simulator/scenarios.ts). */
+  /** Decimal text; the simulated switches select their behaviour by it (src/tools/simulator/scenarios.ts). */
   readonly amount: string;
   readonly pin?: string;
   readonly card?: SampleCardName;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
-import { StartError } from '../errors.ts';
-import { askEnvironment } from '../load/gateway-watch.ts';
-import { authorizationOf, Phone, type PhoneAnswer } from '../phone/phone.ts';
-import { type Profile, readProfileOrDemo } from '../phone/profile.ts';
+import { StartError } from '../basics/errors.ts';
+import { askEnvironment } from '../tools/load/gateway-watch.ts';
+import { authorizationOf, Phone, type PhoneAnswer } from '../tools/phone/phone.ts';
+import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { showAmount } from './amount.ts';
 import { SHORT_DEADLINE_TERMINAL } from './demo/demo-installation.ts';
 import { bad, good } from './style.ts';

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
-import { StartError } from '../errors.ts';
-import type { Finding } from '../ops/verify-ledger/finding.ts';
-import { readLedgers } from '../ops/verify-ledger/ledger-lines.ts';
-import { entriesOfCell, verifyLedger } from '../ops/verify-ledger/verify-ledger.ts';
+import { StartError } from '../basics/errors.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
+import type { Finding } from '../tools/ledger/finding.ts';
+import { readLedgers } from '../tools/ledger/ledger-lines.ts';
+import { entriesOfCell, verifyLedger } from '../tools/ledger/verify-ledger.ts';
 import { findDatabase } from './find-database.ts';
 import { installedTypes } from './processor-types.ts';
 import { tableOf } from './table.ts';

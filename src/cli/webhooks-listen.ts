@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
-import { Secret } from '../bytes/secret.ts';
-import { describeSystemError } from '../errors/system-error.ts';
-import { StartError } from '../errors.ts';
-import { readProfileOrDemo } from '../phone/profile.ts';
+import { describeSystemError } from '../basics/errors/system-error.ts';
+import { StartError } from '../basics/errors.ts';
+import { Secret } from '../codecs/bytes/secret.ts';
+import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
 import { showMajor } from './amount.ts';
 import { type Change, EventFeed } from './event-feed.ts';

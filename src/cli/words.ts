@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 
 /** Option kinds of commands, for `parseArgs`: with a value, with several values, without a value. */
 export const text = { type: 'string' } as const;

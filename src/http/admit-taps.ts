@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Overloaded } from '../errors.ts';
-import type { TapLoad } from '../limits/tap-load.ts';
-import type { RequestLog } from '../ops/request-log.ts';
-import { formatTraceparent, takeTrace } from '../ops/traceparent.ts';
+import { Overloaded } from '../basics/errors.ts';
+import type { TapLoad } from '../basics/limits/tap-load.ts';
+import type { RequestLog } from '../observe/request-log.ts';
+import { formatTraceparent, takeTrace } from '../observe/traceparent.ts';
 import { HSTS } from './guard-requests.ts';
 import { problemBody, problemOf } from './problem.ts';
 import { correlationIdOf } from './request-ids.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AnswerOverdue } from '../errors.ts';
+import { AnswerOverdue } from '../basics/errors.ts';
 
 /** Covers two commits and two reads at their limits, and the check of a callback URL. */
 const PLAIN_MS = 30_000;

@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
-import { isAwaitingPin } from '../transactions/model/pin.ts';
-import type { Transaction } from '../transactions/model/transaction.ts';
-import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
-import { recordAnswer } from '../transactions/reversal/overdue.ts';
+import { isAwaitingPin } from '../payments/model/pin.ts';
+import type { Transaction } from '../payments/model/transaction.ts';
+import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import { recordAnswer } from '../payments/reversals/overdue.ts';
 import { onlineAuthorizationOf } from './online-authorization.ts';
 
 /** Sends the response of 4.4 and 4.5 from the committed row, and records when it has reached the phone. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { callback, callbackSecret } from '#schemas/webhook';
-import { invalidValue, NotFound } from '../errors.ts';
+import { invalidValue, NotFound } from '../basics/errors.ts';
 import type { IssuedSecret } from '../webhooks/callback-registry.ts';
 import type { RegisteredCallback } from '../webhooks/ports.ts';
 

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '#schemas/problem';
-import type { InvalidValue } from '../errors.ts';
-import { TapwireError } from '../errors.ts';
+import type { InvalidValue } from '../basics/errors.ts';
+import { TapwireError } from '../basics/errors.ts';
 
 /** A request that breaks a rule of HTTP or of this server. It does not reach a use case. */
 export class HttpError extends TapwireError {

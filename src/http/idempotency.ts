@@ -7,7 +7,7 @@ import type {
   RouteOptions,
 } from 'fastify';
 import type { Authenticator } from '../auth/authenticator.ts';
-import { invalidValues } from '../errors.ts';
+import { invalidValues } from '../basics/errors.ts';
 import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/transactions/idempotency.ts';
 import { HttpError } from './http-error.ts';
 

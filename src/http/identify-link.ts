@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { bearerToken } from '../auth/bearer.ts';
 import type { AppTokens } from '../auth/tokens/app-tokens.ts';
-import { AuthError } from '../errors.ts';
-import { linkExpired } from '../transactions/tap/link-of-tap.ts';
+import { AuthError } from '../basics/errors.ts';
+import { linkExpired } from '../payments/taps/link-of-tap.ts';
 
 /** Makes an `onRequest` that accepts the token of a link or intent, and sets `intent` from it. */
 export function identifyLink(appTokens: AppTokens): (request: FastifyRequest) => Promise<void> {

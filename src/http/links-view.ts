@@ -1,19 +1,14 @@
 import type { QrCodeDetails } from '#schemas/consumer';
 import type { LinkStatus, ShownMandate, TapOnOwnStatus, Tt3LinkStatus } from '#schemas/link';
 import { responseCodeText } from '#schemas/response-codes';
-import type { OpenedLink } from '../transactions/links/pay-link.ts';
-import { Disposition, dispositionName } from '../transactions/model/disposition.ts';
-import { isExpired, type Link, type Mandate } from '../transactions/model/link.ts';
-import { linkStateName } from '../transactions/model/link-state.ts';
-import { type Currency, currencyOf, formatAmount } from '../transactions/model/money.ts';
-import { statusName } from '../transactions/model/status.ts';
-import {
-  TRANSACTION_TYPE_NAMES,
-  type Transaction,
-  TransactionType,
-  toldMinor,
-} from '../transactions/model/transaction.ts';
-import type { MerchantRecord } from '../transactions/ports/directory-ports.ts';
+import type { OpenedLink } from '../payments/links/pay-link.ts';
+import { Disposition, dispositionName } from '../payments/model/disposition.ts';
+import { isExpired, type Link, type Mandate } from '../payments/model/link.ts';
+import { linkStateName } from '../payments/model/link-state.ts';
+import { type Currency, currencyOf, formatAmount } from '../payments/model/money.ts';
+import { statusName } from '../payments/model/status.ts';
+import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType, toldMinor } from '../payments/model/transaction.ts';
+import type { MerchantRecord } from '../payments/ports/directory-ports.ts';
 import { OWN_TEXTS } from './online-authorization.ts';
 
 /** Builds 2.3. `tap` is the last transaction on the link. */

@@ -1,10 +1,10 @@
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { responseCodeText } from '#schemas/response-codes';
-import { ERROR_CODES } from '../transactions/decisions/decide-outcome.ts';
-import { type DispositionId, dispositionName } from '../transactions/model/disposition.ts';
-import { isAwaitingPin } from '../transactions/model/pin.ts';
-import { type Transaction, toldMinor } from '../transactions/model/transaction.ts';
-import type { CardVault } from '../transactions/ports/card-ports.ts';
+import { ERROR_CODES } from '../payments/decisions/decide-outcome.ts';
+import { type DispositionId, dispositionName } from '../payments/model/disposition.ts';
+import { isAwaitingPin } from '../payments/model/pin.ts';
+import { type Transaction, toldMinor } from '../payments/model/transaction.ts';
+import type { CardVault } from '../payments/ports/card-ports.ts';
 import { expiryOf, textOfTag } from './transaction-view.ts';
 
 const APPLICATION_LABEL = 0x50;

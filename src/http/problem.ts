@@ -1,5 +1,5 @@
 import { ERROR_CODE_NAMES, type ErrorCode, type Problem } from '#schemas/problem';
-import { isStoreCondition } from '../errors/store-conditions.ts';
+import { isStoreCondition } from '../basics/errors/store-conditions.ts';
 import {
   AnswerOverdue,
   type AttestationCode,
@@ -19,7 +19,7 @@ import {
   TAP_REFUSALS,
   TapRefused,
   Throttled,
-} from '../errors.ts';
+} from '../basics/errors.ts';
 import { HttpError } from './http-error.ts';
 import { REJECTIONS } from './rejections.ts';
 

@@ -8,7 +8,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { addressSubject } from '../auth/portal/login-tries.ts';
-import { Throttled } from '../errors.ts';
+import { Throttled } from '../basics/errors.ts';
 import type { Server } from './server.ts';
 import { TokenBuckets } from './token-buckets.ts';
 

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '#schemas/problem';
-import type { RejectionCode } from '../errors.ts';
+import type { RejectionCode } from '../basics/errors.ts';
 
 interface RejectionResponse {
   readonly status: number;

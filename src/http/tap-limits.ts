@@ -8,7 +8,7 @@
 import type { FastifyRequest } from 'fastify';
 import { bearerToken } from '../auth/bearer.ts';
 import type { TapTokens } from '../auth/tokens/tap-tokens.ts';
-import type { Principal } from '../transactions/model/principal.ts';
+import type { Principal } from '../payments/model/principal.ts';
 import { bucketsOf, fingerprint, refusal } from './rate-limit.ts';
 import type { TokenBuckets } from './token-buckets.ts';
 

@@ -1,8 +1,8 @@
 import type { TerminalConfig } from '#schemas/terminal-profile';
-import { findCountry } from '../transactions/model/countries.ts';
-import { currencyOf, findCurrency } from '../transactions/model/money.ts';
-import { PROFILE_TAGS, type TerminalProfile } from '../transactions/model/terminal-profile.ts';
-import type { MerchantRecord, TerminalRecord } from '../transactions/ports/directory-ports.ts';
+import { findCountry } from '../payments/model/countries.ts';
+import { currencyOf, findCurrency } from '../payments/model/money.ts';
+import { PROFILE_TAGS, type TerminalProfile } from '../payments/model/terminal-profile.ts';
+import type { MerchantRecord, TerminalRecord } from '../payments/ports/directory-ports.ts';
 
 /** Terminal Floor Limit, for kernels without DF8123: 4 bytes, a binary number (EMV Book 3 Annex A). */
 const BINARY_FLOOR_LIMIT = '9F1B';

@@ -1,6 +1,6 @@
 import { type Context, context, type Span, SpanKind } from '@opentelemetry/api';
-import { formatTraceparent } from '../ops/traceparent.ts';
-import { markFailed, type Tracing, traceOf } from '../ops/tracing/tracing.ts';
+import { formatTraceparent } from '../observe/traceparent.ts';
+import { markFailed, type Tracing, traceOf } from '../observe/tracing/tracing.ts';
 import type { Server } from './server.ts';
 
 declare module 'fastify' {

@@ -1,18 +1,18 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
-import { localDateTime } from '../processor-kit/field-dates.ts';
-import { formatMoment } from '../processor-kit/iso-moment.ts';
-import { Disposition } from '../transactions/model/disposition.ts';
-import { currencyOf, formatAmount } from '../transactions/model/money.ts';
-import type { ShownTransaction } from '../transactions/model/shown-transaction.ts';
+import { localDateTime } from '../kits/processor-kit/field-dates.ts';
+import { formatMoment } from '../kits/processor-kit/iso-moment.ts';
+import { Disposition } from '../payments/model/disposition.ts';
+import { currencyOf, formatAmount } from '../payments/model/money.ts';
+import type { ShownTransaction } from '../payments/model/shown-transaction.ts';
 import {
   type AttemptDetail,
   TRANSACTION_TYPE_NAMES,
   type Transaction,
   toldMinor,
-} from '../transactions/model/transaction.ts';
-import type { CardVault } from '../transactions/ports/card-ports.ts';
-import type { MerchantRecord } from '../transactions/ports/directory-ports.ts';
-import { indexChipTags, listChipTags } from '../transactions/tap/chip-tags.ts';
+} from '../payments/model/transaction.ts';
+import type { CardVault } from '../payments/ports/card-ports.ts';
+import type { MerchantRecord } from '../payments/ports/directory-ports.ts';
+import { indexChipTags, listChipTags } from '../payments/taps/chip-tags.ts';
 
 /** A transaction as 2.1 shows it to its tenants. `merchant` is its current record. */
 export function transactionView(

@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiKeyPrincipal } from '../auth/api-key.ts';
 import type { MerchantPrincipal } from '../auth/issuers/verify-merchant-token.ts';
+import type { Principal } from '../payments/model/principal.ts';
+import type { IntentClaims, IntentSession } from '../payments/ports/link-ports.ts';
+import type { Tenant } from '../payments/ports/store-ports.ts';
 import type { Change } from '../store/settings/admin-commit.ts';
-import type { Principal } from '../transactions/model/principal.ts';
-import type { IntentClaims, IntentSession } from '../transactions/ports/link-ports.ts';
-import type { Tenant } from '../transactions/ports/store-ports.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import type { Server } from './server.ts';
 

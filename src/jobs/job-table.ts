@@ -1,13 +1,13 @@
 import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
+import type { JobRequest } from '../payments/model/jobs.ts';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
 import { namedStatement } from '../store/postgres/named-statement.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
 import { beginWith, openTransaction } from '../store/postgres/pipelined-transaction.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import type { IdentifiedJob, JobsInCommit } from '../store/transactions/jobs-in-commit.ts';
-import type { JobRequest } from '../transactions/model/jobs.ts';
 import { groupOfAcquirer } from './fair-shares.ts';
 import { PACES } from './paces.ts';
 import { DEAD_LETTERS, QUEUE_NAMES, QUEUES, STANDS_APART } from './queues.ts';

@@ -1,7 +1,7 @@
 import { SignJWT } from 'jose';
 import { z } from 'zod';
-import { Secret } from '../bytes/secret.ts';
-import type { Clock } from '../transactions/ports/process-ports.ts';
+import { Secret } from '../codecs/bytes/secret.ts';
+import type { Clock } from '../payments/ports/process-ports.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { ServiceAccount } from './service-account.ts';
 

@@ -1,7 +1,7 @@
 import type { Device, NewDevice } from '#schemas/device';
-import { Forbidden, invalidValue, NotFound, RequestRejected } from '../errors.ts';
-import type { Directory } from '../transactions/ports/directory-ports.ts';
-import type { Tenant } from '../transactions/ports/store-ports.ts';
+import { Forbidden, invalidValue, NotFound, RequestRejected } from '../basics/errors.ts';
+import type { Directory } from '../payments/ports/directory-ports.ts';
+import type { Tenant } from '../payments/ports/store-ports.ts';
 import type { DevicePage, DeviceStore, OwnedMerchants } from './ports.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
 

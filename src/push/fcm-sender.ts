@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { OutboundError } from '../errors.ts';
-import type { Clock } from '../transactions/ports/process-ports.ts';
+import { OutboundError } from '../basics/errors.ts';
+import type { Clock } from '../payments/ports/process-ports.ts';
 import type { GuardedAnswer, GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { parseRetryAfter } from '../webhooks/schedule.ts';
 import { AccessTokens } from './access-tokens.ts';

@@ -1,6 +1,6 @@
 import type { Device } from '#schemas/device';
-import type { Secret } from '../bytes/secret.ts';
-import type { Tenant } from '../transactions/ports/store-ports.ts';
+import type { Secret } from '../codecs/bytes/secret.ts';
+import type { Tenant } from '../payments/ports/store-ports.ts';
 
 /** A device and its merchant. */
 export interface DeviceKey {

@@ -1,13 +1,13 @@
 import type { JobPayloads } from '#schemas/jobs';
 import type { PushAnswer } from '#schemas/push';
-import { Forbidden, invalidValue, RequestRejected } from '../errors.ts';
-import { createLink, type LinkRequest, type LinkServices, payUrl } from '../links/create-link.ts';
-import type { JobRequest } from '../transactions/model/jobs.ts';
-import type { LinkKey, NewLink } from '../transactions/model/link.ts';
-import { currencyOf, findCurrency, formatAmount } from '../transactions/model/money.ts';
-import type { Directory } from '../transactions/ports/directory-ports.ts';
-import type { LinkFinder } from '../transactions/ports/link-ports.ts';
-import type { Tenant } from '../transactions/ports/store-ports.ts';
+import { Forbidden, invalidValue, RequestRejected } from '../basics/errors.ts';
+import { createLink, type LinkRequest, type LinkServices, payUrl } from '../payments/links/create-link.ts';
+import type { JobRequest } from '../payments/model/jobs.ts';
+import type { LinkKey, NewLink } from '../payments/model/link.ts';
+import { currencyOf, findCurrency, formatAmount } from '../payments/model/money.ts';
+import type { Directory } from '../payments/ports/directory-ports.ts';
+import type { LinkFinder } from '../payments/ports/link-ports.ts';
+import type { Tenant } from '../payments/ports/store-ports.ts';
 import { unknownDevice } from './device-registry.ts';
 import type {
   DeviceStore,

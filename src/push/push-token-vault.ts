@@ -1,7 +1,7 @@
-import { Secret } from '../bytes/secret.ts';
+import { SealError } from '../basics/errors.ts';
 import type { KeyRing } from '../card/key-ring.ts';
 import { openBytes, type SealedFor, sealBytes } from '../card/seal-bytes.ts';
-import { SealError } from '../errors.ts';
+import { Secret } from '../codecs/bytes/secret.ts';
 import type { DeviceKey } from './ports.ts';
 
 /**

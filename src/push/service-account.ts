@@ -1,7 +1,7 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { StartError } from '../errors.ts';
+import { StartError } from '../basics/errors.ts';
 
 /** Google's files have 2.4 KB; an RSA key of 8,192 bits would increase them to 8 KB. */
 const MAX_FILE_CHARS = 16_384;

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { type AddressPolicy, isAllowedAddress } from '../connection/public-addresses.ts';
+import { type AddressPolicy, isAllowedAddress } from '../outbound/public-addresses.ts';
 
 /** Rules for URLs from outside. */
 export interface UrlPolicy extends AddressPolicy {

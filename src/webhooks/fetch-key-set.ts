@@ -1,4 +1,4 @@
-import { OutboundError } from '../errors.ts';
+import { OutboundError } from '../basics/errors.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
 
 /** A tap waits for the fetch if the set is not known yet. */

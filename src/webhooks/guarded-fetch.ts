@@ -2,8 +2,8 @@ import http from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { isIP } from 'node:net';
-import { isAllowedAddress } from '../connection/public-addresses.ts';
-import { OutboundError, type OutboundErrorCode } from '../errors.ts';
+import { OutboundError, type OutboundErrorCode } from '../basics/errors.ts';
+import { isAllowedAddress } from '../outbound/public-addresses.ts';
 import { hostOf, type UrlPolicy, urlFault } from './callback-url.ts';
 import { createNameResolver, type ResolveName } from './resolve-name.ts';
 

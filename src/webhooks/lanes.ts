@@ -8,7 +8,7 @@
  * also remembers that deliveries of its endpoint may wait for a later time, so that they can be brought forward when
  * the endpoint takes deliveries again (`recoveries.ts`).
  */
-import { LruMap } from '../bytes/lru-map.ts';
+import { LruMap } from '../codecs/bytes/lru-map.ts';
 
 /** Concurrent deliveries to one endpoint. */
 const WIDTH = 8;

@@ -1,5 +1,5 @@
 import { Resolver } from 'node:dns/promises';
-import { OutboundError } from '../errors.ts';
+import { OutboundError } from '../basics/errors.ts';
 
 /** The addresses of a name, IPv4 and IPv6 as text. @throws OutboundError NAME_NOT_FOUND, NAME_LOOKUP_FAILED */
 export type ResolveName = (name: string) => Promise<readonly string[]>;

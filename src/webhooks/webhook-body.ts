@@ -1,9 +1,9 @@
 import type { WebhookOutcome } from '#schemas/jobs';
 import type { Webhook } from '#schemas/webhook';
-import { ERROR_CODES } from '../transactions/decisions/decide-outcome.ts';
-import { currencyOf, formatAmount } from '../transactions/model/money.ts';
-import type { ProviderValues, Transaction } from '../transactions/model/transaction.ts';
-import type { TransactionDependencies } from '../transactions/ports/transaction-dependencies.ts';
+import { ERROR_CODES } from '../payments/decisions/decide-outcome.ts';
+import { currencyOf, formatAmount } from '../payments/model/money.ts';
+import type { ProviderValues, Transaction } from '../payments/model/transaction.ts';
+import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 
 /** Fields of an outcome besides its disposition. */
 type Facts = Pick<Webhook, 'disposition' | 'errorCode' | 'authorisationCode'> & Partial<Webhook>;

@@ -1,6 +1,6 @@
 import type { JobPayloads } from '#schemas/jobs';
-import { OutboundError } from '../errors.ts';
-import type { Clock } from '../transactions/ports/process-ports.ts';
+import { OutboundError } from '../basics/errors.ts';
+import type { Clock } from '../payments/ports/process-ports.ts';
 import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.ts';
 import type { DeliveryEnd, Lanes, Turn } from './lanes.ts';
 import type { Attempt, DeliveryStore, JobOutcome, StoredEvent, WorkerSlot } from './ports.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { Secret } from '../bytes/secret.ts';
 import type { KeyRing } from '../card/key-ring.ts';
 import { openBytes, sealBytes } from '../card/seal-bytes.ts';
+import { Secret } from '../codecs/bytes/secret.ts';
 
 /** Standard Webhooks 1.0 requires 24 to 64. */
 const SECRET_BYTES = 32;

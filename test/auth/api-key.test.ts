@@ -9,7 +9,7 @@ import {
   createApiKeyVerifier,
   requireScope,
 } from '../../src/auth/api-key.ts';
-import { AuthError } from '../../src/errors.ts';
+import { AuthError } from '../../src/basics/errors.ts';
 import { anyText } from '../support/any-text.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');

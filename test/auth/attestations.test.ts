@@ -2,7 +2,7 @@ import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { Attestations, type Attester, compareVersions } from '../../src/auth/attestation/attestations.ts';
-import { AttestationRefused } from '../../src/errors.ts';
+import { AttestationRefused } from '../../src/basics/errors.ts';
 
 const DEVICE = 'phone-1';
 const ISSUER = 'https://attest.example';

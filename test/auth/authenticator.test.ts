@@ -6,8 +6,8 @@ import { createMerchantTokenVerifier } from '../../src/auth/issuers/verify-merch
 import type { PortalUser } from '../../src/auth/portal/portal-user.ts';
 import { LoginTokens } from '../../src/auth/tokens/login-tokens.ts';
 import type { TokenUse } from '../../src/auth/tokens/own-tokens.ts';
-import { AuthError } from '../../src/errors.ts';
-import type { KnownUser, MerchantRecord } from '../../src/transactions/ports/directory-ports.ts';
+import { AuthError } from '../../src/basics/errors.ts';
+import type { KnownUser, MerchantRecord } from '../../src/payments/ports/directory-ports.ts';
 import { AUDIENCE, createRegistry, createSigner, ISSUER, NOW_MS, OWNER, signToken } from '../support/merchant-token.ts';
 import { createTokenKey, ownTokensOf } from '../support/own-tokens.ts';
 

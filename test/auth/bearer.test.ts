@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { bearerToken } from '../../src/auth/bearer.ts';
-import { AuthError } from '../../src/errors.ts';
+import { AuthError } from '../../src/basics/errors.ts';
 
 describe('the Authorization header', () => {
   test.each(['Bearer a.b-c_d', 'bearer a.b-c_d', 'BEARER  a.b-c_d'])('%j carries a token', (header) => {

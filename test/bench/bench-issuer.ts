@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { Profile } from '../../src/phone/profile.ts';
+import type { Profile } from '../../src/tools/phone/profile.ts';
 
 /** The issuer of the tokens of a benchmark, with a new key each time. */
 export function createBenchIssuer(iss = 'https://bench.example'): Profile['issuer'] & { readonly publicKey: string } {

@@ -3,7 +3,7 @@
  * third digit of its MTI (0800 -> 0810), so that the client's side is measured. Reports its port to the parent.
  */
 import net from 'node:net';
-import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
+import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
 
 const LENGTH_BYTES = 2;
 const RESPONSE_DIGIT = 0x31;

@@ -10,8 +10,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { IsoMessage, Processor } from '#processor-kit';
 import typeOne from '../../processors/type-1/index.ts';
-import { openPool, type Pool } from '../../src/connection/pool.ts';
-import { switchProtocol } from '../../src/processor-kit/switch-protocol.ts';
+import { switchProtocol } from '../../src/kits/processor-kit/switch-protocol.ts';
+import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
 import type { BenchOptions } from './run.ts';
 
 export interface ConnectionFigure {

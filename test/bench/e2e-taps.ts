@@ -1,10 +1,5 @@
 import { createClient } from '../../schemas/client.ts';
-import { Fleet } from '../../src/load/clients/fleet.ts';
-import { RequestWriter } from '../../src/load/clients/request-writer.ts';
-import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/load/load-tenants.ts';
-import { findScenario } from '../../src/load/scenarios.ts';
-import type { Profile } from '../../src/phone/profile.ts';
-import type { Processor, SwitchConfig } from '../../src/processor-kit/processor.ts';
+import type { Processor, SwitchConfig } from '../../src/kits/processor-kit/processor.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import {
   saveAcquirer,
@@ -13,6 +8,11 @@ import {
   saveProcessor,
   saveRoute,
 } from '../../src/store/settings/tenants.ts';
+import { Fleet } from '../../src/tools/load/clients/fleet.ts';
+import { RequestWriter } from '../../src/tools/load/clients/request-writer.ts';
+import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/tools/load/load-tenants.ts';
+import { findScenario } from '../../src/tools/load/scenarios.ts';
+import type { Profile } from '../../src/tools/phone/profile.ts';
 import { createBenchIssuer } from './bench-issuer.ts';
 
 const PHONES_PER_MERCHANT = 5;

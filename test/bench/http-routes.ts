@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
-import { signMerchantToken } from '../../src/phone/phone.ts';
 import { insertApiKey } from '../../src/store/credentials/api-keys.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { saveIssuerKey, saveTerminals } from '../../src/store/settings/tenants.ts';
+import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { seededId } from '../support/seed-transactions.ts';
 import { createBenchIssuer } from './bench-issuer.ts';
 

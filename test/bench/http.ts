@@ -5,8 +5,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { readConfig } from '../../src/config.ts';
-import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { prepareDatabase } from '../../src/start/prepare-database.ts';
 import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { httpRoutes } from './http-routes.ts';
 import { freePort, startProcess } from './parts.ts';

@@ -4,10 +4,10 @@
  */
 import { samples } from '../../processors/type-1/samples.ts';
 import { codecs, type Type1Message } from '../../processors/type-1/spec.ts';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { positional, text } from '../../src/iso8583/fields.ts';
-import { defineSpec, type Spec } from '../../src/iso8583/spec.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { positional, text } from '../../src/codecs/iso8583/fields.ts';
+import { defineSpec, type Spec } from '../../src/codecs/iso8583/spec.ts';
 import { type NpmFields, npmDecode, npmEncode } from '../iso8583/npm-iso-8583.ts';
 import vectors from '../vectors/iso8583.json' with { type: 'json' };
 import { type NeutralSpec, specOf } from '../vectors/neutral-spec.ts';

@@ -1,4 +1,4 @@
-import { toHex } from '../../src/bytes/hex.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { compileJpos, missingForJpos } from '../interop/compile-jpos.ts';
 import { Peer } from '../interop/peer.ts';
 import type { Measurement } from './measure.ts';

@@ -6,11 +6,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArrivals } from '../../src/load/arrival-plan.ts';
-import { percentilesOf } from '../../src/load/load-result.ts';
-import { LoadRun } from '../../src/load/load-run.ts';
-import { processUsage } from '../../src/load/process-usage.ts';
-import { latenciesOf } from '../../src/load/tally.ts';
+import { parseArrivals } from '../../src/tools/load/arrival-plan.ts';
+import { percentilesOf } from '../../src/tools/load/load-result.ts';
+import { LoadRun } from '../../src/tools/load/load-run.ts';
+import { processUsage } from '../../src/tools/load/process-usage.ts';
+import { latenciesOf } from '../../src/tools/load/tally.ts';
 import { createBenchIssuer } from './bench-issuer.ts';
 import { startProcess } from './parts.ts';
 import type { BenchOptions } from './run.ts';

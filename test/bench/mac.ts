@@ -2,11 +2,11 @@
  * `npm run bench -- mac`: what the MAC of a message costs, and what a reused cipher saves compared with a new one for
  * each message.
  */
-import { fromHex } from '../../src/bytes/hex.ts';
-import { Secret } from '../../src/bytes/secret.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { cbcMac, cmac, keyMac, padMessage } from '../../src/crypto/mac.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { cbcMac, cmac, keyMac, padMessage } from '../../src/codecs/crypto/mac.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { measure, ratio, report } from './measure.ts';
 
 /** An authorization with chip data; a network management message is a quarter of it. */

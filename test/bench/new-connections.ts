@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpConnection } from '../../src/load/http-connection.ts';
+import { HttpConnection } from '../../src/tools/load/http-connection.ts';
 import { GATEWAYS, MOST_PER_SECOND, startParts } from './e2e.ts';
 import { percentile, saturate } from './http-load.ts';
 import type { BenchOptions } from './run.ts';

@@ -1,11 +1,11 @@
-import type { HttpAnswer } from '../../src/load/answer-reader.ts';
-import { dueTimes } from '../../src/load/arrivals.ts';
-import type { ClientCall } from '../../src/load/clients/client-call.ts';
-import { ConnectionPool } from '../../src/load/connection-pool.ts';
-import { OpenLoop } from '../../src/load/open-loop.ts';
-import type { Slice } from '../../src/load/slice.ts';
-import type { Tally } from '../../src/load/tally.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
+import type { HttpAnswer } from '../../src/tools/load/answer-reader.ts';
+import { dueTimes } from '../../src/tools/load/arrivals.ts';
+import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
+import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
+import { OpenLoop } from '../../src/tools/load/open-loop.ts';
+import type { Slice } from '../../src/tools/load/slice.ts';
+import type { Tally } from '../../src/tools/load/tally.ts';
+import { seededRandom } from '../../src/tools/simulator/random.ts';
 import type { TapSource } from './e2e-taps.ts';
 
 /** The outcome of a tap. The tally counts each, and keeps their latencies apart. */

@@ -5,10 +5,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Histogram } from '../../src/load/histogram.ts';
-import { processUsage } from '../../src/load/process-usage.ts';
-import { Tally } from '../../src/load/tally.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
+import { Histogram } from '../../src/tools/load/histogram.ts';
+import { processUsage } from '../../src/tools/load/process-usage.ts';
+import { Tally } from '../../src/tools/load/tally.ts';
 import { GATEWAYS, type Parts, refuseUnsafe, startParts } from './e2e.ts';
 import { countOf, offerTaps } from './offer-taps.ts';
 import { measurePeak, PEAK_SECONDS, WARM_UP_SECONDS } from './peak.ts';

@@ -3,9 +3,9 @@
  * measurements.
  */
 import * as tomkp from '@tomkp/ber-tlv';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { writeDe55 } from '../../src/emv/de55.ts';
-import { encodeTlv, indexTlv, type TlvIndex } from '../../src/emv/tlv.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { writeDe55 } from '../../src/codecs/emv/de55.ts';
+import { encodeTlv, indexTlv, type TlvIndex } from '../../src/codecs/emv/tlv.ts';
 import { npmTlv } from '../emv/npm-tlv.ts';
 import vectors from '../vectors/tlv.json' with { type: 'json' };
 import { measure, ratio, report } from './measure.ts';

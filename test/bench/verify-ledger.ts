@@ -5,11 +5,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { prepareDatabase } from '../../src/gateway/prepare-database.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
-import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { prepareDatabase } from '../../src/start/prepare-database.ts';
+import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { seedBooks, seededLedger } from '../support/seed-books.ts';
 import { saveTenants } from '../support/tenants.ts';
 import { processorTime } from './processor-time.ts';

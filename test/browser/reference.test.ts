@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { writeProfile } from '../../src/phone/profile.ts';
+import { writeProfile } from '../../src/tools/phone/profile.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { launchChromium } from './chromium.ts';
 

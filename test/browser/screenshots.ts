@@ -13,10 +13,10 @@ import type { Browser } from 'playwright-core';
 import { launchChromium } from './chromium.ts';
 
 const TAPWIRE = new URL('../../src/cli/tapwire.ts', import.meta.url);
-const CONSOLE = new URL('../../src/ops/console/console.png', import.meta.url);
-const TRANSACTIONS = new URL('../../src/ops/console/transactions.png', import.meta.url);
+const CONSOLE = new URL('../../src/console/console.png', import.meta.url);
+const TRANSACTIONS = new URL('../../src/console/transactions.png', import.meta.url);
 const PAY_PAGE = new URL('../../src/http/pay-page/screenshot-light.png', import.meta.url);
-const REPORT = new URL('../../src/load/report/report.png', import.meta.url);
+const REPORT = new URL('../../src/tools/load/report/report.png', import.meta.url);
 /** Long enough for a curve, and for the switches' idle echoes. */
 const LOAD_SECONDS = 90;
 /** By then the console shows a curve, and the load continues. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isDigits, readBcd, writeBcd } from '../../src/bytes/digits.ts';
-import { toHex } from '../../src/bytes/hex.ts';
+import { isDigits, readBcd, writeBcd } from '../../src/codecs/bytes/digits.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
 
 const digits = fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: 30 });
 

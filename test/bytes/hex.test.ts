@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 
 test('bytes become upper-case hex, all of them or a range', () => {
   const bytes = Uint8Array.of(0x00, 0x0a, 0xff, 0x10);

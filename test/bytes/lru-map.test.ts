@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LruMap } from '../../src/bytes/lru-map.ts';
+import { LruMap } from '../../src/codecs/bytes/lru-map.ts';
 
 describe('a map of the last used', () => {
   test('drops the entry that was unused the longest when it is full', () => {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
+import { CardDataError } from '../../src/basics/errors.ts';
 import type { KeyRing } from '../../src/card/key-ring.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
-import { encodeTlv } from '../../src/emv/tlv.ts';
-import { CardDataError } from '../../src/errors.ts';
-import type { CardDataRefusalReason } from '../../src/reader-kit/refusal.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import { encodeTlv } from '../../src/codecs/emv/tlv.ts';
+import type { CardDataRefusalReason } from '../../src/kits/reader-kit/refusal.ts';
+import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
 import { anyText } from '../support/any-text.ts';
 import { BINDING, digestOf, freshKeyRing, openerOf, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
 

@@ -5,8 +5,8 @@ import { compactDecrypt, importJWK } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { READER_TAGS } from '../../schemas/card-data.ts';
 import { sealCardData } from '../../schemas/seal-card-data.ts';
-import { indexTlv } from '../../src/emv/tlv.ts';
-import { CardDataError } from '../../src/errors.ts';
+import { CardDataError } from '../../src/basics/errors.ts';
+import { indexTlv } from '../../src/codecs/emv/tlv.ts';
 import { BINDING, freshKeyRing, openerOf, publicKeyOf, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();

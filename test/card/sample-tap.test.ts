@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../../src/card/sample-tap.ts';
-import { readCard } from '../../src/emv/card.ts';
-import { decideOnline } from '../../src/emv/cryptogram.ts';
-import { schemeOf } from '../../src/emv/scheme.ts';
-import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
+import { readCard } from '../../src/codecs/emv/card.ts';
+import { decideOnline } from '../../src/codecs/emv/cryptogram.ts';
+import { schemeOf } from '../../src/codecs/emv/scheme.ts';
+import { encodeTlv, indexTlv } from '../../src/codecs/emv/tlv.ts';
 
 const TAP = { amountMinor: 1_234, currencyNumeric: '710', at: new Date('2026-03-01T10:20:30Z') };
 

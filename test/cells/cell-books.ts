@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readLedger } from '../../src/ops/verify-ledger/ledger-lines.ts';
-import { entriesOfCell, verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { readLedger } from '../../src/tools/ledger/ledger-lines.ts';
+import { entriesOfCell, verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import type { Tap } from '../failover/phones.ts';
 import type { OwnCell } from './own-cell.ts';
 

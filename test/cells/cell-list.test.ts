@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type CellsFile, findCell, readCells, writeCells } from '../../src/cells/cell-list.ts';
-import { conflictsIn, firstAcquirerOf } from '../../src/cells/cell-status.ts';
+import { type CellsFile, findCell, readCells, writeCells } from '../../src/tools/cells/cell-list.ts';
+import { conflictsIn, firstAcquirerOf } from '../../src/tools/cells/cell-status.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tapwire-cell-list-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

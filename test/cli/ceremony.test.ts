@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PortalUser } from '../../src/auth/portal/portal-user.ts';
-import { toHex } from '../../src/bytes/hex.ts';
 import { joinPlace } from '../../src/cli/hsm/ceremony/ceremony-place.ts';
 import { CustodianRefused } from '../../src/cli/hsm/ceremony/custodians.ts';
 import type { CustodianTerminal } from '../../src/cli/hsm/ceremony/hidden-terminal.ts';
 import { joinCeremony } from '../../src/cli/hsm/ceremony/join-ceremony.ts';
 import { type CeremonyParts, leadCeremony } from '../../src/cli/hsm/ceremony/lead-ceremony.ts';
-import type { BlockKey } from '../../src/crypto/block-key.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
+import type { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 
 const KEY = { keyId: 'acquirer/1/zmk', usage: 'keyEncryption', algorithm: 'tdes', lengthBytes: 16 } as const;
 const ONE = ['0123456789ABCDEFFEDCBA9876543210', '08D7B4'];

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { StartError } from '../../src/basics/errors.ts';
 import { effectiveTable, exampleOf } from '../../src/cli/config.ts';
-import { readConfig, settings } from '../../src/config.ts';
-import { StartError } from '../../src/errors.ts';
-import { SECRETS } from '../../src/ops/secret-files.ts';
+import { SECRETS } from '../../src/observe/secret-files.ts';
+import { readConfig, settings } from '../../src/start/config.ts';
 
 describe('tapwire config', () => {
   const secrets = {

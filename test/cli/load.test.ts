@@ -9,8 +9,8 @@ import { run } from '../../src/cli/load/load.ts';
 import { readLoadOptions } from '../../src/cli/load/load-options.ts';
 import { progressLine } from '../../src/cli/load/load-progress.ts';
 import { describeResult } from '../../src/cli/load/load-table.ts';
-import { writeLoadProfile } from '../../src/load/load-profile.ts';
-import { emptySlice } from '../../src/load/slice.ts';
+import { writeLoadProfile } from '../../src/tools/load/load-profile.ts';
+import { emptySlice } from '../../src/tools/load/slice.ts';
 import { resultWith } from '../load/results.ts';
 import { runHere } from '../support/run-here.ts';
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-table.ts';
 import { runTapwire } from '../../src/cli/commands.ts';
-import { writeLoadProfile } from '../../src/load/load-profile.ts';
+import { writeLoadProfile } from '../../src/tools/load/load-profile.ts';
 import { runHere } from '../support/run-here.ts';
 
 let folder: string;

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { readSimulateOptions } from '../../src/cli/simulate-options.ts';
-import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
-import type { Processor } from '../../src/processor-kit/index.ts';
-import { demoHsm } from '../../src/simulator/demo-hsm.ts';
-import { openHsm } from '../../src/switches/open-hsm.ts';
+import { openHsm } from '../../src/hsm-devices/open-hsm.ts';
+import type { PayshieldHsm } from '../../src/hsm-devices/payshield/payshield-hsm.ts';
+import type { Processor } from '../../src/kits/processor-kit/index.ts';
+import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { readSimulateOptions } from '../../src/cli/simulate-options.ts';
-import type { Processor } from '../../src/processor-kit/index.ts';
+import type { Processor } from '../../src/kits/processor-kit/index.ts';
 
 const TYPES = new Map<string, Processor>([type1, type2].map((each) => [each.type, each]));
 const read = (...words: string[]) => readSimulateOptions(words, TYPES)!;

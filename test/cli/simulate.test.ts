@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
-import { Secret } from '../../src/bytes/secret.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { Processor } from '../../src/processor-kit/index.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import type { Processor } from '../../src/kits/processor-kit/index.ts';
 import { RawLine } from '../simulator/raw-line.ts';
 import { Acquirer } from '../simulator/support.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { cutTo, wrapTo } from '../../src/cli/output.ts';
 import { bad, good } from '../../src/cli/style.ts';
-import { createLog } from '../../src/ops/log.ts';
+import { createLog } from '../../src/observe/log.ts';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { TRIGGER_CASES } from '../../src/cli/trigger-cases.ts';
-import { scenarioOf } from '../../src/simulator/scenarios.ts';
+import { scenarioOf } from '../../src/tools/simulator/scenarios.ts';
 
 test('each case has the amount by which simulated switches behave in its way', () => {
   const kinds = Object.entries(TRIGGER_CASES).map(([name, { amount }]) => {

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import { listenForSwitch, type ServerTls } from '../../src/connection/acceptor.ts';
+import { listenForSwitch, type ServerTls } from '../../src/switching/connection/acceptor.ts';
 import { createIdentity } from './certificates.ts';
 import { eventThat, isSilent, ToySwitch, WatchedPool } from './toy-switch.ts';
 

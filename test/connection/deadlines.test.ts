@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Alarm, Deadlines } from '../../src/connection/deadlines.ts';
+import { Alarm, Deadlines } from '../../src/switching/connection/deadlines.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const TICK_MS = 10;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { KeyTable } from '../../src/connection/key-table.ts';
-import { RecentKeys } from '../../src/connection/recent-keys.ts';
+import { KeyTable } from '../../src/switching/connection/key-table.ts';
+import { RecentKeys } from '../../src/switching/connection/recent-keys.ts';
 
 class Entry {
   nextInBucket: Entry | undefined = undefined;

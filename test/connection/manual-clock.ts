@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/connection/deadlines.ts';
+import type { Clock } from '../../src/switching/connection/deadlines.ts';
 
 /** A clock that moves only when the test advances it. */
 export class ManualClock implements Clock {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type OutgoingFrame, OutgoingFrames } from '../../src/connection/outgoing-frames.ts';
+import { type OutgoingFrame, OutgoingFrames } from '../../src/switching/connection/outgoing-frames.ts';
 import { ask, framing, type Note, notes } from './toy-switch.ts';
 
 interface Write {

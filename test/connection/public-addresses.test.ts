@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isAllowedAddress } from '../../src/connection/public-addresses.ts';
+import { isAllowedAddress } from '../../src/outbound/public-addresses.ts';
 
 const PROD = { allowLoopback: false };
 const DEV = { allowLoopback: true };

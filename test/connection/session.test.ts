@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ProtocolConnection, SessionStep } from '../../src/connection/switch-protocol.ts';
-import { ConnectionError } from '../../src/errors.ts';
+import { ConnectionError } from '../../src/basics/errors.ts';
+import type { ProtocolConnection, SessionStep } from '../../src/switching/connection/switch-protocol.ts';
 import {
   answer,
   ask,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SessionStep } from '../../src/connection/switch-protocol.ts';
+import type { SessionStep } from '../../src/switching/connection/switch-protocol.ts';
 import { answer, ask, type Behaviour, eventThat, type Note, notes, ToySwitch, WatchedPool } from './toy-switch.ts';
 
 const echo: SessionStep<Note> = async (line) => (await line.exchange(ask(`echo ${line.connectionId}`))).text === 'ok';

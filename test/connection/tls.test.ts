@@ -1,6 +1,6 @@
 import tls from 'node:tls';
 import { describe, expect, test } from 'vitest';
-import type { SwitchTls } from '../../src/connection/switch-socket.ts';
+import type { SwitchTls } from '../../src/switching/connection/switch-socket.ts';
 import { createIdentity } from './certificates.ts';
 import { ask, eventThat, ToySwitch, WatchedPool } from './toy-switch.ts';
 

@@ -1,15 +1,15 @@
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { ConnectionState } from '../../src/connection/connection-state.ts';
-import { Deadlines } from '../../src/connection/deadlines.ts';
-import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';
-import { openPool, type Pool } from '../../src/connection/pool.ts';
-import type { PoolOptions, StateChange } from '../../src/connection/pool-options.ts';
-import type { SwitchProtocol } from '../../src/connection/switch-protocol.ts';
-import { TapwireError } from '../../src/errors.ts';
-import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
-import type { Framing } from '../../src/iso8583/network/framing.ts';
+import { TapwireError } from '../../src/basics/errors.ts';
+import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
+import type { Framing } from '../../src/codecs/iso8583/network/framing.ts';
+import type { ConnectionState } from '../../src/switching/connection/connection-state.ts';
+import { Deadlines } from '../../src/switching/connection/deadlines.ts';
+import type { RequestResult, UnmatchedResponse } from '../../src/switching/connection/pending-requests.ts';
+import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
+import type { PoolOptions, StateChange } from '../../src/switching/connection/pool-options.ts';
+import type { SwitchProtocol } from '../../src/switching/connection/switch-protocol.ts';
 import { frameOf } from '../support/frame-of.ts';
 import { ManualClock } from './manual-clock.ts';
 

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ENUMS, enums } from '../../schemas/enums.ts';
 import openApi from '../../schemas/openapi.json' with { type: 'json' };
-import { writeProfile } from '../../src/phone/profile.ts';
+import { writeProfile } from '../../src/tools/phone/profile.ts';
 import { type ApiDocument, type NamedOperation, operationsOf, ownParameters } from '../support/api-document.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';

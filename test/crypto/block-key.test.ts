@@ -1,9 +1,9 @@
 import { createCipheriv } from 'node:crypto';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { BlockKey, takeKey } from '../../src/crypto/block-key.ts';
-import { CryptoError } from '../../src/errors.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey, takeKey } from '../../src/codecs/crypto/block-key.ts';
 
 const SINGLE = '0123456789ABCDEF';
 

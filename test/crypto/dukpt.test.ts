@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import {
   type AesDukptUsage,
   deriveAesInitialKey,
   deriveAesTransactionKey,
   deriveAesUpdateKey,
   deriveAesWorkingKey,
-} from '../../src/crypto/dukpt-aes.ts';
+} from '../../src/codecs/crypto/dukpt-aes.ts';
 import {
   deriveTdesInitialKey,
   deriveTdesTransactionKey,
   deriveTdesWorkingKey,
   type TdesDukptUsage,
-} from '../../src/crypto/dukpt-tdes.ts';
-import { CryptoError } from '../../src/errors.ts';
+} from '../../src/codecs/crypto/dukpt-tdes.ts';
 
 const aes = (hex: string) => new BlockKey('aes', fromHex(hex));
 const bytesOf = (key: BlockKey) => key.useBytes((bytes) => toHex(bytes));

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { hasOddParity } from '../../src/crypto/des-parity.ts';
-import type { KeyUsage } from '../../src/crypto/hsm.ts';
-import { kcv } from '../../src/crypto/kcv.ts';
-import { decipherPin } from '../../src/crypto/pin-block.ts';
-import type { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { wrapTr31 } from '../../src/crypto/tr31.ts';
-import { CryptoError } from '../../src/errors.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { hasOddParity } from '../../src/codecs/crypto/des-parity.ts';
+import type { KeyUsage } from '../../src/codecs/crypto/hsm.ts';
+import { kcv } from '../../src/codecs/crypto/kcv.ts';
+import { decipherPin } from '../../src/codecs/crypto/pin-block.ts';
+import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
 import { blockKey, newHsm, READER_PAN, readerPin } from './test-keys.ts';
 
 const refusal = (code: CryptoError['code']) => new CryptoError(code);

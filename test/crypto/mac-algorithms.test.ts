@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { demoKey } from '../../src/crypto/demo-key.ts';
-import { keyMac } from '../../src/crypto/mac.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import { keyMac } from '../../src/codecs/crypto/mac.ts';
 import {
   keyShapeOf,
   MAC_ALGORITHM_NAMES,
   MAC_ALGORITHMS,
   type MacAlgorithmName,
   namesOfMac,
-} from '../../src/crypto/mac-algorithms.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { CryptoError } from '../../src/errors.ts';
+} from '../../src/codecs/crypto/mac-algorithms.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 
 const KEY = '0123456789ABCDEFFEDCBA9876543210';
 const TEXT = Buffer.from('0200 4111111111111111 000000 000000001234');

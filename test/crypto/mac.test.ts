@@ -1,8 +1,9 @@
 import { createCipheriv } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import {
   cbcMac,
   cmac,
@@ -12,8 +13,7 @@ import {
   type MacMethod,
   type MacPadding,
   padMessage,
-} from '../../src/crypto/mac.ts';
-import { CryptoError } from '../../src/errors.ts';
+} from '../../src/codecs/crypto/mac.ts';
 
 const text = fromHex(
   '6BC1BEE22E409F96E93D7E117393172AAE2D8A571E03AC9C9EB76FAC45AF8E51' +

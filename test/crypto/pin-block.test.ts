@@ -1,9 +1,10 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { Secret } from '../../src/bytes/secret.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import {
   decipherPin,
   decodePinBlock,
@@ -12,8 +13,7 @@ import {
   type OnlinePinFormat,
   parsePin,
   type ShortPinFormat,
-} from '../../src/crypto/pin-block.ts';
-import { CryptoError } from '../../src/errors.ts';
+} from '../../src/codecs/crypto/pin-block.ts';
 
 const PAN = '4111111111111111';
 const tdes = new BlockKey('tdes', fromHex('0123456789ABCDEFFEDCBA9876543210'));

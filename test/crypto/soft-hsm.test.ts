@@ -1,13 +1,13 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { Secret } from '../../src/bytes/secret.ts';
-import type { KeyUsage, MacRequest } from '../../src/crypto/hsm.ts';
-import { keyMac } from '../../src/crypto/mac.ts';
-import { encipherPin, parsePin } from '../../src/crypto/pin-block.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { SOFT_KEYS_MOST } from '../../src/crypto/soft-key-store.ts';
-import { CryptoError } from '../../src/errors.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import type { KeyUsage, MacRequest } from '../../src/codecs/crypto/hsm.ts';
+import { keyMac } from '../../src/codecs/crypto/mac.ts';
+import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { SOFT_KEYS_MOST } from '../../src/codecs/crypto/soft-key-store.ts';
 import { blockKey, KEYS, newHsm, READER_PAN, readerPin } from './test-keys.ts';
 
 const PAN = '4111111111111111';

@@ -1,8 +1,8 @@
-import { fromHex } from '../../src/bytes/hex.ts';
-import { Secret } from '../../src/bytes/secret.ts';
-import { BlockKey, type KeyAlgorithm } from '../../src/crypto/block-key.ts';
-import type { EncipheredPin, KeyUsage } from '../../src/crypto/hsm.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { BlockKey, type KeyAlgorithm } from '../../src/codecs/crypto/block-key.ts';
+import type { EncipheredPin, KeyUsage } from '../../src/codecs/crypto/hsm.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 
 export const KEYS = {
   kek: ['keyEncryption', 'tdes', '0123456789ABCDEFFEDCBA9876543210'],

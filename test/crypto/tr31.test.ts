@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { cmac } from '../../src/crypto/mac.ts';
-import { deriveTr31Keys, unwrapTr31, wrapTr31 } from '../../src/crypto/tr31.ts';
-import { CryptoError } from '../../src/errors.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { cmac } from '../../src/codecs/crypto/mac.ts';
+import { deriveTr31Keys, unwrapTr31, wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
 
 /** TR-31:2018 A.7.3.2 and ANSI X9.143:2021 8.1. */
 const published = {

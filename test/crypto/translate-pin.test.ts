@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import type { EncipheredPin, TranslatePinRequest } from '../../src/crypto/hsm.ts';
-import { decipherPin, encipherPin, type OnlinePinFormat, parsePin } from '../../src/crypto/pin-block.ts';
-import { CryptoError } from '../../src/errors.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import type { EncipheredPin, TranslatePinRequest } from '../../src/codecs/crypto/hsm.ts';
+import { decipherPin, encipherPin, type OnlinePinFormat, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { blockKey, type KeyId, newHsm, READER_PAN, readerPin } from './test-keys.ts';
 
 const PAN = '4111111111111111';

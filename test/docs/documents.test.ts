@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { outdatedDocuments } from '../../src/cli/docs.ts';
-import { withSections } from '../../src/docs/sections.ts';
-import { transactionStates } from '../../src/docs/transaction-states.ts';
+import { withSections } from '../../src/tools/docs/sections.ts';
+import { transactionStates } from '../../src/tools/docs/transaction-states.ts';
 
 test('every document generated from the code is up to date (`npm run docs` updates it)', async () => {
   expect((await outdatedDocuments()).map(({ path }) => path)).toEqual([]);

@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { documentedMessages } from '../../src/docs/processors/documented-messages.ts';
-import { wireParts } from '../../src/docs/processors/wire-parts.ts';
-import { prefixBytesOf } from '../../src/iso8583/network/framing.ts';
-import { builtInEntries, loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { Processor } from '../../src/processor-kit/processor.ts';
+import { prefixBytesOf } from '../../src/codecs/iso8583/network/framing.ts';
+import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { Processor } from '../../src/kits/processor-kit/processor.ts';
+import { documentedMessages } from '../../src/tools/docs/processors/documented-messages.ts';
+import { wireParts } from '../../src/tools/docs/processors/wire-parts.ts';
 
 /**
  * The pages of the processor types are specifications for others: their examples are checked here with Node's own

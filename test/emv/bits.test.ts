@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { describeBits } from '../../src/emv/bits.ts';
-import type { Kernel } from '../../src/emv/tags.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { describeBits } from '../../src/codecs/emv/bits.ts';
+import type { Kernel } from '../../src/codecs/emv/tags.ts';
 
 /** Rows as `place: meaning`. */
 function rows(tag: number, hex: string, kernel?: Kernel): string[] | undefined {

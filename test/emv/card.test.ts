@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isLuhnValid, maskPan, parsePan, parseTrack2, readCard } from '../../src/emv/card.ts';
-import { CardError } from '../../src/errors.ts';
+import { CardError } from '../../src/basics/errors.ts';
+import { isLuhnValid, maskPan, parsePan, parseTrack2, readCard } from '../../src/codecs/emv/card.ts';
 import { type ChipObject, tapOf } from './tap-of.ts';
 
 const PAN = '5413330089010640';

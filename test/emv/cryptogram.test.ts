@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cryptogramType, decideOnline } from '../../src/emv/cryptogram.ts';
-import { CardError } from '../../src/errors.ts';
+import { CardError } from '../../src/basics/errors.ts';
+import { cryptogramType, decideOnline } from '../../src/codecs/emv/cryptogram.ts';
 import { type ChipObject, tapOf } from './tap-of.ts';
 
 const CRYPTOGRAM: ChipObject = [0x9f26, '1122334455667788'];

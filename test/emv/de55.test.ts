@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { buildDe55, DE55_TAGS, issuerTags, writeDe55 } from '../../src/emv/de55.ts';
-import { tagMeanings } from '../../src/emv/tags.ts';
-import { encodeTlv, indexTlv } from '../../src/emv/tlv.ts';
-import { joinTlv } from '../../src/emv/tlv-values.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { buildDe55, DE55_TAGS, issuerTags, writeDe55 } from '../../src/codecs/emv/de55.ts';
+import { tagMeanings } from '../../src/codecs/emv/tags.ts';
+import { encodeTlv, indexTlv } from '../../src/codecs/emv/tlv.ts';
+import { joinTlv } from '../../src/codecs/emv/tlv-values.ts';
 import { tapOf } from './tap-of.ts';
 
 /** Track 1, track 2, PAN, name, expiry, PIN, extended name, discretionary data of both tracks. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { describeTlv, tlvRows } from '../../src/emv/describe-tlv.ts';
-import { indexTlv } from '../../src/emv/tlv.ts';
-import { TlvError } from '../../src/errors.ts';
+import { TlvError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { describeTlv, tlvRows } from '../../src/codecs/emv/describe-tlv.ts';
+import { indexTlv } from '../../src/codecs/emv/tlv.ts';
 import { tapOf } from './tap-of.ts';
 import { anyBytes } from './tlv-arbitraries.ts';
 

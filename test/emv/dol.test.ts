@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { MAX_DOL_BYTES, MAX_DOL_DATA_BYTES, parseDol } from '../../src/emv/dol.ts';
-import { TlvError } from '../../src/errors.ts';
+import { TlvError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { MAX_DOL_BYTES, MAX_DOL_DATA_BYTES, parseDol } from '../../src/codecs/emv/dol.ts';
 
 const dol = (hex: string) => fromHex(hex.replaceAll(' ', ''));
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 import {
   encodeTlv,
   indexTlv,
@@ -8,7 +8,7 @@ import {
   MAX_TLV_OBJECTS,
   type TlvNode,
   writeTlv,
-} from '../../src/emv/tlv.ts';
+} from '../../src/codecs/emv/tlv.ts';
 
 const value = (hex: string) => fromHex(hex);
 const zeros = (bytes: number) => new Uint8Array(bytes);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { tlvRows } from '../../src/emv/describe-tlv.ts';
-import { maskTlv } from '../../src/emv/mask-tlv.ts';
-import { indexTlv } from '../../src/emv/tlv.ts';
-import { TlvError } from '../../src/errors.ts';
+import { TlvError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { tlvRows } from '../../src/codecs/emv/describe-tlv.ts';
+import { maskTlv } from '../../src/codecs/emv/mask-tlv.ts';
+import { indexTlv } from '../../src/codecs/emv/tlv.ts';
 
 function masked(hex: string): string {
   const bytes = fromHex(hex);

@@ -1,9 +1,9 @@
 /** Comparison with the package `tlv`: equal where it is right, and a test for each case in which it is wrong. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { encodeTlv, indexTlv, type TlvNode } from '../../src/emv/tlv.ts';
-import { TlvError } from '../../src/errors.ts';
+import { TlvError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { encodeTlv, indexTlv, type TlvNode } from '../../src/codecs/emv/tlv.ts';
 import { type NpmTlvObject, npmTlv } from './npm-tlv.ts';
 import { nodeLists } from './tlv-arbitraries.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { aidOf, schemeOf, schemeOfAid, schemeOfPan } from '../../src/emv/scheme.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { aidOf, schemeOf, schemeOfAid, schemeOfPan } from '../../src/codecs/emv/scheme.ts';
 import { tapOf } from './tap-of.ts';
 
 describe('from the AID', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import facts from '../../src/emv/emv-tags.json' with { type: 'json' };
-import { isTag } from '../../src/emv/tag-number.ts';
-import { kernelOf, mayShow, tagFacts, tagMeanings, tagName } from '../../src/emv/tags.ts';
+import facts from '../../src/codecs/emv/emv-tags.json' with { type: 'json' };
+import { isTag } from '../../src/codecs/emv/tag-number.ts';
+import { kernelOf, mayShow, tagFacts, tagMeanings, tagName } from '../../src/codecs/emv/tags.ts';
 
 describe('the dictionary', () => {
   test('has every fact, each with a tag that TLV can carry, once for each scheme', () => {

@@ -1,5 +1,5 @@
-import { fromHex } from '../../src/bytes/hex.ts';
-import { encodeTlv, indexTlv, type TlvIndex } from '../../src/emv/tlv.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { encodeTlv, indexTlv, type TlvIndex } from '../../src/codecs/emv/tlv.ts';
 
 /** A tag and its value in hex; spaces are ignored. */
 export type ChipObject = readonly [tag: number, hex: string];

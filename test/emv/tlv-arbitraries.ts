@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { encodeTlv, MAX_TLV_DEPTH, MAX_TLV_OBJECTS, type TlvNode } from '../../src/emv/tlv.ts';
+import { encodeTlv, MAX_TLV_DEPTH, MAX_TLV_OBJECTS, type TlvNode } from '../../src/codecs/emv/tlv.ts';
 
 /** Tags of one, two and three bytes that are not padding; `constructed` sets or clears bit 6. */
 function tags(constructed: boolean): fc.Arbitrary<number> {

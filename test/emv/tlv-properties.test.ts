@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { encodeTlv, indexTlv, MAX_TLV_DEPTH, type TlvOptions, tagText } from '../../src/emv/tlv.ts';
-import { TlvError } from '../../src/errors.ts';
+import { TlvError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { encodeTlv, indexTlv, MAX_TLV_DEPTH, type TlvOptions, tagText } from '../../src/codecs/emv/tlv.ts';
 import { anyBytes, nested, nodeLists } from './tlv-arbitraries.ts';
 
 /** How often bytes of the input are read while it is indexed: the work, counted without a clock. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { joinTlv } from '../../src/emv/tlv-values.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { joinTlv } from '../../src/codecs/emv/tlv-values.ts';
 import { tapOf } from './tap-of.ts';
 
 const general = tapOf([0x9f02, '000000001000'], [0x9f27, '80'], [0x9a, '251120']);

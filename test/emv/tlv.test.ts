@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { indexTlv, MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS, type TlvOptions } from '../../src/emv/tlv.ts';
-import { TlvError } from '../../src/errors.ts';
+import { TlvError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { indexTlv, MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS, type TlvOptions } from '../../src/codecs/emv/tlv.ts';
 import { nested } from './tlv-arbitraries.ts';
 
 const index = (hex: string, options?: TlvOptions) => indexTlv(fromHex(hex.replaceAll(' ', '')), options);

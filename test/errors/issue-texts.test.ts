@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import '../../src/errors.ts';
+import '../../src/basics/errors.ts';
 
 type Code = z.core.$ZodIssue['code'];
 type Case = readonly [schema: z.ZodType, given: unknown, text: string];

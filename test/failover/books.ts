@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AnswerFile, answersPath } from '../../src/load/answer-file.ts';
-import type { KeptAnswer } from '../../src/load/clients/tap-calls.ts';
-import { proveLedger } from '../../src/load/prove-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { openDatabase } from '../../src/store/postgres/open-database.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { AnswerFile, answersPath } from '../../src/tools/load/answer-file.ts';
+import type { KeptAnswer } from '../../src/tools/load/clients/tap-calls.ts';
+import { proveLedger } from '../../src/tools/load/prove-ledger.ts';
 import type { Tap } from './phones.ts';
 
 /** The longest deadline, its job, and reversals that wait for the guard of the switch. */

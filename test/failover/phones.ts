@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '../../schemas/client.ts';
-import type { HttpAnswer } from '../../src/load/answer-reader.ts';
-import type { ClientCall } from '../../src/load/clients/client-call.ts';
-import { Fleet } from '../../src/load/clients/fleet.ts';
-import { RequestWriter } from '../../src/load/clients/request-writer.ts';
-import { CARD_NAMES, tapCall } from '../../src/load/clients/tap-calls.ts';
-import { ConnectionPool } from '../../src/load/connection-pool.ts';
-import { OpenLoop } from '../../src/load/open-loop.ts';
-import type { Slice } from '../../src/load/slice.ts';
-import { Tally } from '../../src/load/tally.ts';
+import type { HttpAnswer } from '../../src/tools/load/answer-reader.ts';
+import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
+import { Fleet } from '../../src/tools/load/clients/fleet.ts';
+import { RequestWriter } from '../../src/tools/load/clients/request-writer.ts';
+import { CARD_NAMES, tapCall } from '../../src/tools/load/clients/tap-calls.ts';
+import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
+import { OpenLoop } from '../../src/tools/load/open-loop.ts';
+import type { Slice } from '../../src/tools/load/slice.ts';
+import { Tally } from '../../src/tools/load/tally.ts';
 import type { Merchants } from '../support/two-switches.ts';
 
 const PHONES = 400;
@@ -16,7 +16,7 @@ const PHONES = 400;
 const TOKEN_SECONDS = 6 * 3_600;
 /** As many as wait at once while a database is unavailable: a gateway answers within seconds. */
 const CONNECTIONS = 4_000;
-/** A request ends after the deadline of its switch and 27 s (src/ops/README.md). */
+/** A request ends after the deadline of its switch and 27 s (src/observe/README.md). */
 const ANSWER_WITHIN_MS = 75_000;
 const TEN = 10_00;
 /** 10.00 to 409.00 are approved; each tenth tap ends in .51 and is declined. */

@@ -1,7 +1,7 @@
 import { availableParallelism, cpus } from 'node:os';
 import type { RoundResult } from './round.ts';
 
-/** The tables for src/ops/README.md. */
+/** The tables for src/observe/README.md. */
 export function reportOf(rounds: readonly RoundResult[], perSecond: number): string {
   const groups = [...Map.groupBy(rounds, ({ fault }) => fault.description)];
   const date = new Date().toISOString().slice(0, 10);

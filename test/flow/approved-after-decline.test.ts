@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { PinState } from '../../src/transactions/model/pin.ts';
-import { ReversalState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { PinState } from '../../src/payments/model/pin.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultsIn } from '../support/log-lines.ts';

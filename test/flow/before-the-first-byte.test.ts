@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Status } from '../../src/transactions/model/status.ts';
+import { Status } from '../../src/payments/model/status.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';

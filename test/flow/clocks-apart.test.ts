@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { Phone } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { Phone } from '../../src/tools/phone/phone.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

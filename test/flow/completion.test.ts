@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Type2Config } from '../../processors/type-2/config.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { PostgresCompletions } from '../../src/store/transactions/completions.ts';
 import { findTransaction } from '../../src/store/transactions/find-transactions.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Phone } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/model/time-limits.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
+import { Phone } from '../../src/tools/phone/phone.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';

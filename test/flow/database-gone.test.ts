@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Availability } from '../../src/ops/console/feed.ts';
-import type { Phone } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { MUST_NOT_REST } from '../../src/transactions/model/status.ts';
+import type { Availability } from '../../src/console/feed.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { MUST_NOT_REST } from '../../src/payments/model/status.ts';
+import type { Phone } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { eventually } from '../support/eventually.ts';

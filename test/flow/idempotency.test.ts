@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { signMerchantToken } from '../../src/phone/phone.ts';
 import { IdempotencyKeys } from '../../src/store/transactions/idempotency.ts';
+import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { freshKeyRing } from '../support/card-data.ts';
 import { eventually } from '../support/eventually.ts';

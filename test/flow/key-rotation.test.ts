@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { KEY_PURPOSES, rotateKeys } from '../../src/card/rotate-keys.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Pool } from '../../src/connection/pool.ts';
 import { saveProcessor, saveRoute } from '../../src/store/settings/tenants.ts';
+import { Pool } from '../../src/switching/connection/pool.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation } from '../support/installation.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { toHex } from '../../src/bytes/hex.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { saveRoute } from '../../src/store/settings/tenants.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';
 import { eventually } from '../support/eventually.ts';

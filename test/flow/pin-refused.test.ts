@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { TAP_REFUSALS } from '../../src/errors.ts';
-import { Phone, type PinSubmission } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { PinState } from '../../src/transactions/model/pin.ts';
-import { Status } from '../../src/transactions/model/status.ts';
+import { TAP_REFUSALS } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { PinState } from '../../src/payments/model/pin.ts';
+import { Status } from '../../src/payments/model/status.ts';
+import { Phone, type PinSubmission } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { StartError } from '../../src/errors.ts';
+import { StartError } from '../../src/basics/errors.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 
 let installation: Installation;

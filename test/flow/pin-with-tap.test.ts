@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { TAP_REFUSALS } from '../../src/errors.ts';
-import type { PhoneAnswer, PhoneTap } from '../../src/phone/phone.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { TAP_REFUSALS } from '../../src/basics/errors.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import type { PhoneAnswer, PhoneTap } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

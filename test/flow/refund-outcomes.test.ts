@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { RefundAnswer, VoidAnswer } from '../../schemas/refund.ts';
-import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { VoidState } from '../../src/transactions/model/transaction.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { VoidState } from '../../src/payments/model/transaction.ts';
+import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { RefundAnswer } from '../../schemas/refund.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { ReversalState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { eventually } from '../support/eventually.ts';
 import { scriptedInstallation } from '../support/scripted-installation.ts';
 import { letDoubtPass } from '../support/transactions.ts';

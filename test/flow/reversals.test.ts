@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/model/time-limits.ts';
-import { ReversalState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/payments/model/time-limits.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { eventually } from '../support/eventually.ts';
 import { GUARD_SECONDS } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { storedSale } from '../support/refunds.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { StoredProcessor, StoredRoute } from '../../schemas/admin-routing.ts';
 import type { Problem } from '../../schemas/problem.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';

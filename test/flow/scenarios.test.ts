@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { ReversalState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { backlogFindings } from '../../src/ops/doctor/backlog-findings.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { ReversalState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
+import { backlogFindings } from '../../src/tools/doctor/backlog-findings.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { TAP_REFUSALS } from '../../src/errors.ts';
-import { Phone, type PhoneTap, signMerchantToken } from '../../src/phone/phone.ts';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
+import { TAP_REFUSALS } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import { Phone, type PhoneTap, signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { startBehindRelay } from '../support/behind-relay.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { VoidAnswer } from '../../schemas/refund.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { ReversalState, VoidState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState, VoidState } from '../../src/payments/model/transaction.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 import { type ScriptedOptions, scriptedInstallation, withCode } from '../support/scripted-installation.ts';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { RefundAnswer, VoidAnswer } from '../../schemas/refund.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { demoHsm } from '../../src/simulator/demo-hsm.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { VoidState } from '../../src/transactions/model/transaction.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { VoidState } from '../../src/payments/model/transaction.ts';
+import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';

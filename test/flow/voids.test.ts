@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VoidAnswer } from '../../schemas/refund.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { ReversalState, TransactionType, VoidState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { codecs, spec as type1 } from '../../processors/type-1/spec.ts';
-import { Iso8583Error } from '../../src/errors.ts';
-import { type Codec, compileSpec } from '../../src/iso8583/codec.ts';
-import { describeMessage } from '../../src/iso8583/describe.ts';
-import { messageFromJson, messageToJson } from '../../src/iso8583/message-json.ts';
-import type { Spec } from '../../src/iso8583/spec.ts';
+import { Iso8583Error } from '../../src/basics/errors.ts';
+import { type Codec, compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { describeMessage } from '../../src/codecs/iso8583/describe.ts';
+import { messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-json.ts';
+import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 import { datasetSpec, ebcdic, packed } from '../iso8583/specs.ts';
 
 const TARGETS: readonly { readonly spec: Spec; readonly codec: Codec<{ mti: string }> }[] = [

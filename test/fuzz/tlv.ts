@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { readCard } from '../../src/emv/card.ts';
-import { cryptogramType } from '../../src/emv/cryptogram.ts';
-import { buildDe55, DE55_TAGS } from '../../src/emv/de55.ts';
-import { describeTlv } from '../../src/emv/describe-tlv.ts';
-import { parseDol } from '../../src/emv/dol.ts';
+import { TapwireError, TlvError } from '../../src/basics/errors.ts';
+import { readCard } from '../../src/codecs/emv/card.ts';
+import { cryptogramType } from '../../src/codecs/emv/cryptogram.ts';
+import { buildDe55, DE55_TAGS } from '../../src/codecs/emv/de55.ts';
+import { describeTlv } from '../../src/codecs/emv/describe-tlv.ts';
+import { parseDol } from '../../src/codecs/emv/dol.ts';
 import {
   encodeTlv,
   indexTlv,
@@ -11,8 +12,7 @@ import {
   MAX_TLV_OBJECTS,
   type TlvIndex,
   type TlvOptions,
-} from '../../src/emv/tlv.ts';
-import { TapwireError, TlvError } from '../../src/errors.ts';
+} from '../../src/codecs/emv/tlv.ts';
 
 /** Everything that reads a blob from an untrusted sender, with the invariants of `test/emv`. */
 export function fuzz(data: Buffer): void {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { pauseTapLoad } from '../../src/gateway/pause-tap-load.ts';
-import { TapLoad } from '../../src/limits/tap-load.ts';
-import type { Switch, SwitchSlot } from '../../src/transactions/ports/switch-ports.ts';
-import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
+import { TapLoad } from '../../src/basics/limits/tap-load.ts';
+import type { Switch, SwitchSlot } from '../../src/payments/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
+import { pauseTapLoad } from '../../src/start/pause-tap-load.ts';
 
 /** A switch that answers when the test says so, and the wake-up of another process. */
 function installation() {

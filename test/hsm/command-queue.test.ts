@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { HsmDeviceError } from '../../src/errors.ts';
-import { CommandQueue } from '../../src/hsm/payshield/device/command-queue.ts';
-import type { DeviceConnection } from '../../src/hsm/payshield/device/connection.ts';
-import type { HostCommand } from '../../src/hsm/payshield/host-command.ts';
+import { HsmDeviceError } from '../../src/basics/errors.ts';
+import { CommandQueue } from '../../src/hsm-devices/payshield/device/command-queue.ts';
+import type { DeviceConnection } from '../../src/hsm-devices/payshield/device/connection.ts';
+import type { HostCommand } from '../../src/hsm-devices/payshield/host-command.ts';
 
 /** A command whose code names it. */
 const command = (code: string): HostCommand<string> => ({ code, body: Buffer.alloc(0), read: () => code });

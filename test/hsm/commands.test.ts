@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { deviceStatus, diagnostics, echo } from '../../src/hsm/payshield/commands/diagnostics.ts';
-import { keyCheckValue } from '../../src/hsm/payshield/commands/key-check-value.ts';
-import { generateMac, verifyMac } from '../../src/hsm/payshield/commands/mac.ts';
-import { exportKey, importKey, translateZpk } from '../../src/hsm/payshield/commands/move-key.ts';
+import { deviceStatus, diagnostics, echo } from '../../src/hsm-devices/payshield/commands/diagnostics.ts';
+import { keyCheckValue } from '../../src/hsm-devices/payshield/commands/key-check-value.ts';
+import { generateMac, verifyMac } from '../../src/hsm-devices/payshield/commands/mac.ts';
+import { exportKey, importKey, translateZpk } from '../../src/hsm-devices/payshield/commands/move-key.ts';
 import {
   translateDukptPin,
   translateSingleDesDukptPin,
   translateZonePin,
-} from '../../src/hsm/payshield/commands/translate-pin.ts';
-import { FieldFault, FieldReader } from '../../src/hsm/payshield/field-reader.ts';
-import type { HostCommand, Lmk } from '../../src/hsm/payshield/host-command.ts';
+} from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
+import { FieldFault, FieldReader } from '../../src/hsm-devices/payshield/field-reader.ts';
+import type { HostCommand, Lmk } from '../../src/hsm-devices/payshield/host-command.ts';
 
 const variant: Lmk = { form: 'variant' };
 const keyBlock: Lmk = { form: 'keyBlock', id: '01' };

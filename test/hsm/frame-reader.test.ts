@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { FRAME_BYTES_MOST, FrameFault, FrameReader, frameOf } from '../../src/hsm/payshield/device/frame-reader.ts';
+import {
+  FRAME_BYTES_MOST,
+  FrameFault,
+  FrameReader,
+  frameOf,
+} from '../../src/hsm-devices/payshield/device/frame-reader.ts';
 
 function readAll(chunks: readonly Uint8Array[], leastBytes = 8): string[] {
   const reader = new FrameReader(leastBytes);

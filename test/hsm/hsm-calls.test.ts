@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { CryptoError, HsmUnavailable } from '../../src/errors.ts';
-import { HsmCalls } from '../../src/hsm/hsm-calls.ts';
+import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
+import { HsmCalls } from '../../src/switching/hsm/hsm-calls.ts';
 
 function callsOf(purpose: 'PIN' | 'MAC', limitMs: number) {
   const lines: object[] = [];

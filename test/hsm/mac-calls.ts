@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { keyMac } from '../../src/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../src/crypto/mac-algorithms.ts';
-import { HsmDeviceError, HsmUnavailable } from '../../src/errors.ts';
-import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
+import { HsmDeviceError, HsmUnavailable } from '../../src/basics/errors.ts';
+import { keyMac } from '../../src/codecs/crypto/mac.ts';
+import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
+import type { PayshieldHsm } from '../../src/hsm-devices/payshield/payshield-hsm.ts';
 import { clearKey, type FileChanges, frame, type Opened } from './support.ts';
 
 export const METHOD = MAC_ALGORITHMS['x9.19'];

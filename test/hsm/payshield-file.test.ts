@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openPayshield } from '../../src/hsm/payshield/open-payshield.ts';
+import { openPayshield } from '../../src/hsm-devices/payshield/open-payshield.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { fileFor, fileKeys, Opened, SILENT_LOG } from './support.ts';
 

@@ -1,14 +1,18 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from '../../src/crypto/dukpt-tdes.ts';
-import { kcv } from '../../src/crypto/kcv.ts';
-import { keyMac } from '../../src/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../src/crypto/mac-algorithms.ts';
-import { decipherPin, encipherPin, parsePin } from '../../src/crypto/pin-block.ts';
-import { wrapTr31 } from '../../src/crypto/tr31.ts';
-import type { CryptoError } from '../../src/errors.ts';
-import type { LmkForm } from '../../src/simulator/hsm/test-lmk.ts';
+import type { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import {
+  deriveTdesInitialKey,
+  deriveTdesTransactionKey,
+  deriveTdesWorkingKey,
+} from '../../src/codecs/crypto/dukpt-tdes.ts';
+import { kcv } from '../../src/codecs/crypto/kcv.ts';
+import { keyMac } from '../../src/codecs/crypto/mac.ts';
+import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
+import { decipherPin, encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
+import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
+import type { LmkForm } from '../../src/tools/simulator/hsm/test-lmk.ts';
 import { READER_PAN, readerPin } from '../crypto/test-keys.ts';
 import { clearKey, Opened } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { answerCommand } from '../../src/simulator/hsm/host-commands.ts';
-import { TestLmk } from '../../src/simulator/hsm/test-lmk.ts';
+import { answerCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
+import { TestLmk } from '../../src/tools/simulator/hsm/test-lmk.ts';
 
 const lmk = new TestLmk('variant');
 const answer = (command: string) => answerCommand(Buffer.from(command, 'latin1'), lmk);

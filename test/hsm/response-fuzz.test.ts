@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
-import { keyMac } from '../../src/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../src/crypto/mac-algorithms.ts';
-import { HsmUnavailable } from '../../src/errors.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
+import { HsmUnavailable } from '../../src/basics/errors.ts';
+import { keyMac } from '../../src/codecs/crypto/mac.ts';
+import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
+import { seededRandom } from '../../src/tools/simulator/random.ts';
 import { clearKey, frame, healthyBut, Opened } from './support.ts';
 
 const opened = new Opened();

@@ -1,12 +1,15 @@
 import net from 'node:net';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { kcv } from '../../src/crypto/kcv.ts';
-import { openPayshield } from '../../src/hsm/payshield/open-payshield.ts';
-import type { PayshieldFile } from '../../src/hsm/payshield/payshield-file.ts';
-import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
-import { SimulatedPayshield, type SimulatedPayshieldOptions } from '../../src/simulator/hsm/simulated-payshield.ts';
-import { KEY_USES, type LmkForm, TestLmk } from '../../src/simulator/hsm/test-lmk.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { kcv } from '../../src/codecs/crypto/kcv.ts';
+import { openPayshield } from '../../src/hsm-devices/payshield/open-payshield.ts';
+import type { PayshieldFile } from '../../src/hsm-devices/payshield/payshield-file.ts';
+import type { PayshieldHsm } from '../../src/hsm-devices/payshield/payshield-hsm.ts';
+import {
+  SimulatedPayshield,
+  type SimulatedPayshieldOptions,
+} from '../../src/tools/simulator/hsm/simulated-payshield.ts';
+import { KEY_USES, type LmkForm, TestLmk } from '../../src/tools/simulator/hsm/test-lmk.ts';
 
 export const HOST = '127.0.0.1';
 export const SILENT_LOG = { info: () => {}, warn: () => {} };

@@ -1,11 +1,11 @@
 import { Agent, request as connect } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Overloaded } from '../../src/errors.ts';
+import { Overloaded } from '../../src/basics/errors.ts';
+import { TapLoad } from '../../src/basics/limits/tap-load.ts';
 import { admitTaps } from '../../src/http/admit-taps.ts';
 import { createServer, type Server } from '../../src/http/server.ts';
-import { TapLoad } from '../../src/limits/tap-load.ts';
-import type { Principal } from '../../src/transactions/model/principal.ts';
+import type { Principal } from '../../src/payments/model/principal.ts';
 
 const TAPS = '/transactions/mobile';
 const JSON_BODY = { 'content-type': 'application/json' };

@@ -6,7 +6,7 @@ import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJW
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readKeyRing } from '../../src/card/key-ring.ts';
 import { rotateKeys } from '../../src/card/rotate-keys.ts';
-import { signMerchantToken } from '../../src/phone/phone.ts';
+import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';

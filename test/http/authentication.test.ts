@@ -1,9 +1,9 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { signMerchantToken } from '../../src/phone/phone.ts';
-import type { Profile } from '../../src/phone/profile.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import { signMerchantToken } from '../../src/tools/phone/phone.ts';
+import type { Profile } from '../../src/tools/phone/profile.ts';
 import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

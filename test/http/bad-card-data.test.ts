@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CardDataKeySet, CardDataPublicKey } from '../../schemas/card-data.ts';
+import { TAP_REFUSALS, type TapRefusalCode } from '../../src/basics/errors.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
-import { encodeTlv } from '../../src/emv/tlv.ts';
-import { TAP_REFUSALS, type TapRefusalCode } from '../../src/errors.ts';
-import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import { encodeTlv } from '../../src/codecs/emv/tlv.ts';
+import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { Phone, PhoneAnswer } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { digestOf, sealMadeUp } from '../support/card-data.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

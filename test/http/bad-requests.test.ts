@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Phone } from '../../src/phone/phone.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { Phone } from '../../src/tools/phone/phone.ts';
 import { problemOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { Phone } from '../../src/phone/phone.ts';
-import type { Profile } from '../../src/phone/profile.ts';
 import { saveTerminals } from '../../src/store/settings/tenants.ts';
+import { Phone } from '../../src/tools/phone/phone.ts';
+import type { Profile } from '../../src/tools/phone/profile.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { History } from '../../src/ops/console/history.ts';
+import type { History } from '../../src/console/history.ts';
 import { consoleClient } from '../support/console-client.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 

@@ -4,7 +4,7 @@ import type { StoredApiKey, StoredIssuerKey, StoredUser } from '../../schemas/ad
 import type { Problem } from '../../schemas/problem.ts';
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
 import type { ApiKeyOwner } from '../../src/auth/api-key.ts';
-import { signMerchantToken } from '../../src/phone/phone.ts';
+import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

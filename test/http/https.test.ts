@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/start/config.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RequestRejected } from '../../src/errors.ts';
+import { RequestRejected } from '../../src/basics/errors.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { REJECTIONS } from '../../src/http/rejections.ts';
 

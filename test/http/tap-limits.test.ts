@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { Throttled } from '../../src/errors.ts';
+import { Throttled } from '../../src/basics/errors.ts';
 import { TapLimits } from '../../src/http/tap-limits.ts';
-import type { Principal } from '../../src/transactions/model/principal.ts';
+import type { Principal } from '../../src/payments/model/principal.ts';
 
 const TILL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: 'till', xTid: null, profileName: null };
 const LINK: Principal = { ...TILL, userClaim: null, consumerId: 'link 1' };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TransactionView } from '../../schemas/transaction.ts';
-import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
+import type { Tenant } from '../../src/payments/ports/store-ports.ts';
 import { problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

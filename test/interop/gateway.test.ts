@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
 import { freePort } from '../bench/parts.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';

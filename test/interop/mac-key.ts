@@ -1,5 +1,5 @@
-import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
-import { demoKeysOf } from '../../src/simulator/demo-hsm.ts';
+import type { SwitchConfig } from '../../src/kits/processor-kit/switch-config.ts';
+import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
 import type { Peer } from './peer.ts';
 
 /** Gives jPOS the MAC key of a configuration, if it has one. */

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import type { Spec } from '../../src/iso8583/spec.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 import { messages } from '../iso8583/message-arbitrary.ts';
 import { Peer } from './peer.ts';
 

@@ -1,6 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { toHex } from '../../src/bytes/hex.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
 
 /** Fields of a message as jPOS has them, by path: `4`, `127.2`, and `52b` for a binary value. */
 export type PeerFields = Readonly<Record<string, string>>;

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { shareMacKey } from './mac-key.ts';
 import { Peer, type PeerFields } from './peer.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { alphanumeric, binary, bitmapped, numeric, text } from '../../src/iso8583/fields.ts';
-import { defineSpec, type MessageOf } from '../../src/iso8583/spec.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { alphanumeric, binary, bitmapped, numeric, text } from '../../src/codecs/iso8583/fields.ts';
+import { defineSpec, type MessageOf } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 
 const spec = defineSpec({

@@ -1,11 +1,11 @@
 /** The vectors of one field describe its spec in words; here it is in rows. */
 import { expect, test } from 'vitest';
-import { Cursor } from '../../src/bytes/cursor.ts';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { Sink } from '../../src/bytes/sink.ts';
-import { indexTlv } from '../../src/emv/tlv.ts';
-import { compileField } from '../../src/iso8583/compile-field.ts';
-import type { FieldCodec } from '../../src/iso8583/field-codec.ts';
+import { Cursor } from '../../src/codecs/bytes/cursor.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { Sink } from '../../src/codecs/bytes/sink.ts';
+import { indexTlv } from '../../src/codecs/emv/tlv.ts';
+import { compileField } from '../../src/codecs/iso8583/compile-field.ts';
+import type { FieldCodec } from '../../src/codecs/iso8583/field-codec.ts';
 import {
   binary,
   bitmapped,
@@ -16,9 +16,9 @@ import {
   tagged,
   text,
   tlv,
-} from '../../src/iso8583/fields.ts';
-import type { Field } from '../../src/iso8583/rows.ts';
-import { defineSpec } from '../../src/iso8583/spec.ts';
+} from '../../src/codecs/iso8583/fields.ts';
+import type { Field } from '../../src/codecs/iso8583/rows.ts';
+import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 import vectors from '../vectors/iso8583.json' with { type: 'json' };
 import { refusalOf } from './refusal-of.ts';
 

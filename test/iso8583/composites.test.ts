@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { dataset, datasets, numeric, positional, tagged, text, tlv } from '../../src/iso8583/fields.ts';
-import type { Field } from '../../src/iso8583/rows.ts';
-import { defineSpec } from '../../src/iso8583/spec.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { dataset, datasets, numeric, positional, tagged, text, tlv } from '../../src/codecs/iso8583/fields.ts';
+import type { Field } from '../../src/codecs/iso8583/rows.ts';
+import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 
 /** A codec of messages with one field, in DE48. */

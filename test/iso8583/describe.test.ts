@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { samples } from '../../processors/type-1/samples.ts';
 import { spec as type1 } from '../../processors/type-1/spec.ts';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { describeMessage, messageRows } from '../../src/iso8583/describe.ts';
-import { diffMessages } from '../../src/iso8583/diff.ts';
-import { numeric, tagged, text, tlv, track2 } from '../../src/iso8583/fields.ts';
-import { messageFromJson, messageToJson } from '../../src/iso8583/message-json.ts';
-import { defineSpec } from '../../src/iso8583/spec.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { describeMessage, messageRows } from '../../src/codecs/iso8583/describe.ts';
+import { diffMessages } from '../../src/codecs/iso8583/diff.ts';
+import { numeric, tagged, text, tlv, track2 } from '../../src/codecs/iso8583/fields.ts';
+import { messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-json.ts';
+import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 import { specs } from './specs.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { EBCDIC_TO_LATIN1, LATIN1_TO_EBCDIC } from '../../src/iso8583/encodings/ebcdic.ts';
+import { EBCDIC_TO_LATIN1, LATIN1_TO_EBCDIC } from '../../src/codecs/iso8583/encodings/ebcdic.ts';
 
 const ebcdic = (page: 'cp500' | 'cp1047', text: string) =>
   Array.from(text, (character) => LATIN1_TO_EBCDIC[page][character.charCodeAt(0)]!.toString(16)).join(' ');

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ConnectionError } from '../../src/errors.ts';
-import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
-import { checkFraming, type Framing, replyHeaderOf } from '../../src/iso8583/network/framing.ts';
-import { LENGTH_HEADERS, type LengthHeaderName } from '../../src/iso8583/network/length-headers.ts';
+import { ConnectionError } from '../../src/basics/errors.ts';
+import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
+import { checkFraming, type Framing, replyHeaderOf } from '../../src/codecs/iso8583/network/framing.ts';
+import { LENGTH_HEADERS, type LengthHeaderName } from '../../src/codecs/iso8583/network/length-headers.ts';
 import { frameOf } from '../support/frame-of.ts';
 
 const TPDU = { kind: 'tpdu', bytes: Uint8Array.of(0x60, 0x01, 0x02, 0x03, 0x04) } as const;

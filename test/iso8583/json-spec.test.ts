@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { toHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { parseSpec } from '../../src/iso8583/json-spec.ts';
-import { extendSpec, type Spec } from '../../src/iso8583/spec.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { parseSpec } from '../../src/codecs/iso8583/json-spec.ts';
+import { extendSpec, type Spec } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 import { specToJson } from './spec-to-json.ts';
 import { ebcdic, packed, specs } from './specs.ts';

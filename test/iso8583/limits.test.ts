@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { spec as type1 } from '../../processors/type-1/spec.ts';
-import { type Codec, compileSpec, MAX_MESSAGE_BYTES } from '../../src/iso8583/codec.ts';
-import { numeric, positional, tagged, text } from '../../src/iso8583/fields.ts';
-import { defineSpec } from '../../src/iso8583/spec.ts';
+import { type Codec, compileSpec, MAX_MESSAGE_BYTES } from '../../src/codecs/iso8583/codec.ts';
+import { numeric, positional, tagged, text } from '../../src/codecs/iso8583/fields.ts';
+import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 import { specs } from './specs.ts';
 

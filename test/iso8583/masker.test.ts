@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { TapwireError } from '../../src/errors.ts';
-import { type Codec, compileSpec } from '../../src/iso8583/codec.ts';
-import { type MessageRow, messageRows } from '../../src/iso8583/describe.ts';
-import { maskerOf } from '../../src/iso8583/masker.ts';
-import type { Spec } from '../../src/iso8583/spec.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import templateProcessor from '../../src/processor-kit/template/index.ts';
+import { TapwireError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { type Codec, compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { type MessageRow, messageRows } from '../../src/codecs/iso8583/describe.ts';
+import { maskerOf } from '../../src/codecs/iso8583/masker.ts';
+import type { Spec } from '../../src/codecs/iso8583/spec.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import templateProcessor from '../../src/kits/processor-kit/template/index.ts';
 import { messages } from './message-arbitrary.ts';
 import { specs } from './specs.ts';
 

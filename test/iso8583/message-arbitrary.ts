@@ -1,7 +1,7 @@
 /** Random messages of any spec, for property tests. */
 import fc from 'fast-check';
-import { fromHex } from '../../src/bytes/hex.ts';
-import type { Content } from '../../src/iso8583/content.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import type { Content } from '../../src/codecs/iso8583/content.ts';
 import {
   type BinaryField,
   type Field,
@@ -9,8 +9,8 @@ import {
   subfieldsOf,
   type TaggedField,
   type TextField,
-} from '../../src/iso8583/rows.ts';
-import type { Spec } from '../../src/iso8583/spec.ts';
+} from '../../src/codecs/iso8583/rows.ts';
+import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 
 /** Longer values prove nothing further. */
 const LONGEST = 40;

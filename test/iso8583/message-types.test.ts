@@ -9,9 +9,9 @@ import {
   tagged,
   text,
   tlv,
-} from '../../src/iso8583/fields.ts';
-import type { OtherElement } from '../../src/iso8583/rows.ts';
-import { defineSpec, extendSpec, type MessageOf } from '../../src/iso8583/spec.ts';
+} from '../../src/codecs/iso8583/fields.ts';
+import type { OtherElement } from '../../src/codecs/iso8583/rows.ts';
+import { defineSpec, extendSpec, type MessageOf } from '../../src/codecs/iso8583/spec.ts';
 
 const spec = defineSpec({
   name: 'typed',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isResponse, pairingKey, parseMti, responseMti } from '../../src/iso8583/message.ts';
+import { isResponse, pairingKey, parseMti, responseMti } from '../../src/codecs/iso8583/message.ts';
 
 describe('an MTI', () => {
   test('contains version, class, function and origin', () => {

@@ -5,10 +5,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { spec as type1Spec } from '../../processors/type-1/spec.ts';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import type { BitmappedField, Field, FieldTable, TextField } from '../../src/iso8583/rows.ts';
-import { defineSpec } from '../../src/iso8583/spec.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import type { BitmappedField, Field, FieldTable, TextField } from '../../src/codecs/iso8583/rows.ts';
+import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 import { messages } from './message-arbitrary.ts';
 import { type NpmFields, npmDecode, npmEncode } from './npm-iso-8583.ts';
 import { refusalOf } from './refusal-of.ts';

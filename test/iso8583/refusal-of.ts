@@ -1,4 +1,4 @@
-import { Iso8583Error } from '../../src/errors.ts';
+import { Iso8583Error } from '../../src/basics/errors.ts';
 
 /** The error with which a codec refuses; the test fails if another error or none is thrown. */
 export function refusalOf(act: () => unknown): Iso8583Error {

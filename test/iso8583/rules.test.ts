@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { bitmapped, numeric, positional, text } from '../../src/iso8583/fields.ts';
-import type { MessageRule } from '../../src/iso8583/rules.ts';
-import { defineSpec, extendSpec } from '../../src/iso8583/spec.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { bitmapped, numeric, positional, text } from '../../src/codecs/iso8583/fields.ts';
+import type { MessageRule } from '../../src/codecs/iso8583/rules.ts';
+import { defineSpec, extendSpec } from '../../src/codecs/iso8583/spec.ts';
 import { refusalOf } from './refusal-of.ts';
 
 const spec = defineSpec({

@@ -1,6 +1,6 @@
-import { tagText } from '../../src/emv/tlv.ts';
-import type { Field } from '../../src/iso8583/rows.ts';
-import type { Spec } from '../../src/iso8583/spec.ts';
+import { tagText } from '../../src/codecs/emv/tlv.ts';
+import type { Field } from '../../src/codecs/iso8583/rows.ts';
+import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 
 /** The JSON form of a spec: `parseSpec` returns the same spec. */
 export function specToJson({ fields, ...spec }: Spec): Record<string, unknown> {

@@ -14,9 +14,9 @@ import {
   text,
   tlv,
   track2,
-} from '../../src/iso8583/fields.ts';
-import { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../../src/iso8583/padding.ts';
-import { defineSpec, type Spec } from '../../src/iso8583/spec.ts';
+} from '../../src/codecs/iso8583/fields.ts';
+import { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../../src/codecs/iso8583/padding.ts';
+import { defineSpec, type Spec } from '../../src/codecs/iso8583/spec.ts';
 
 /** ISO 8583:1987 packed, as terminals use it with their host. */
 export const packed = defineSpec({

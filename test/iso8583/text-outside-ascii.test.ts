@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { text } from '../../src/iso8583/fields.ts';
-import { defineSpec } from '../../src/iso8583/spec.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { text } from '../../src/codecs/iso8583/fields.ts';
+import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 
 const codec = compileSpec(
   defineSpec({

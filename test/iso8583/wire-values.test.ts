@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { toHex } from '../../src/bytes/hex.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import { binary, numeric, positional, text } from '../../src/iso8583/fields.ts';
-import { SPACES_RIGHT } from '../../src/iso8583/padding.ts';
-import { defineSpec } from '../../src/iso8583/spec.ts';
-import { WireValues } from '../../src/iso8583/wire-values.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import { binary, numeric, positional, text } from '../../src/codecs/iso8583/fields.ts';
+import { SPACES_RIGHT } from '../../src/codecs/iso8583/padding.ts';
+import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
+import { WireValues } from '../../src/codecs/iso8583/wire-values.ts';
 
 const spec = defineSpec({
   name: 'packed',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Overloaded } from '../../src/errors.ts';
-import { ConcurrencyLimit } from '../../src/limits/concurrency-limit.ts';
+import { Overloaded } from '../../src/basics/errors.ts';
+import { ConcurrencyLimit } from '../../src/basics/limits/concurrency-limit.ts';
 
 describe('a queue with a limit', () => {
   test('runs its limit at once, in order, and refuses work when it is full', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { intentRequest, linkRequest, tt3IntentRequest, tt3LinkRequest } from '../../schemas/link.ts';
-import { Forbidden, NotFound, RequestRejected } from '../../src/errors.ts';
-import { createLink, type LinkServices, type MandateRequest } from '../../src/links/create-link.ts';
-import type { NewLink } from '../../src/transactions/model/link.ts';
+import { Forbidden, NotFound, RequestRejected } from '../../src/basics/errors.ts';
+import { createLink, type LinkServices, type MandateRequest } from '../../src/payments/links/create-link.ts';
+import type { NewLink } from '../../src/payments/model/link.ts';
 import { linkBody, MANDATE } from '../support/links.ts';
 
 const OWNER = { acquirerId: 1, integratorId: 10 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AnswerReader, type HttpAnswer } from '../../src/load/answer-reader.ts';
+import { AnswerReader, type HttpAnswer } from '../../src/tools/load/answer-reader.ts';
 
 const SIZED = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 const CHUNKED = 'HTTP/1.1 503 No\r\ntransfer-encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n';

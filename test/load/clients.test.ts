@@ -3,11 +3,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { CardDataPublicKey } from '../../schemas/card-data.ts';
 import type { LinkStatus } from '../../schemas/link.ts';
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import type { ClientCall } from '../../src/load/clients/client-call.ts';
-import { Fleet } from '../../src/load/clients/fleet.ts';
-import { RequestWriter } from '../../src/load/clients/request-writer.ts';
-import type { Clients } from '../../src/load/clients/tap-calls.ts';
-import { findScenario } from '../../src/load/scenarios.ts';
+import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
+import { Fleet } from '../../src/tools/load/clients/fleet.ts';
+import { RequestWriter } from '../../src/tools/load/clients/request-writer.ts';
+import type { Clients } from '../../src/tools/load/clients/tap-calls.ts';
+import { findScenario } from '../../src/tools/load/scenarios.ts';
 
 const ID = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 const UUID = expect.stringMatching(/^[0-9a-f-]{36}$/);

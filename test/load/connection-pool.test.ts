@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { ConnectionPool } from '../../src/load/connection-pool.ts';
+import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 
 /** A server that answers each request with 200, and the pool of connections to it. */
 async function poolTo(onConnection: (socket: Socket, number: number) => void) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { failedThresholds, parseThresholds } from '../../src/load/thresholds.ts';
+import { failedThresholds, parseThresholds } from '../../src/tools/load/thresholds.ts';
 import { resultWith } from './results.ts';
 
 const failed = (text: string, differences = {}) => failedThresholds(parseThresholds(text), resultWith(differences));

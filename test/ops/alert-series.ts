@@ -1,18 +1,18 @@
-import { RoundTrips } from '../../src/connection/round-trips.ts';
-import type { OverloadedResource } from '../../src/errors.ts';
-import type { HsmDeviceState } from '../../src/hsm/device-state.ts';
+import type { OverloadedResource } from '../../src/basics/errors.ts';
 import type { QueueFigures } from '../../src/jobs/dead-letters.ts';
 import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
-import type { Backlog } from '../../src/ops/backlog.ts';
-import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts';
-import { registerHsmMetrics } from '../../src/ops/metrics/hsm-metrics.ts';
-import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
-import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
-import { Metrics } from '../../src/ops/metrics/metrics.ts';
-import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
-import type { RequestLog } from '../../src/ops/request-log.ts';
-import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
-import type { KeyExchangeStats } from '../../src/switches/key-exchange.ts';
+import type { Backlog } from '../../src/observe/backlog.ts';
+import { registerBacklogMetrics } from '../../src/observe/metrics/backlog-metrics.ts';
+import { registerHsmMetrics } from '../../src/observe/metrics/hsm-metrics.ts';
+import { registerKeyMetrics } from '../../src/observe/metrics/key-metrics.ts';
+import { registerMessageMetrics } from '../../src/observe/metrics/message-metrics.ts';
+import { Metrics } from '../../src/observe/metrics/metrics.ts';
+import { registerSwitchMetrics } from '../../src/observe/metrics/switch-metrics.ts';
+import type { RequestLog } from '../../src/observe/request-log.ts';
+import { RoundTrips } from '../../src/switching/connection/round-trips.ts';
+import type { HsmDeviceState } from '../../src/switching/hsm/device-state.ts';
+import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
+import type { KeyExchangeStats } from '../../src/switching/switches/key-exchange.ts';
 
 type Changeable<T> = { -readonly [Key in keyof T]: T[Key] };
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Installation } from './alert-series.ts';
 
 const run = promisify(execFile);
-const RULES = fileURLToPath(new URL('../../src/ops/prometheus/alerts.yml', import.meta.url));
+const RULES = fileURLToPath(new URL('../../src/observe/prometheus/alerts.yml', import.meta.url));
 const HAS_PROMTOOL = spawnSync('promtool', ['--version']).status === 0;
 if (!HAS_PROMTOOL)
   console.warn('Tests of the alert rules are skipped: they need promtool (Debian package prometheus).');

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { TapLoad } from '../../src/limits/tap-load.ts';
-import { registerBacklogMetrics } from '../../src/ops/metrics/backlog-metrics.ts';
-import { registerDatabaseMetrics } from '../../src/ops/metrics/database-metrics.ts';
-import { registerHsmMetrics } from '../../src/ops/metrics/hsm-metrics.ts';
-import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
-import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
-import { Metrics } from '../../src/ops/metrics/metrics.ts';
-import { registerSwitchMetrics } from '../../src/ops/metrics/switch-metrics.ts';
-import { registerTapLoad } from '../../src/ops/metrics/tap-load-metrics.ts';
+import { TapLoad } from '../../src/basics/limits/tap-load.ts';
+import { registerBacklogMetrics } from '../../src/observe/metrics/backlog-metrics.ts';
+import { registerDatabaseMetrics } from '../../src/observe/metrics/database-metrics.ts';
+import { registerHsmMetrics } from '../../src/observe/metrics/hsm-metrics.ts';
+import { registerKeyMetrics } from '../../src/observe/metrics/key-metrics.ts';
+import { registerMessageMetrics } from '../../src/observe/metrics/message-metrics.ts';
+import { Metrics } from '../../src/observe/metrics/metrics.ts';
+import { registerSwitchMetrics } from '../../src/observe/metrics/switch-metrics.ts';
+import { registerTapLoad } from '../../src/observe/metrics/tap-load-metrics.ts';
 
 /** Every metric that a process exposes, without starting one. */
 function knownMetrics(): Set<string> {
@@ -23,7 +23,7 @@ function knownMetrics(): Set<string> {
   return new Set(registry.getMetricsAsArray().map(({ name }) => name));
 }
 
-const text = (path: string) => readFileSync(new URL(`../../src/ops/${path}`, import.meta.url), 'utf8');
+const text = (path: string) => readFileSync(new URL(`../../src/observe/${path}`, import.meta.url), 'utf8');
 /** Written by Prometheus itself. */
 const PROMETHEUS_OWN = 'up';
 

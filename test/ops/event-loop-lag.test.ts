@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Metrics } from '../../src/ops/metrics/metrics.ts';
+import { Metrics } from '../../src/observe/metrics/metrics.ts';
 
 test('two scrapes at once report figures of the event loop that are numbers', async () => {
   const metrics = new Metrics();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { StartError } from '../../src/errors.ts';
-import { armFailpoints, armFetcher, Failpoints } from '../../src/ops/failpoints.ts';
-import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
+import { StartError } from '../../src/basics/errors.ts';
+import { armFailpoints, armFetcher, Failpoints } from '../../src/observe/failpoints.ts';
+import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
+import { readConfig } from '../../src/start/config.ts';
 
 test('without failpoints the dependencies and the fetcher are returned unchanged', () => {
   const deps = {} as TransactionDependencies;

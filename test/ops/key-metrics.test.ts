@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { registerKeyMetrics } from '../../src/ops/metrics/key-metrics.ts';
-import { registerMessageMetrics } from '../../src/ops/metrics/message-metrics.ts';
-import { Metrics } from '../../src/ops/metrics/metrics.ts';
-import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
-import type { KeyExchangeStats } from '../../src/switches/key-exchange.ts';
+import { registerKeyMetrics } from '../../src/observe/metrics/key-metrics.ts';
+import { registerMessageMetrics } from '../../src/observe/metrics/message-metrics.ts';
+import { Metrics } from '../../src/observe/metrics/metrics.ts';
+import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
+import type { KeyExchangeStats } from '../../src/switching/switches/key-exchange.ts';
 
 const KEYS: KeyExchangeStats = {
   exchanged: 5,

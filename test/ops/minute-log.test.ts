@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ProcessFigures } from '../../src/ops/console/figures.ts';
-import { minuteOf, startMinuteLog } from '../../src/ops/minute-log.ts';
+import type { ProcessFigures } from '../../src/observe/figures.ts';
+import { minuteOf, startMinuteLog } from '../../src/observe/minute-log.ts';
 
 const QUIET = {
   taps: { bounds: [0.01, 0.1, 1], counts: [0, 0, 0, 0], failed: 0 },

@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api';
 import { afterEach, expect, test, vi } from 'vitest';
-import { openTracing } from '../../src/ops/tracing/open-tracing.ts';
+import { openTracing } from '../../src/observe/tracing/open-tracing.ts';
 import { type LogLine, logTo } from '../support/log-lines.ts';
 
 /** No server listens on port 1 (tcpmux). */

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { Finding } from '../../src/ops/verify-ledger/finding.ts';
-import type { LedgerLine } from '../../src/ops/verify-ledger/ledger-lines.ts';
-import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { AuditEntry } from '../../src/transactions/model/audit-entry.ts';
-import { Disposition, type DispositionId } from '../../src/transactions/model/disposition.ts';
-import { moves, Status, type StatusId, statusName } from '../../src/transactions/model/status.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { AuditEntry } from '../../src/payments/model/audit-entry.ts';
+import { Disposition, type DispositionId } from '../../src/payments/model/disposition.ts';
+import { moves, Status, type StatusId, statusName } from '../../src/payments/model/status.ts';
+import type { Finding } from '../../src/tools/ledger/finding.ts';
+import type { LedgerLine } from '../../src/tools/ledger/ledger-lines.ts';
+import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { saveTenants } from '../support/tenants.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { GUARD_SECONDS, type Installation, startInstallation } from '../support/installation.ts';

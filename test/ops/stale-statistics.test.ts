@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { seedBooks, seededLedger } from '../support/seed-books.ts';
 import { saveTenants } from '../support/tenants.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

@@ -1,13 +1,13 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import type { LogLevel } from '../../src/ops/log.ts';
-import { createUnmatchedLog, logTransactions } from '../../src/ops/transaction-log.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { Status } from '../../src/transactions/model/status.ts';
-import type { ReversalStep } from '../../src/transactions/ports/reversal-ports.ts';
-import type { GuardedDecision, NewAttempt, NewSubmission } from '../../src/transactions/ports/store-ports.ts';
-import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
-import type { UnmatchedResponse } from '../../src/transactions/reversal/late-response.ts';
+import type { LogLevel } from '../../src/observe/log.ts';
+import { createUnmatchedLog, logTransactions } from '../../src/observe/transaction-log.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { Status } from '../../src/payments/model/status.ts';
+import type { ReversalStep } from '../../src/payments/ports/reversal-ports.ts';
+import type { GuardedDecision, NewAttempt, NewSubmission } from '../../src/payments/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
+import type { UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
 import type { LogLine } from '../support/log-lines.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readLedger } from '../../src/ops/verify-ledger/ledger-lines.ts';
-import { Ledger } from '../../src/simulator/ledger.ts';
-import { ledgerServer } from '../../src/simulator/ledger-http.ts';
-import { listen, stopListening } from '../../src/simulator/listening.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { PinState } from '../../src/transactions/model/pin.ts';
-import { moves, Status } from '../../src/transactions/model/status.ts';
-import { ReversalState, TransactionType, VoidState } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { PinState } from '../../src/payments/model/pin.ts';
+import { moves, Status } from '../../src/payments/model/status.ts';
+import { ReversalState, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
+import { readLedger } from '../../src/tools/ledger/ledger-lines.ts';
+import { Ledger } from '../../src/tools/simulator/ledger.ts';
+import { ledgerServer } from '../../src/tools/simulator/ledger-http.ts';
+import { listen, stopListening } from '../../src/tools/simulator/listening.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 import { move, PlantedBooks } from './planted-books.ts';
 

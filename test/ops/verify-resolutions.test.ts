@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { ReversalState, TransactionType } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState, TransactionType } from '../../src/payments/model/transaction.ts';
 import { PlantedBooks } from './planted-books.ts';
 
 let books: PlantedBooks;

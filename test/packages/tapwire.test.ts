@@ -51,8 +51,8 @@ test('serves the pages and the modules of browsers, from several processes', asy
     '/docs',
     '/docs/code-samples.js',
     '/ops',
-    '/ops/codec/iso8583/message-tool.ts',
-    '/ops/codec/bytes/native-text.ts',
+    '/ops/codec/codecs/iso8583/message-tool.ts',
+    '/ops/codec/codecs/bytes/native-text.ts',
   ]) {
     expect(await textAt(new URL(path, base)), path).not.toBe('');
   }

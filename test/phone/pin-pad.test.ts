@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { toHex } from '../../src/bytes/hex.ts';
-import { PinPad } from '../../src/phone/pin-pad.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
+import { PinPad } from '../../src/tools/phone/pin-pad.ts';
 
 const PAN = '4111111111111111';
 /** More than the counters of one device. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { acceptorAddress, acceptorNameLocation } from '../../src/processor-kit/field-values.ts';
+import { acceptorAddress, acceptorNameLocation } from '../../src/kits/processor-kit/field-values.ts';
 
 test('DE43 is name, city, region and country at their positions', () => {
   expect(acceptorNameLocation({ name: 'Corner Café', city: 'Cape Town', country: 'ZA', mcc: '5812' })).toBe(

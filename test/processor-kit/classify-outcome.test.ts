@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { classifyOutcome, type OutcomeContext } from '../../src/processor-kit/classify-outcome.ts';
-import type { ResponseCodes } from '../../src/processor-kit/processor.ts';
+import { classifyOutcome, type OutcomeContext } from '../../src/kits/processor-kit/classify-outcome.ts';
+import type { ResponseCodes } from '../../src/kits/processor-kit/processor.ts';
 
 const codes: ResponseCodes = {
   approved: ['00', '08'],

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { CheckFailure } from '../../src/plug-ins/check-failure.ts';
-import { checkSample } from '../../src/processor-kit/conformance/sample-differences.ts';
-import { processorConformance } from '../../src/processor-kit/conformance.ts';
-import { messageCodec, type Processor, type ProcessorSample } from '../../src/processor-kit/index.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { CheckFailure } from '../../src/kits/plug-ins/check-failure.ts';
+import { checkSample } from '../../src/kits/processor-kit/conformance/sample-differences.ts';
+import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
+import { messageCodec, type Processor, type ProcessorSample } from '../../src/kits/processor-kit/index.ts';
 
 const processor = type1 as unknown as Processor;
 const [sale] = type1.samples;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { PlugInError } from '../../src/errors.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import { defineProcessor } from '../../src/processor-kit/define-processor.ts';
-import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
+import { PlugInError } from '../../src/basics/errors.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { defineProcessor } from '../../src/kits/processor-kit/define-processor.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
 
 const request = type1.authorization(testPurchase(), type1.exampleConfig);
 const approval = () => type1.simulate(request, { responseCode: '00', authorizationCode: '123456' });

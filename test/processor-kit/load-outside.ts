@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-const LOADER = new URL('../../src/processor-kit/load-processors.ts', import.meta.url).href;
-const CONFORMANCE = new URL('../../src/processor-kit/conformance.ts', import.meta.url).href;
+const LOADER = new URL('../../src/kits/processor-kit/load-processors.ts', import.meta.url).href;
+const CONFORMANCE = new URL('../../src/kits/processor-kit/conformance.ts', import.meta.url).href;
 
 /** The result of loading: the types and the failed checks of the last one, or the error. */
 export interface LoadedOutside {

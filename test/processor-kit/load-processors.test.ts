@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { PlugInError } from '../../src/errors.ts';
-import { findEntry } from '../../src/plug-ins/find-entry.ts';
-import { builtInEntries, loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { PlugInError } from '../../src/basics/errors.ts';
+import { findEntry } from '../../src/kits/plug-ins/find-entry.ts';
+import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { loadOutside } from './load-outside.ts';
 
 const TYPE_1 = new URL('../../processors/type-1/', import.meta.url).pathname;

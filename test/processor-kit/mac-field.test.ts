@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import type1 from '../../processors/type-1/index.ts';
-import { processorConformance } from '../../src/processor-kit/conformance.ts';
-import type { IsoMessage, MacKeys, Processor } from '../../src/processor-kit/index.ts';
-import { demoHsm } from '../../src/simulator/demo-hsm.ts';
+import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
+import type { IsoMessage, MacKeys, Processor } from '../../src/kits/processor-kit/index.ts';
+import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { Acquirer } from '../simulator/support.ts';
 import { ScriptedSwitch } from '../support/scripted-switch.ts';
 

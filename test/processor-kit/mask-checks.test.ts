@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { compileSpec } from '../../src/iso8583/codec.ts';
-import type { Field } from '../../src/iso8583/rows.ts';
-import type { Spec } from '../../src/iso8583/spec.ts';
-import { CheckFailure } from '../../src/plug-ins/check-failure.ts';
-import { maskChecks } from '../../src/processor-kit/conformance/mask-checks.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { MessageCodec, Processor } from '../../src/processor-kit/processor.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
+import type { Field } from '../../src/codecs/iso8583/rows.ts';
+import type { Spec } from '../../src/codecs/iso8583/spec.ts';
+import { CheckFailure } from '../../src/kits/plug-ins/check-failure.ts';
+import { maskChecks } from '../../src/kits/processor-kit/conformance/mask-checks.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { MessageCodec, Processor } from '../../src/kits/processor-kit/processor.ts';
 
 const type2 = (await loadProcessors()).get('type-2')!;
 

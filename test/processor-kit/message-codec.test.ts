@@ -2,13 +2,13 @@ import { createCipheriv } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
-import { toHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { keyMac } from '../../src/crypto/mac.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { IsoMessage, MacKeys, Processor } from '../../src/processor-kit/index.ts';
-import { macVerdictOf } from '../../src/processor-kit/mac-verdict.ts';
-import { messageCodec } from '../../src/processor-kit/message-codec.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { keyMac } from '../../src/codecs/crypto/mac.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import type { IsoMessage, MacKeys, Processor } from '../../src/kits/processor-kit/index.ts';
+import { macVerdictOf } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';
 
 const KEYS: Readonly<Record<string, string>> = {
   old: '0123456789ABCDEF',

@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { processorConformance } from '../../src/processor-kit/conformance.ts';
-import { newProcessor } from '../../src/processor-kit/new-processor.ts';
-import template from '../../src/processor-kit/template/index.ts';
+import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
+import { newProcessor } from '../../src/kits/processor-kit/new-processor.ts';
+import template from '../../src/kits/processor-kit/template/index.ts';
 import { loadOutside } from './load-outside.ts';
 
 let parent: string;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { otherStan, retrievalReference } from '../../src/processor-kit/field-values.ts';
+import { otherStan, retrievalReference } from '../../src/kits/processor-kit/field-values.ts';
 
 test('an RRN is the last digit of the year, the day of the year, the hour and the STAN, in UTC', () => {
   expect(retrievalReference(Date.UTC(2026, 0, 1, 0, 0, 0), '000001')).toBe('600100000001');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import { SealedReplies } from '../../src/processor-kit/sealed-replies.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import { SealedReplies } from '../../src/kits/processor-kit/sealed-replies.ts';
 
 const LINE = {};
 const OTHER_LINE = {};

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import { type IsoMessage, switchProtocol } from '../../src/processor-kit/index.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { type IsoMessage, switchProtocol } from '../../src/kits/processor-kit/index.ts';
 
 const { exampleConfig } = type1;
 const request = type1.authorization(testPurchase(), exampleConfig);

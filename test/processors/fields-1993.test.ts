@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Field } from '../../src/iso8583/spec.ts';
-import { PRIMARY_FIELDS_1993, SECONDARY_FIELDS_1993 } from '../../src/processor-kit/index.ts';
+import type { Field } from '../../src/codecs/iso8583/spec.ts';
+import { PRIMARY_FIELDS_1993, SECONDARY_FIELDS_1993 } from '../../src/kits/processor-kit/index.ts';
 
 /**
  * Format and length of each field, transcribed from a table that others made from the standard: ISO93APackager of jPOS

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import type1993 from '../../processors/type-1993/index.ts';
 import type { Type1993Message } from '../../processors/type-1993/spec.ts';
 import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import { nearestDate } from '../../src/processor-kit/field-dates.ts';
-import { defineProcessor, type ProcessorDefinition, type SwitchConfig } from '../../src/processor-kit/index.ts';
-import { standardFieldReader } from '../../src/switches/standard-fields.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { nearestDate } from '../../src/kits/processor-kit/field-dates.ts';
+import { defineProcessor, type ProcessorDefinition, type SwitchConfig } from '../../src/kits/processor-kit/index.ts';
+import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
 
 const config = type1993.exampleConfig;
 const sale = type1993.authorization(testPurchase(), config);

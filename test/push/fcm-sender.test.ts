@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Secret } from '../../src/bytes/secret.ts';
-import { StartError } from '../../src/errors.ts';
+import { StartError } from '../../src/basics/errors.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
 import { FcmSender } from '../../src/push/fcm-sender.ts';
 import type { PushMessage } from '../../src/push/ports.ts';
 import { readServiceAccount } from '../../src/push/service-account.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Secret } from '../../src/bytes/secret.ts';
-import type { LinkServices } from '../../src/links/create-link.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import type { LinkServices } from '../../src/payments/links/create-link.ts';
+import type { JobRequest } from '../../src/payments/model/jobs.ts';
+import type { Link } from '../../src/payments/model/link.ts';
 import { createLogSender, NO_PUSH_SENDER } from '../../src/push/log-sender.ts';
 import type { DeviceStore, PushDevice, PushMessage, PushRecord, PushResult } from '../../src/push/ports.ts';
 import { PushPayments } from '../../src/push/push-payments.ts';
-import type { JobRequest } from '../../src/transactions/model/jobs.ts';
-import type { Link } from '../../src/transactions/model/link.ts';
 
 const OWNER = { acquirerId: 1, integratorId: 10 };
 const DEVICE: PushDevice = {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { Secret } from '../../src/bytes/secret.ts';
 import { InstallationKeys } from '../../src/card/installation-keys.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { HsmCalls } from '../../src/hsm/hsm-calls.ts';
-import { readerConformance } from '../../src/reader-kit/conformance.ts';
-import { loadReaders } from '../../src/reader-kit/load-readers.ts';
-import type { SampleKeyRing } from '../../src/reader-kit/sample-keys.ts';
-import { freshSampleKeys } from '../../src/reader-kit/sample-keys.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { readerConformance } from '../../src/kits/reader-kit/conformance.ts';
+import { loadReaders } from '../../src/kits/reader-kit/load-readers.ts';
+import type { SampleKeyRing } from '../../src/kits/reader-kit/sample-keys.ts';
+import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';
+import { HsmCalls } from '../../src/switching/hsm/hsm-calls.ts';
 import { freshKeyRing } from '../support/card-data.ts';
 
 /** Keys as a gateway has them: those of agreement in its key ring, the base derivation keys in an HSM. */

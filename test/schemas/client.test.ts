@@ -56,13 +56,13 @@ function shownBy({ security }: NamedOperation): Shows {
 /** Other requests over HTTP, and the reason. */
 const OTHERS = {
   'src/cli/webhooks-listen.ts': 'passes events on to a receiver under development',
-  'src/load/gateway-watch.ts': 'reads metrics, which are text',
+  'src/tools/load/gateway-watch.ts': 'reads metrics, which are text',
   'src/http/pay-page/gateway.js': 'gives the client its fetch',
 };
 
 test('the command line, phones, load tests and pay pages use it', () => {
   const source = fileURLToPath(new URL('../../', import.meta.url));
-  const fetching = ['src/cli', 'src/phone', 'src/load', 'src/http/pay-page'].flatMap((room) =>
+  const fetching = ['src/cli', 'src/tools/phone', 'src/tools/load', 'src/http/pay-page'].flatMap((room) =>
     readdirSync(join(source, room), { recursive: true, encoding: 'utf8' })
       .map((name) => `${room}/${name}`)
       .filter((path) => /\.(?:ts|js)$/.test(path) && /\bfetch\(/.test(readFileSync(join(source, path), 'utf8'))),

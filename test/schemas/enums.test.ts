@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { DISPOSITION_TEXTS, ENUMS, QR_CODE_STATE_TEXTS, STATUSES, TRANSACTION_TYPES } from '../../schemas/enums.ts';
 import { RESPONSE_CODES, responseCodeText } from '../../schemas/response-codes.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { LinkState } from '../../src/transactions/model/link-state.ts';
-import { Status } from '../../src/transactions/model/status.ts';
-import { TRANSACTION_TYPE_NAMES } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { LinkState } from '../../src/payments/model/link-state.ts';
+import { Status } from '../../src/payments/model/status.ts';
+import { TRANSACTION_TYPE_NAMES } from '../../src/payments/model/transaction.ts';
 
 const namesById = (entries: readonly { readonly id: number; readonly name: string }[]) =>
   Object.fromEntries(entries.map(({ id, name }) => [name, id]));

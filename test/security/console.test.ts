@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ConsoleNames } from '../../src/console/store/console-names.ts';
 import type { KnownRoute } from '../../src/http/route-table.ts';
-import type { ConsoleNames } from '../../src/store/console/console-names.ts';
 import { consoleClient } from '../support/console-client.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';

@@ -1,8 +1,8 @@
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Credential, RouteFacts } from '../../src/http/route-facts.ts';
-import { signMerchantToken } from '../../src/phone/phone.ts';
-import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
+import type { Tenant } from '../../src/payments/ports/store-ports.ts';
+import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import type { Installation } from '../support/installation.ts';
 import { post } from '../support/links.ts';

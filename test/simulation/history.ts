@@ -1,9 +1,9 @@
 import type { JobPayloads } from '../../schemas/jobs.ts';
-import { TapwireError } from '../../src/errors.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
-import { dispositionName } from '../../src/transactions/model/disposition.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
-import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
+import { TapwireError } from '../../src/basics/errors.ts';
+import { dispositionName } from '../../src/payments/model/disposition.ts';
+import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
+import { seededRandom } from '../../src/tools/simulator/random.ts';
 import { MemoryCompletions } from './memory-completions.ts';
 import { MemoryLinks } from './memory-links.ts';
 import { MemoryStore, type Sabotage } from './memory-store.ts';

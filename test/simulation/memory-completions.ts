@@ -1,5 +1,5 @@
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { ReversalState, type Transaction } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState, type Transaction } from '../../src/payments/model/transaction.ts';
 import type { Row } from './memory-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
 

@@ -1,7 +1,7 @@
-import { claimedLink, holdsLink, type Link, type LinkKey, stateAfterTap } from '../../src/transactions/model/link.ts';
-import type { LinkStateId } from '../../src/transactions/model/link-state.ts';
-import { type Transaction, TransactionType } from '../../src/transactions/model/transaction.ts';
-import type { NewAttempt } from '../../src/transactions/ports/store-ports.ts';
+import { claimedLink, holdsLink, type Link, type LinkKey, stateAfterTap } from '../../src/payments/model/link.ts';
+import type { LinkStateId } from '../../src/payments/model/link-state.ts';
+import { type Transaction, TransactionType } from '../../src/payments/model/transaction.ts';
+import type { NewAttempt } from '../../src/payments/ports/store-ports.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 type StoredLink = Omit<Link, 'isPast' | 'isHeld'>;

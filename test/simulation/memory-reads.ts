@@ -1,9 +1,9 @@
-import { transmissionDateTime } from '../../src/processor-kit/field-dates.ts';
-import type { ReversalAnswer } from '../../src/processor-kit/processor.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { isAwaitingPin } from '../../src/transactions/model/pin.ts';
-import { ReversalState, type Transaction } from '../../src/transactions/model/transaction.ts';
-import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/transactions/ports/store-ports.ts';
+import { transmissionDateTime } from '../../src/kits/processor-kit/field-dates.ts';
+import type { ReversalAnswer } from '../../src/kits/processor-kit/processor.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { isAwaitingPin } from '../../src/payments/model/pin.ts';
+import { ReversalState, type Transaction } from '../../src/payments/model/transaction.ts';
+import type { OriginalFacts, ResponseIdentity, ReversalKey } from '../../src/payments/ports/store-ports.ts';
 import type { Row } from './memory-rows.ts';
 
 /** The reads of src/store/transactions/find-requests.ts and late-responses.ts, on a Map. */

@@ -1,12 +1,7 @@
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import {
-  ReversalState,
-  type Transaction,
-  TransactionType,
-  VoidState,
-} from '../../src/transactions/model/transaction.ts';
-import type { NewVoid } from '../../src/transactions/ports/refund-ports.ts';
-import type { NewAttempt, PhoneResponseRecord } from '../../src/transactions/ports/store-ports.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
+import type { NewVoid } from '../../src/payments/ports/refund-ports.ts';
+import type { NewAttempt, PhoneResponseRecord } from '../../src/payments/ports/store-ports.ts';
 import type { Row } from './memory-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
 

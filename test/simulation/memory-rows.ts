@@ -1,7 +1,7 @@
-import type { AuditEntry, LateFacts } from '../../src/transactions/model/audit-entry.ts';
-import type { JobRequest } from '../../src/transactions/model/jobs.ts';
-import type { Transaction } from '../../src/transactions/model/transaction.ts';
-import type { SentReversal } from '../../src/transactions/ports/reversal-ports.ts';
+import type { AuditEntry, LateFacts } from '../../src/payments/model/audit-entry.ts';
+import type { JobRequest } from '../../src/payments/model/jobs.ts';
+import type { Transaction } from '../../src/payments/model/transaction.ts';
+import type { SentReversal } from '../../src/payments/ports/reversal-ports.ts';
 
 /** A row with what the database adds to it. */
 export interface Row {

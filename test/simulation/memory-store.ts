@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditEntry } from '../../src/transactions/model/audit-entry.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import type { JobRequest } from '../../src/transactions/model/jobs.ts';
-import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/transactions/model/pin.ts';
-import { MUST_NOT_REST, type StatusId } from '../../src/transactions/model/status.ts';
-import { OUTCOME_GRACE_SECONDS } from '../../src/transactions/model/time-limits.ts';
+import type { AuditEntry } from '../../src/payments/model/audit-entry.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import type { JobRequest } from '../../src/payments/model/jobs.ts';
+import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/payments/model/pin.ts';
+import { MUST_NOT_REST, type StatusId } from '../../src/payments/model/status.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
 import {
   ReversalState,
   type Transaction,
   type TransactionKey,
   TransactionType,
-} from '../../src/transactions/model/transaction.ts';
-import type { ReversalRecord, ReversalStep } from '../../src/transactions/ports/reversal-ports.ts';
+} from '../../src/payments/model/transaction.ts';
+import type { ReversalRecord, ReversalStep } from '../../src/payments/ports/reversal-ports.ts';
 import type {
   GuardedDecision,
   LateRecord,
@@ -25,7 +25,7 @@ import type {
   RequestKey,
   ResponseIdentity,
   ReversalKey,
-} from '../../src/transactions/ports/store-ports.ts';
+} from '../../src/payments/ports/store-ports.ts';
 import { factsOf, findAnswered, findReversals, holdsReservation } from './memory-reads.ts';
 import type { Job, Row } from './memory-rows.ts';
 

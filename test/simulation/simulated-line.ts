@@ -1,9 +1,9 @@
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import type { PinData } from '../../src/processor-kit/processor.ts';
-import type { TransactionKey } from '../../src/transactions/model/transaction.ts';
-import type { SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../../src/transactions/ports/switch-ports.ts';
-import type { TransactionDependencies } from '../../src/transactions/ports/transaction-dependencies.ts';
-import { recordUnmatchedResponses } from '../../src/transactions/reversal/late-response.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { PinData } from '../../src/kits/processor-kit/processor.ts';
+import type { TransactionKey } from '../../src/payments/model/transaction.ts';
+import type { SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../../src/payments/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
+import { recordUnmatchedResponses } from '../../src/payments/reversals/late-response.ts';
 import { PROFILE } from './simulated-tenant.ts';
 import { isReversalForm, responseTo, type SwitchResponse } from './switch/answers.ts';
 import {
@@ -22,7 +22,7 @@ import { hear, type Statement } from './switch/statements.ts';
 import type { VirtualTime } from './virtual-time.ts';
 import type { WildSwitch } from './wild-switch.ts';
 
-/** Repeats as in src/switches/unmatched-responses.ts: soon, and after every possible request is decided. */
+/** Repeats as in src/switching/switches/unmatched-responses.ts: soon, and after every possible request is decided. */
 const STRAYS_AGAIN_MS = [1_000, PROFILE.deadlineMs + 2_100 + 2_000];
 const PIN = { block: new Uint8Array(8) } as PinData;
 

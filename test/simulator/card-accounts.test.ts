@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import type { TestCard } from '../../src/simulator/card-accounts.ts';
-import { Ledger } from '../../src/simulator/ledger.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import type { TestCard } from '../../src/tools/simulator/card-accounts.ts';
+import { Ledger } from '../../src/tools/simulator/ledger.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 
 const VISA = '4111111111111111';

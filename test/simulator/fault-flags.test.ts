@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import type1 from '../../processors/type-1/index.ts';
-import type { FaultRates } from '../../src/simulator/faults.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import type { FaultRates } from '../../src/tools/simulator/faults.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { eventually } from '../support/eventually.ts';
 import { Acquirer } from './support.ts';
 

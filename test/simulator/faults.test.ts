@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { SimulatorError } from '../../src/errors.ts';
-import { faultDraw, parseShare } from '../../src/simulator/faults.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
+import { SimulatorError } from '../../src/basics/errors.ts';
+import { faultDraw, parseShare } from '../../src/tools/simulator/faults.ts';
+import { seededRandom } from '../../src/tools/simulator/random.ts';
 
 test('without shares neither a fault nor a random number is drawn', () => {
   expect(faultDraw({})).toBeUndefined();

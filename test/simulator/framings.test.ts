@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import type1 from '../../processors/type-1/index.ts';
-import type { Framing } from '../../src/iso8583/network/framing.ts';
-import { LENGTH_HEADER_NAMES } from '../../src/iso8583/network/length-headers.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import type { Framing } from '../../src/codecs/iso8583/network/framing.ts';
+import { LENGTH_HEADER_NAMES } from '../../src/codecs/iso8583/network/length-headers.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 
 const framings: readonly (readonly [string, Framing])[] = [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { SimulatorError } from '../../src/errors.ts';
-import { parseLatency } from '../../src/simulator/latency.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
+import { SimulatorError } from '../../src/basics/errors.ts';
+import { parseLatency } from '../../src/tools/simulator/latency.ts';
+import { seededRandom } from '../../src/tools/simulator/random.ts';
 
 const percentile = (values: readonly number[], share: number) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * share)]!;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Ledger } from '../../src/simulator/ledger.ts';
+import { Ledger } from '../../src/tools/simulator/ledger.ts';
 import { sale } from './sale.ts';
 
 test('an approved amount is booked until it is reversed, once', () => {

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import type1 from '../../processors/type-1/index.ts';
-import { demoKey } from '../../src/crypto/demo-key.ts';
-import { MAC_ALGORITHM_NAMES } from '../../src/crypto/mac-algorithms.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import type { Processor } from '../../src/processor-kit/index.ts';
-import { demoHsm } from '../../src/simulator/demo-hsm.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
-import { checkMacKeys } from '../../src/switches/open-keys.ts';
+import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import { MAC_ALGORITHM_NAMES } from '../../src/codecs/crypto/mac-algorithms.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import type { Processor } from '../../src/kits/processor-kit/index.ts';
+import { checkMacKeys } from '../../src/switching/switches/open-keys.ts';
+import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 
 /** Each switch has a key of its own, because each algorithm takes keys of other lengths. */

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { TAPPED_AT_MS, testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { IsoMessage, Processor } from '../../src/processor-kit/index.ts';
-import { builtInEntries, loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
-import { Ledger } from '../../src/simulator/ledger.ts';
-import { PinTries } from '../../src/simulator/pin-tries.ts';
-import { seededRandom } from '../../src/simulator/random.ts';
-import { SimulatedSwitch } from '../../src/simulator/simulated-switch.ts';
+import { TAPPED_AT_MS, testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
+import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { Ledger } from '../../src/tools/simulator/ledger.ts';
+import { PinTries } from '../../src/tools/simulator/pin-tries.ts';
+import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { SimulatedSwitch } from '../../src/tools/simulator/simulated-switch.ts';
 
 /**
  * The pages of the types list what the switch checks, in which order, with which code. Here each request has a fault and

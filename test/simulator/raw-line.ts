@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
-import type { IsoMessage, Processor } from '../../src/processor-kit/index.ts';
+import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
+import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
 import { frameOf } from '../support/frame-of.ts';
 
 /** A connection for arbitrary bytes: complete frames or any others, and the responses. */

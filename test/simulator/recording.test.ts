@@ -2,12 +2,12 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
-import { toHex } from '../../src/bytes/hex.ts';
-import { maskerOf } from '../../src/iso8583/masker.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { Processor, SimulatedAnswer, SwitchConfig } from '../../src/processor-kit/index.ts';
-import { Replay, readRecording } from '../../src/simulator/recording.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { toHex } from '../../src/codecs/bytes/hex.ts';
+import { maskerOf } from '../../src/codecs/iso8583/masker.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import type { Processor, SimulatedAnswer, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
+import { Replay, readRecording } from '../../src/tools/simulator/recording.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 
 const TYPES = [type1, type2, type1993] as unknown as Processor[];

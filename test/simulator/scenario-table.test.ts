@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { scenarioOf } from '../../src/simulator/scenarios.ts';
+import { scenarioOf } from '../../src/tools/simulator/scenarios.ts';
 
 const README = readFileSync(new URL('../../processors/README.md', import.meta.url), 'utf8');
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { scenarioOf } from '../../src/simulator/scenarios.ts';
+import { scenarioOf } from '../../src/tools/simulator/scenarios.ts';
 
 test.each([
   [10_00, { kind: 'answer', responseCode: '00' }],

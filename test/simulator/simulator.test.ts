@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import type1 from '../../processors/type-1/index.ts';
-import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 
 const processor = type1;

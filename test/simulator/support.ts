@@ -1,11 +1,11 @@
-import type { RequestResult, UnmatchedResponse } from '../../src/connection/pending-requests.ts';
-import { openPool, type Pool } from '../../src/connection/pool.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { IsoMessage, Outcome, Processor, SwitchConfig } from '../../src/processor-kit/index.ts';
-import { switchProtocol } from '../../src/processor-kit/index.ts';
-import { judgeMac } from '../../src/processor-kit/mac-verdict.ts';
-import { type HsmCodec, hsmCodec, type MacHsm } from '../../src/switches/hsm-codec.ts';
-import type { KeyExchange } from '../../src/switches/key-exchange.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import type { IsoMessage, Outcome, Processor, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
+import { switchProtocol } from '../../src/kits/processor-kit/index.ts';
+import { judgeMac } from '../../src/kits/processor-kit/mac-verdict.ts';
+import type { RequestResult, UnmatchedResponse } from '../../src/switching/connection/pending-requests.ts';
+import { openPool, type Pool } from '../../src/switching/connection/pool.ts';
+import { type HsmCodec, hsmCodec, type MacHsm } from '../../src/switching/switches/hsm-codec.ts';
+import type { KeyExchange } from '../../src/switching/switches/key-exchange.ts';
 
 /** Enough time to connect and sign on, on a busy machine; not part of a tap's deadline. */
 const CONNECT_WITHIN_MS = 10_000;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { BusinessDay } from '../../src/simulator/business-day.ts';
-import { msUntil, startTimetable } from '../../src/simulator/timetable.ts';
+import { BusinessDay } from '../../src/tools/simulator/business-day.ts';
+import { msUntil, startTimetable } from '../../src/tools/simulator/timetable.ts';
 
 const HOUR_MS = 3_600_000;
 

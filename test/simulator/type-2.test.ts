@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-2/config.ts';
 import type2 from '../../processors/type-2/index.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { demoKey } from '../../src/crypto/demo-key.ts';
-import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from '../../src/crypto/dukpt-tdes.ts';
-import { encipherPin, parsePin } from '../../src/crypto/pin-block.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { testCard } from '../../src/processor-kit/conformance/test-tap.ts';
-import { demoHsm } from '../../src/simulator/demo-hsm.ts';
-import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import {
+  deriveTdesInitialKey,
+  deriveTdesTransactionKey,
+  deriveTdesWorkingKey,
+} from '../../src/codecs/crypto/dukpt-tdes.ts';
+import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { testCard } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
+import { type Simulator, type SimulatorEvent, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 
 const KSN = Buffer.from('FFFF9876543210E00001', 'hex');

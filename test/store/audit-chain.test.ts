@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ChainCheck, type ChainHead } from '../../src/ops/audit-chain.ts';
+import { ChainCheck, type ChainHead } from '../../src/observe/audit-chain.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { recordChange } from '../../src/store/settings/admin-commit.ts';
 import { chainedEvents } from '../../src/store/settings/admin-event-chain.ts';

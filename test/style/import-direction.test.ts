@@ -3,77 +3,63 @@ import { describe, expect, test } from 'vitest';
 import { sourceFiles, targetOf } from './source-files.ts';
 
 /**
- * The allowed import directions: downwards only. The folders of one layer do not import each other, except the pairs
- * below.
+ * The allowed import directions: downwards only. A wing, or a folder of a wing, imports only from those with a lower
+ * number, except the pairs below. A path belongs to the longest of these names that it begins with.
  */
 const LAYERS: Readonly<Record<string, number>> = {
-  bytes: 0,
-  'errors.ts': 0,
-  errors: 0,
-  files: 0,
-  limits: 0,
-  'module-extension.ts': 0,
-  'plug-ins': 0,
-  emv: 1,
-  iso8583: 1,
-  crypto: 1,
-  connection: 2,
-  'processor-kit': 2,
-  'reader-kit': 2,
-  hsm: 3,
-  transactions: 3,
-  auth: 4,
-  card: 4,
-  jobs: 4,
-  links: 4,
-  store: 4,
-  switches: 4,
-  webhooks: 4,
-  push: 4,
-  cells: 5,
-  ops: 5,
-  docs: 5,
-  http: 5,
-  simulator: 5,
-  phone: 5,
-  load: 5,
-  cli: 6,
-  gateway: 6,
-  'main.ts': 6,
-  'config.ts': 6,
-  config: 6,
+  basics: 0,
+  'codecs/bytes': 1,
+  'codecs/emv': 2,
+  'codecs/crypto': 2,
+  'codecs/iso8583': 3,
+  outbound: 4,
+  'kits/plug-ins': 4,
+  'kits/processor-kit': 5,
+  'kits/reader-kit': 5,
+  payments: 6,
+  'switching/connection': 6,
+  'switching/hsm': 7,
+  'switching/switches': 8,
+  auth: 9,
+  card: 9,
+  'hsm-devices': 9,
+  jobs: 9,
+  push: 9,
+  store: 9,
+  webhooks: 9,
+  console: 10,
+  http: 10,
+  observe: 10,
+  tools: 11,
+  start: 12,
+  'main.ts': 12,
+  cli: 13,
 };
 
 /** Allowed imports within a layer, with the reason. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
-  bytes: ['errors'], // without those of requests, which bring zod: the codecs are published without dependencies
-  'errors.ts': ['errors'],
-  files: ['errors.ts'],
-  limits: ['errors.ts'],
-  'plug-ins': ['errors.ts', 'module-extension.ts'],
-  iso8583: ['emv', 'crypto'], // DE55 is BER-TLV, DE64 a MAC
   auth: ['card'], // seals sign-ins and secrets of users with the installation's keys
-  store: ['auth', 'card', 'links', 'push', 'switches', 'webhooks'], // implements their ports on Postgres
-  links: ['card'], // seals mandates with the installation's keys
-  push: ['card', 'links', 'webhooks'], // seals push tokens, creates the links that it sends, makes requests as webhooks do
+  card: ['hsm-devices'], // keys in a PKCS #11 token
+  store: ['auth', 'card', 'push', 'webhooks'], // implements their ports on Postgres
+  push: ['card', 'webhooks'], // seals push tokens, makes requests as webhooks do
   webhooks: ['card'], // seals its secrets with the installation's keys
   jobs: ['store'], // jobs join its commits
-  http: ['ops'], // logs, reads health
-  load: ['phone', 'simulator', 'ops'], // submits as phones do, draws reproducibly, has the books verified
-  cli: ['main.ts', 'gateway', 'config.ts'],
-  gateway: ['config.ts'], // constructs with it
-  'config.ts': ['config'],
-  'main.ts': ['gateway', 'config.ts'],
+  http: ['observe'], // logs, reads health
+  console: ['http', 'observe'], // its routes are routes of the same server, and show the same figures
+  'main.ts': ['start'],
 };
 
 /**
- * The layers inside src/transactions: the model, the ports to adapters, the decisions, and the use cases by subject.
+ * The layers inside src/payments: the model, the ports to adapters, the decisions, and the use cases by subject.
  * Each imports only from the ones before it.
  */
 const DOMAIN_LAYERS: Readonly<Record<string, number>> = { model: 0, ports: 1, decisions: 2 };
 const USE_CASES = 3;
 
-const roomOf = (path: string) => path.split('/')[1]!;
+const roomOf = (path: string) =>
+  Object.keys(LAYERS)
+    .filter((room) => path === `src/${room}` || path.startsWith(`src/${room}/`))
+    .sort((a, b) => b.length - a.length)[0] ?? path;
 
 describe('imports lead downwards', () => {
   const files = sourceFiles('src');
@@ -122,7 +108,7 @@ describe('imports lead downwards', () => {
 
   test('the domain uses no database, no queue, no HTTP and no socket', () => {
     const forbidden = /^(pg|pg-boss|fastify|node:net|node:tls|node:http|node:fs)/;
-    const wrong = sourceFiles('src/transactions').flatMap((file) =>
+    const wrong = sourceFiles('src/payments').flatMap((file) =>
       file.imports
         .filter((specifier) => forbidden.test(specifier))
         .map((specifier) => `${file.path} imports ${specifier}`),
@@ -139,11 +125,11 @@ describe('imports lead downwards', () => {
 
   test('inside the domain, model, ports, decisions and use cases import only in this order', () => {
     const layerOf = (path: string) => DOMAIN_LAYERS[path.split('/')[2]!] ?? USE_CASES;
-    const domain = sourceFiles('src/transactions');
+    const domain = sourceFiles('src/payments');
     const wrong = domain.flatMap((file) =>
       file.imports.flatMap((specifier) => {
         const target = targetOf(file, specifier);
-        if (!target?.startsWith('src/transactions/')) return [];
+        if (!target?.startsWith('src/payments/')) return [];
         return layerOf(file.path) >= layerOf(target) ? [] : [`${file.path} imports ${target}`];
       }),
     );

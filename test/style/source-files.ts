@@ -41,7 +41,7 @@ function filesOf(ending: string, folders: readonly string[]): Pick<SourceFile, '
 const IMPORT = /^(?:import|export)\s(?:[^;'"]*?\sfrom\s)?['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)/gm;
 
 /**
- * The target of a specifier, from the root: `src/emv/tlv.ts`, `#processor-kit`, or undefined for a package or a
+ * The target of a specifier, from the root: `src/codecs/emv/tlv.ts`, `#processor-kit`, or undefined for a package or a
  * built-in.
  */
 export function targetOf({ path }: SourceFile, specifier: string): string | undefined {

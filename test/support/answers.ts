@@ -1,6 +1,6 @@
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
 import type { Problem } from '../../schemas/problem.ts';
-import type { PhoneAnswer } from '../../src/phone/phone.ts';
+import type { PhoneAnswer } from '../../src/tools/phone/phone.ts';
 
 /** The outcome in the response to a processed tap. @throws if the tap was refused */
 export function outcomeOf({ status, body }: PhoneAnswer): OnlineAuthorization {

@@ -19,8 +19,8 @@ import { type CardDataOpenerOptions, createCardDataOpener } from '../../src/card
 import type { NamedSecretKey } from '../../src/card/opened-keys.ts';
 import { ReadersInUse } from '../../src/card/readers-in-use.ts';
 import { type SampleTap, sampleTap } from '../../src/card/sample-tap.ts';
-import { loadReaders } from '../../src/reader-kit/load-readers.ts';
-import type { TappedReader, TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import { loadReaders } from '../../src/kits/reader-kit/load-readers.ts';
+import type { TappedReader, TapRequest } from '../../src/payments/ports/card-ports.ts';
 
 const DEVICE = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 const REFERENCE = 'order-4711';

@@ -1,6 +1,6 @@
-import type { Finding } from '../../src/ops/verify-ledger/finding.ts';
-import { entriesOfCell, verifyLedger } from '../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { Finding } from '../../src/tools/ledger/finding.ts';
+import { entriesOfCell, verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import type { TwoCells } from './cells.ts';
 
 /** The findings in the books of both cells, each compared with its part of the ledger of their switch. */

@@ -1,4 +1,4 @@
-import { type Framing, prefixBytesOf, writeFrameHeader } from '../../src/iso8583/network/framing.ts';
+import { type Framing, prefixBytesOf, writeFrameHeader } from '../../src/codecs/iso8583/network/framing.ts';
 
 /** One message as a separate frame. A connection of the gateway encodes in place instead. */
 export function frameOf(framing: Framing, message: Uint8Array): Uint8Array {

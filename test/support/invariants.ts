@@ -1,18 +1,18 @@
 import { expect } from 'vitest';
-import type { LedgerEntry } from '../../src/simulator/ledger.ts';
-import type { Database } from '../../src/store/postgres/open-database.ts';
-import { readEntries, type StoredEntry } from '../../src/store/transactions/stored-entries.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/transactions/model/link.ts';
-import { PinState } from '../../src/transactions/model/pin.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/payments/model/link.ts';
+import { PinState } from '../../src/payments/model/pin.ts';
 import {
   MUST_NOT_REST,
   STATUS_MOVES,
   type StatusId,
   type StatusName,
   statusName,
-} from '../../src/transactions/model/status.ts';
-import { TransactionType, VoidState } from '../../src/transactions/model/transaction.ts';
+} from '../../src/payments/model/status.ts';
+import { TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
+import { readEntries, type StoredEntry } from '../../src/store/transactions/stored-entries.ts';
+import type { LedgerEntry } from '../../src/tools/simulator/ledger.ts';
 import type { Installation } from './installation.ts';
 import { faultsIn } from './log-lines.ts';
 

@@ -1,5 +1,5 @@
-import type { WorkingKeyUse } from '../../src/processor-kit/processor.ts';
-import type { ExchangedKeys, LiveKey } from '../../src/switches/ports.ts';
+import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
+import type { ExchangedKeys, LiveKey } from '../../src/switching/switches/ports.ts';
 
 /** Exchanged keys of one switch, in memory: replaces the database that workers share. */
 export class KeptKeys implements ExchangedKeys {

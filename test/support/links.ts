@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { Webhook } from '../../schemas/webhook.ts';
-import { Phone, type PhoneAnswer, type PhoneTap } from '../../src/phone/phone.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
+import { Phone, type PhoneAnswer, type PhoneTap } from '../../src/tools/phone/phone.ts';
 import type { Receiver } from '../webhooks/receiver.ts';
 import { eventually } from './eventually.ts';
 import type { Installation } from './installation.ts';

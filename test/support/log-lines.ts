@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { type Log, type LogLevel, safeError } from '../../src/ops/log.ts';
+import { type Log, type LogLevel, safeError } from '../../src/observe/log.ts';
 
 /** One line of a gateway's log, as it would be printed. */
 export interface LogLine {

@@ -9,7 +9,7 @@ import type {
   RegisteredIssuers,
   ScopedIssuer,
 } from '../../src/auth/issuers/issuer-keys.ts';
-import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
+import type { Tenant } from '../../src/payments/ports/store-ports.ts';
 
 export const AUDIENCE = 'https://tap.example';
 export const ISSUER = 'https://shop.example';

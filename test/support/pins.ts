@@ -1,5 +1,5 @@
 import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
-import type { Phone, PhoneAnswer, PhoneTap, PinSubmission, TapReading } from '../../src/phone/phone.ts';
+import type { Phone, PhoneAnswer, PhoneTap, PinSubmission, TapReading } from '../../src/tools/phone/phone.ts';
 import { outcomeOf } from './answers.ts';
 
 /** The PIN of every simulated card. */

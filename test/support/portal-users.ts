@@ -1,7 +1,7 @@
 import { randomUUID, scryptSync } from 'node:crypto';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
+import type { Tenant } from '../../src/payments/ports/store-ports.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 

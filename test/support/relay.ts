@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { MessageCodec, Processor } from '../../src/processor-kit/processor.ts';
+import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { MessageCodec, Processor } from '../../src/kits/processor-kit/processor.ts';
 
 /** Called for a request before the switch receives it; the relay passes it on when the result resolves. */
 export type OnRequest = (request: IsoMessage) => Promise<void> | void;

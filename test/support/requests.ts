@@ -1,5 +1,5 @@
-import type { Phone, PhoneAnswer } from '../../src/phone/phone.ts';
-import type { TapRequest } from '../../src/transactions/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { Phone, PhoneAnswer } from '../../src/tools/phone/phone.ts';
 import { documentedFetch } from './documented.ts';
 
 /** What a test changes in the request that a phone would send. */

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, expect } from 'vitest';
-import type { SwitchStats } from '../../src/switches/acquirer-switch.ts';
-import { ReversalState } from '../../src/transactions/model/transaction.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
+import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
 import { eventually } from './eventually.ts';
 import { type Installation, type InstallationOptions, startInstallation, untilSignedOn } from './installation.ts';
 import { expectSoundStates } from './invariants.ts';

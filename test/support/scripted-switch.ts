@@ -1,11 +1,11 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import tls from 'node:tls';
-import { FrameReader } from '../../src/iso8583/network/frame-reader.ts';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { MacKeys } from '../../src/processor-kit/mac-rule.ts';
-import { messageCodec } from '../../src/processor-kit/message-codec.ts';
-import type { MessageCodec, Processor, SimulatedAnswer, SwitchConfig } from '../../src/processor-kit/processor.ts';
+import { FrameReader } from '../../src/codecs/iso8583/network/frame-reader.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { MacKeys } from '../../src/kits/processor-kit/mac-rule.ts';
+import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';
+import type { MessageCodec, Processor, SimulatedAnswer, SwitchConfig } from '../../src/kits/processor-kit/processor.ts';
 import { eventually } from './eventually.ts';
 import { frameOf } from './frame-of.ts';
 

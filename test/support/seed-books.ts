@@ -1,5 +1,5 @@
-import type { LedgerLine } from '../../src/ops/verify-ledger/ledger-lines.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
+import type { LedgerLine } from '../../src/tools/ledger/ledger-lines.ts';
 
 /** One in ten is Declined, one in fifty Voided; a terminal's STANs do not repeat within a day. */
 const TERMINALS = 100;

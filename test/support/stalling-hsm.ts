@@ -1,6 +1,6 @@
-import { DEMO_READER_KEY, demoKey } from '../../src/crypto/demo-key.ts';
-import type { Hsm } from '../../src/crypto/hsm.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
+import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import type { Hsm } from '../../src/codecs/crypto/hsm.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 
 /** Shared by the test and the gateway in its process, which loads this module from its path (`HSM_MODULE`). */
 interface Stall {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { createApiKey } from '../../src/auth/api-key.ts';
-import type { Profile } from '../../src/phone/profile.ts';
+import type { Tenant } from '../../src/payments/ports/store-ports.ts';
 import { insertApiKey } from '../../src/store/credentials/api-keys.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import {
@@ -13,7 +13,7 @@ import {
   saveTerminals,
   saveUser,
 } from '../../src/store/settings/tenants.ts';
-import type { Tenant } from '../../src/transactions/ports/store-ports.ts';
+import type { Profile } from '../../src/tools/phone/profile.ts';
 
 const hoursToNoon = 12 - new Date().getUTCHours();
 /**

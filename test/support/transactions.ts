@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
+import { Status, type StatusName, statusName } from '../../src/payments/model/status.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/payments/model/time-limits.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { readEntries, type StoredEntry } from '../../src/store/transactions/stored-entries.ts';
-import { Status, type StatusName, statusName } from '../../src/transactions/model/status.ts';
-import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/transactions/model/time-limits.ts';
-import { ReversalState } from '../../src/transactions/model/transaction.ts';
 import { eventually } from './eventually.ts';
 
 /** The columns of a transaction that tests read. */

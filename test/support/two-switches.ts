@@ -1,11 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { saveLoadMerchants } from '../../src/load/load-tenants.ts';
-import type { Profile } from '../../src/phone/profile.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import type { SwitchConfig } from '../../src/processor-kit/switch-config.ts';
-import { demoKeysOf } from '../../src/simulator/demo-hsm.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/start-simulator.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { SwitchConfig } from '../../src/kits/processor-kit/switch-config.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import {
   saveAcquirer,
@@ -14,6 +10,10 @@ import {
   saveProcessor,
   saveRoute,
 } from '../../src/store/settings/tenants.ts';
+import { saveLoadMerchants } from '../../src/tools/load/load-tenants.ts';
+import type { Profile } from '../../src/tools/phone/profile.ts';
+import { demoKeysOf } from '../../src/tools/simulator/demo-hsm.ts';
+import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { createBenchIssuer } from '../bench/bench-issuer.ts';
 
 /** Type 1 counts STANs for each terminal, type 2 for the whole acquirer. No RRN, STAN and terminal occurs at both. */

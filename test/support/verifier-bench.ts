@@ -3,7 +3,7 @@ import {
   createMerchantTokenVerifier,
   type MerchantTokenVerifier,
 } from '../../src/auth/issuers/verify-merchant-token.ts';
-import { AuthError } from '../../src/errors.ts';
+import { AuthError } from '../../src/basics/errors.ts';
 import { problemOf } from '../../src/http/problem.ts';
 import { AUDIENCE, NOW_MS, type TestRegistry } from './merchant-token.ts';
 

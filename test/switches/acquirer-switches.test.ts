@@ -1,12 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { StoreUnavailable } from '../../src/errors.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import type { Processor } from '../../src/processor-kit/processor.ts';
-import { startSimulator } from '../../src/simulator/start-simulator.ts';
-import { AcquirerSwitches, type LineClaims, type StoredProcessor } from '../../src/switches/acquirer-switches.ts';
-import type { ProcessorFault } from '../../src/switches/ports.ts';
-import type { PinTranslation } from '../../src/switches/translate-pin.ts';
+import { StoreUnavailable } from '../../src/basics/errors.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import type { Processor } from '../../src/kits/processor-kit/processor.ts';
+import {
+  AcquirerSwitches,
+  type LineClaims,
+  type StoredProcessor,
+} from '../../src/switching/switches/acquirer-switches.ts';
+import type { ProcessorFault } from '../../src/switching/switches/ports.ts';
+import type { PinTranslation } from '../../src/switching/switches/translate-pin.ts';
+import { startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { eventually } from '../support/eventually.ts';
 import { testSwitchAccess } from '../support/installation.ts';
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { RequestResult } from '../../src/connection/pending-requests.ts';
-import { HsmUnavailable, Iso8583Error } from '../../src/errors.ts';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import { exchange } from '../../src/switches/exchange.ts';
-import { faultLog } from '../../src/switches/fault-log.ts';
-import type { Exchange } from '../../src/switches/ports.ts';
-import { buildFor, switchSlot } from '../../src/switches/switch-slot.ts';
+import { HsmUnavailable, Iso8583Error } from '../../src/basics/errors.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { RequestResult } from '../../src/switching/connection/pending-requests.ts';
+import { exchange } from '../../src/switching/switches/exchange.ts';
+import { faultLog } from '../../src/switching/switches/fault-log.ts';
+import type { Exchange } from '../../src/switching/switches/ports.ts';
+import { buildFor, switchSlot } from '../../src/switching/switches/switch-slot.ts';
 
 const RESPONSE: IsoMessage = { mti: '0210', responseCode: '00' };
 const RESPONSE_COPY = Uint8Array.of(1);

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import type { WrappedKey } from '../../src/processor-kit/key-change.ts';
-import { type KeyExchangeConfig, keyExchangeConfig } from '../../src/processor-kit/key-exchange-config.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
-import type { WorkingKeyUse } from '../../src/processor-kit/processor.ts';
-import { demoHsm } from '../../src/simulator/demo-hsm.ts';
-import { KeyExchange } from '../../src/switches/key-exchange.ts';
-import { WorkingKeys } from '../../src/switches/working-keys.ts';
+import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { WrappedKey } from '../../src/kits/processor-kit/key-change.ts';
+import { type KeyExchangeConfig, keyExchangeConfig } from '../../src/kits/processor-kit/key-exchange-config.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
+import { KeyExchange } from '../../src/switching/switches/key-exchange.ts';
+import { WorkingKeys } from '../../src/switching/switches/working-keys.ts';
+import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { eventually } from '../support/eventually.ts';
 import { KeptKeys } from '../support/kept-keys.ts';
 

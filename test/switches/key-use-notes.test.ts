@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Hsm } from '../../src/crypto/hsm.ts';
-import { KeyUseNotes } from '../../src/switches/key-use-notes.ts';
+import type { Hsm } from '../../src/codecs/crypto/hsm.ts';
+import { KeyUseNotes } from '../../src/hsm-devices/key-use-notes.ts';
 
 const DAY_MS = 86_400_000;
 const method = { algorithm: 'cbc', padding: 1 } as const;

@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import { loadProcessors } from '../../src/processor-kit/load-processors.ts';
-import { switchProtocol } from '../../src/processor-kit/switch-protocol.ts';
-import { MaskedCopies } from '../../src/switches/masked-copies.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import { switchProtocol } from '../../src/kits/processor-kit/switch-protocol.ts';
+import { MaskedCopies } from '../../src/switching/switches/masked-copies.ts';
 
 const processor = (await loadProcessors()).get('type-1')!;
 const { exampleConfig, samples } = processor;

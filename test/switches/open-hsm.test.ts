@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { HsmUnavailable, StartError } from '../../src/errors.ts';
-import type { PayshieldHsm } from '../../src/hsm/payshield/payshield-hsm.ts';
-import { openHsm } from '../../src/switches/open-hsm.ts';
+import { HsmUnavailable, StartError } from '../../src/basics/errors.ts';
+import { openHsm } from '../../src/hsm-devices/open-hsm.ts';
+import type { PayshieldHsm } from '../../src/hsm-devices/payshield/payshield-hsm.ts';
+import { readConfig } from '../../src/start/config.ts';
 import { fileFor, Opened } from '../hsm/support.ts';
 
 const KEY = '0123456789ABCDEFFEDCBA9876543210';

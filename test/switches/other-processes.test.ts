@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type ReportedLines, SharedLines } from '../../src/switches/other-processes.ts';
+import { type ReportedLines, SharedLines } from '../../src/switching/switches/other-processes.ts';
 
 /** Reports that end when the test says so. */
 class Reports implements ReportedLines {

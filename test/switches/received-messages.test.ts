@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
-import { ReceivedMessages, type ReceivedMessagesParts } from '../../src/switches/received-messages.ts';
-import { standardFieldReader } from '../../src/switches/standard-fields.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { ReceivedMessages, type ReceivedMessagesParts } from '../../src/switching/switches/received-messages.ts';
+import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
 
 const response = () => type1.simulate(type1.authorization(testPurchase(), type1.exampleConfig), { responseCode: '00' });
 

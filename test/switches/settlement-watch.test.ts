@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import type { IsoMessage } from '../../src/processor-kit/iso-message.ts';
-import type { Processor } from '../../src/processor-kit/processor.ts';
-import { SettlementWatch } from '../../src/switches/settlement-watch.ts';
-import { standardFieldReader } from '../../src/switches/standard-fields.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { Processor } from '../../src/kits/processor-kit/processor.ts';
+import { SettlementWatch } from '../../src/switching/switches/settlement-watch.ts';
+import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
 
 const cutOver = type1.networkRequest('cutOver', { stan: '000001', sentAtMs: 0 }, type1.exampleConfig)!;
 const echo = type1.networkRequest('echo', { stan: '000002', sentAtMs: 0 }, type1.exampleConfig)!;

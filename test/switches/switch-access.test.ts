@@ -1,8 +1,8 @@
 import { hostname, networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { switchAccessOf } from '../../src/gateway/switch-access-of.ts';
-import { type SwitchConfig, switchConfig } from '../../src/processor-kit/switch-config.ts';
+import { type SwitchConfig, switchConfig } from '../../src/kits/processor-kit/switch-config.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { switchAccessOf } from '../../src/start/switch-access-of.ts';
 
 function accessOf(settings: NodeJS.ProcessEnv = {}) {
   return switchAccessOf(readConfig(settings));

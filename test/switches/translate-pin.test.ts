@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { DEMO_READER_KEY, demoKey } from '../../src/crypto/demo-key.ts';
-import { parsePin } from '../../src/crypto/pin-block.ts';
-import { SoftHsm } from '../../src/crypto/soft-hsm.ts';
-import { CryptoError, PinUnusable, StartError } from '../../src/errors.ts';
-import { PinPad } from '../../src/phone/pin-pad.ts';
-import { checkPinKeys, refusePinTerminals, type SwitchPinKey, translatePin } from '../../src/switches/translate-pin.ts';
-import type { EnteredPin } from '../../src/transactions/ports/pin-ports.ts';
+import { CryptoError, PinUnusable, StartError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
+import { parsePin } from '../../src/codecs/crypto/pin-block.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import type { EnteredPin } from '../../src/payments/ports/pin-ports.ts';
+import {
+  checkPinKeys,
+  refusePinTerminals,
+  type SwitchPinKey,
+  translatePin,
+} from '../../src/switching/switches/translate-pin.ts';
+import { PinPad } from '../../src/tools/phone/pin-pad.ts';
 
 const PAN = '5413330089010640';
 const ZONE: SwitchPinKey = { keyId: 'zone', format: 0, derivation: 'zone' };

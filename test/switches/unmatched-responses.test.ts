@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
-import { HsmUnavailable, StoreUnavailable } from '../../src/errors.ts';
-import { testPurchase } from '../../src/processor-kit/conformance/test-tap.ts';
-import { recordMacVerdict } from '../../src/processor-kit/mac-verdict.ts';
-import type { Processor } from '../../src/processor-kit/processor.ts';
-import { standardFieldReader } from '../../src/switches/standard-fields.ts';
-import { UnmatchedIntake } from '../../src/switches/unmatched-intake.ts';
-import { UnmatchedCounters, UnmatchedResponses } from '../../src/switches/unmatched-responses.ts';
-import type { UnmatchedKind, UnmatchedResponse } from '../../src/transactions/reversal/late-response.ts';
+import { HsmUnavailable, StoreUnavailable } from '../../src/basics/errors.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import type { Processor } from '../../src/kits/processor-kit/processor.ts';
+import type { UnmatchedKind, UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
+import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
+import { UnmatchedIntake } from '../../src/switching/switches/unmatched-intake.ts';
+import { UnmatchedCounters, UnmatchedResponses } from '../../src/switching/switches/unmatched-responses.ts';
 
 const DECIDED_AFTER_MS = 30_000;
 

@@ -1,6 +1,6 @@
-import { NO_PIN } from '../../src/transactions/model/pin.ts';
-import { Status } from '../../src/transactions/model/status.ts';
-import { NO_RESULT, type Transaction, TransactionType } from '../../src/transactions/model/transaction.ts';
+import { NO_PIN } from '../../src/payments/model/pin.ts';
+import { Status } from '../../src/payments/model/status.ts';
+import { NO_RESULT, type Transaction, TransactionType } from '../../src/payments/model/transaction.ts';
 
 export const SENT_AT_MS = Date.parse('2026-03-01T10:00:00Z');
 

@@ -1,5 +1,6 @@
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { BlockKey, type KeyAlgorithm } from '../../src/crypto/block-key.ts';
+import { CryptoError } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey, type KeyAlgorithm } from '../../src/codecs/crypto/block-key.ts';
 import {
   type AesDukptKeyType,
   type AesDukptUsage,
@@ -7,15 +8,15 @@ import {
   deriveAesTransactionKey,
   deriveAesUpdateKey,
   deriveAesWorkingKey,
-} from '../../src/crypto/dukpt-aes.ts';
+} from '../../src/codecs/crypto/dukpt-aes.ts';
 import {
   deriveTdesInitialKey,
   deriveTdesTransactionKey,
   deriveTdesWorkingKey,
   type TdesDukptUsage,
-} from '../../src/crypto/dukpt-tdes.ts';
-import { kcv } from '../../src/crypto/kcv.ts';
-import { cbcMac, cmac, keyMac, type MacPadding, padMessage, retailMac } from '../../src/crypto/mac.ts';
+} from '../../src/codecs/crypto/dukpt-tdes.ts';
+import { kcv } from '../../src/codecs/crypto/kcv.ts';
+import { cbcMac, cmac, keyMac, type MacPadding, padMessage, retailMac } from '../../src/codecs/crypto/mac.ts';
 import {
   decipherPin,
   decodePinBlock,
@@ -25,9 +26,8 @@ import {
   longPinField,
   type Pin,
   parsePin,
-} from '../../src/crypto/pin-block.ts';
-import { unwrapTr31 } from '../../src/crypto/tr31.ts';
-import { CryptoError } from '../../src/errors.ts';
+} from '../../src/codecs/crypto/pin-block.ts';
+import { unwrapTr31 } from '../../src/codecs/crypto/tr31.ts';
 import type { CaseResult } from './run-file.ts';
 
 type Hex = string;

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fromHex, toHex } from '../../src/bytes/hex.ts';
-import { BlockKey } from '../../src/crypto/block-key.ts';
-import { cbcMac } from '../../src/crypto/mac.ts';
-import { Iso8583Error } from '../../src/errors.ts';
-import { compileSpec } from '../../src/iso8583/codec.ts';
+import { Iso8583Error } from '../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
+import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
+import { cbcMac } from '../../src/codecs/crypto/mac.ts';
+import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { type NeutralSpec, specOf } from './neutral-spec.ts';
 import type { CaseResult } from './run-file.ts';
 

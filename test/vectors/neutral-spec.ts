@@ -1,6 +1,6 @@
-import * as fields from '../../src/iso8583/fields.ts';
-import type { BinaryEncoding, Field, Prefix, TextEncoding } from '../../src/iso8583/rows.ts';
-import { defineSpec, type Spec } from '../../src/iso8583/spec.ts';
+import * as fields from '../../src/codecs/iso8583/fields.ts';
+import type { BinaryEncoding, Field, Prefix, TextEncoding } from '../../src/codecs/iso8583/rows.ts';
+import { defineSpec, type Spec } from '../../src/codecs/iso8583/spec.ts';
 
 /** The schema of the vectors, which is independent of libraries. */
 export interface NeutralSpec {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fromHex } from '../../src/bytes/hex.ts';
-import { encodeTlv, indexTlv, type TlvOptions } from '../../src/emv/tlv.ts';
-import { TlvError } from '../../src/errors.ts';
+import { TlvError } from '../../src/basics/errors.ts';
+import { fromHex } from '../../src/codecs/bytes/hex.ts';
+import { encodeTlv, indexTlv, type TlvOptions } from '../../src/codecs/emv/tlv.ts';
 import type { CaseResult } from './run-file.ts';
 
 interface TlvCase {

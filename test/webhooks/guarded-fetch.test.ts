@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { OutboundError } from '../../src/errors.ts';
+import { OutboundError } from '../../src/basics/errors.ts';
 import { GuardedFetch, type GuardedFetchOptions, type GuardedRequest } from '../../src/webhooks/guarded-fetch.ts';
 import type { ResolveName } from '../../src/webhooks/resolve-name.ts';
 import { createIdentity } from '../connection/certificates.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import { readConfig } from '../../src/config.ts';
-import { openKeyRing } from '../../src/gateway/open-key-ring.ts';
+import { readConfig } from '../../src/start/config.ts';
+import { openKeyRing } from '../../src/start/open-key-ring.ts';
 import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';

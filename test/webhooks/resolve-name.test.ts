@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { OutboundError } from '../../src/errors.ts';
+import { OutboundError } from '../../src/basics/errors.ts';
 import { createNameResolver, type ResolveName } from '../../src/webhooks/resolve-name.ts';
 import { startNameServer } from './name-server.ts';
 

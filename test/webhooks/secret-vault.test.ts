@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SealError } from '../../src/errors.ts';
+import { SealError } from '../../src/basics/errors.ts';
 import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
 import { freshKeyRing, freshSecretKey, secretKeysOf } from '../support/card-data.ts';
 

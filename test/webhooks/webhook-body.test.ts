@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { WebhookOutcome } from '../../schemas/jobs.ts';
 import { type Webhook, webhook } from '../../schemas/webhook.ts';
-import { Disposition } from '../../src/transactions/model/disposition.ts';
-import type { Transaction } from '../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import type { Transaction } from '../../src/payments/model/transaction.ts';
 import { webhookBody } from '../../src/webhooks/webhook-body.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 

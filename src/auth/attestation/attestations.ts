@@ -2,8 +2,8 @@ import { hash, type KeyObject } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { ATTESTATION_TYPE, attestationClaims } from '#schemas/attestation';
 import { MAX_TOKEN_CHARS, type SigningAlgorithm } from '#schemas/tokens';
-import { LruMap } from '../../bytes/lru-map.ts';
-import { type AttestationCode, AttestationRefused } from '../../errors.ts';
+import { type AttestationCode, AttestationRefused } from '../../basics/errors.ts';
+import { LruMap } from '../../codecs/bytes/lru-map.ts';
 
 /** Clocks of servers differ by seconds; this is the leeway of merchants' tokens. */
 const LEEWAY_SECONDS = 60;

@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { publishedKey, publishedKeySet } from '#schemas/key-set';
 import type { SigningAlgorithm } from '#schemas/tokens';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 
 /** A public key of an integrator or merchant, registered as PEM or published at a JWKS URL. */
 export interface IssuerKey {

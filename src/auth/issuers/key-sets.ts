@@ -7,8 +7,8 @@
  * day.
  */
 import { hash } from 'node:crypto';
-import { OutboundError } from '../../errors.ts';
-import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { OutboundError } from '../../basics/errors.ts';
+import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import { type PublishedKey, readKeySet } from './issuer-keys.ts';
 
 /** @throws OutboundError if there is no response with status 200, in time and within the limits */

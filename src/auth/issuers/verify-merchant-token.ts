@@ -5,10 +5,10 @@
 import { hash } from 'node:crypto';
 import { compactVerify } from 'jose';
 import { MAX_TOKEN_CHARS } from '#schemas/tokens';
-import { LruMap } from '../../bytes/lru-map.ts';
-import { AuthError } from '../../errors.ts';
-import type { Principal } from '../../transactions/model/principal.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import { AuthError } from '../../basics/errors.ts';
+import { LruMap } from '../../codecs/bytes/lru-map.ts';
+import type { Principal } from '../../payments/model/principal.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { readToken, type UnverifiedToken } from '../tokens/read-token.ts';
 import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from './issuer-keys.ts';
 import { isReservedIssuer } from './reserved-issuers.ts';

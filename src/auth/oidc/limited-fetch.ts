@@ -1,5 +1,5 @@
 import type { CustomFetch } from 'openid-client';
-import { SignInError } from '../../errors.ts';
+import { SignInError } from '../../basics/errors.ts';
 
 /** Limit of one exchange with a provider. The longest sign-in has four, within the 30 s of any request. */
 export const PROVIDER_TIMEOUT_MS = 5_000;

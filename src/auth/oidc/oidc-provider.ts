@@ -1,5 +1,5 @@
 import * as oidc from 'openid-client';
-import { SignInError } from '../../errors.ts';
+import { SignInError } from '../../basics/errors.ts';
 import { limitedFetch, PROVIDER_TIMEOUT_MS } from './limited-fetch.ts';
 import type { PendingSignIn } from './pending-sign-in.ts';
 import { isRecordable, type ProviderIdentity } from './provider-identity.ts';

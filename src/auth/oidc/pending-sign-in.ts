@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { decodeBase64Url } from '../../bytes/base64.ts';
+import { SealError } from '../../basics/errors.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
-import { SealError } from '../../errors.ts';
+import { decodeBase64Url } from '../../codecs/bytes/base64.ts';
 
 /**
  * A sign-in between the click and the callback. It is kept sealed in a cookie of the browser that began it: unknown

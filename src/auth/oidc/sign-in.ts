@@ -1,5 +1,5 @@
-import { SignInError } from '../../errors.ts';
-import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { SignInError } from '../../basics/errors.ts';
+import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import type { PortalSessions, SessionOrigin } from '../portal/portal-session.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import { beginSignIn, type PendingSignIns } from './pending-sign-in.ts';

@@ -1,5 +1,5 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
-import { SignInError } from '../../errors.ts';
+import { SignInError } from '../../basics/errors.ts';
 
 /** Codes of openid-client for answers that never came, or are none of a provider. */
 const UNAVAILABLE = new Set([

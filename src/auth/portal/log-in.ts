@@ -1,6 +1,6 @@
-import { LruMap } from '../../bytes/lru-map.ts';
-import { AuthError, Throttled } from '../../errors.ts';
-import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { AuthError, Throttled } from '../../basics/errors.ts';
+import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
+import { LruMap } from '../../codecs/bytes/lru-map.ts';
 import type { LoginTokens } from '../tokens/login-tokens.ts';
 import type { FactorProof, SecondFactors, StoredFactor } from '../totp/second-factor.ts';
 import { addressSubject, type LoginLimits, type LoginTries, userSubject } from './login-tries.ts';

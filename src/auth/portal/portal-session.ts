@@ -1,5 +1,5 @@
 import { createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
-import { AuthError } from '../../errors.ts';
+import { AuthError } from '../../basics/errors.ts';
 import { type ProviderIdentity, userOfIdentity } from '../oidc/provider-identity.ts';
 import { INSTALLATION_OWNER, type PortalUser, type PortalUsers } from './portal-user.ts';
 

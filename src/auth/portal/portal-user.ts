@@ -1,5 +1,5 @@
 import type { Scope } from '#schemas/scopes';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 
 /** Scopes of portal users by role. None of them configures an installation: that requires an API key. */
 export const ROLE_SCOPES = {

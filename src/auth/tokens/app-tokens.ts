@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { intentSessionTokenClaims, intentTokenClaims } from '#schemas/tokens';
-import { AuthError } from '../../errors.ts';
-import type { IntentClaims, IntentSession, IntentTokens } from '../../transactions/ports/link-ports.ts';
+import { AuthError } from '../../basics/errors.ts';
+import type { IntentClaims, IntentSession, IntentTokens } from '../../payments/ports/link-ports.ts';
 import type { Merchants } from '../issuers/issuer-keys.ts';
 import type { OwnTokens } from './own-tokens.ts';
 

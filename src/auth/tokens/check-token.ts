@@ -1,6 +1,6 @@
 import type { TokenCheckName } from '#schemas/tokens';
-import { AuthError } from '../../errors.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import { AuthError } from '../../basics/errors.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import type { ApiKeyOwner } from '../api-key.ts';
 import { includesTenant } from '../includes-tenant.ts';
 import type { IssuerKeys, RegisteredIssuers, ScopedIssuer } from '../issuers/issuer-keys.ts';

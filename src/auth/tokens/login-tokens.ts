@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loginTokenClaims } from '#schemas/tokens';
-import { AuthError, Forbidden } from '../../errors.ts';
+import { AuthError, Forbidden } from '../../basics/errors.ts';
 import type { PortalUser, PortalUsers } from '../portal/portal-user.ts';
 import { RecentReads } from '../recent-reads.ts';
 import type { OwnToken, OwnTokens } from './own-tokens.ts';

@@ -5,7 +5,7 @@
 import type { KeyObject } from 'node:crypto';
 import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { MAX_TOKEN_CHARS } from '#schemas/tokens';
-import { AuthError } from '../../errors.ts';
+import { AuthError } from '../../basics/errors.ts';
 import { REFUSED_PARAMETERS } from './read-token.ts';
 
 /** Purposes of tokens. */

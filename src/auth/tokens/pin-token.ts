@@ -1,7 +1,7 @@
 import { type PinTokenClaims, pinTokenClaims } from '#schemas/pin';
-import { AuthError } from '../../errors.ts';
-import type { Transaction } from '../../transactions/model/transaction.ts';
-import type { PinTokens, PinTokenVerdict } from '../../transactions/ports/pin-ports.ts';
+import { AuthError } from '../../basics/errors.ts';
+import type { Transaction } from '../../payments/model/transaction.ts';
+import type { PinTokens, PinTokenVerdict } from '../../payments/ports/pin-ports.ts';
 import type { OwnTokens } from './own-tokens.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { AuthError, RequestRejected } from '../../errors.ts';
-import type { Directory } from '../../transactions/ports/directory-ports.ts';
+import { AuthError, RequestRejected } from '../../basics/errors.ts';
+import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { MerchantPrincipal } from '../issuers/verify-merchant-token.ts';
 import type { OwnTokens } from './own-tokens.ts';
 

@@ -5,8 +5,8 @@ import {
   SIGNING_ALGORITHMS,
   type SigningAlgorithm,
 } from '#schemas/tokens';
-import { decodeBase64Url } from '../../bytes/base64.ts';
-import { AuthError } from '../../errors.ts';
+import { AuthError } from '../../basics/errors.ts';
+import { decodeBase64Url } from '../../codecs/bytes/base64.ts';
 
 /**
  * Header parameters with which a token would bring its own key, or change how it is read (RFC 7515 4.1, RFC 7797).

@@ -1,5 +1,5 @@
-import { AuthError } from '../../errors.ts';
-import type { Principal } from '../../transactions/model/principal.ts';
+import { AuthError } from '../../basics/errors.ts';
+import type { Principal } from '../../payments/model/principal.ts';
 import type { MerchantTokenVerifier } from '../issuers/verify-merchant-token.ts';
 import type { AppTokens } from './app-tokens.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient } from '#schemas/client';
 import type { LiveExamples } from '../../http/openapi/live-examples.ts';
-import { Phone, signMerchantToken } from '../../phone/phone.ts';
-import { type Profile, readProfile } from '../../phone/profile.ts';
+import { Phone, signMerchantToken } from '../../tools/phone/phone.ts';
+import { type Profile, readProfile } from '../../tools/phone/profile.ts';
 
 const AMOUNT = '10.00';
 const CURRENCY = 'ZAR';

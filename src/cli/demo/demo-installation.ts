@@ -4,10 +4,7 @@ import { join } from 'node:path';
 import { createApiKey } from '../../auth/api-key.ts';
 import { hashPassword } from '../../auth/portal/password.ts';
 import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
-import { type LoadProfile, readLoadProfile, writeLoadProfile } from '../../load/load-profile.ts';
-import { saveLoadMerchants } from '../../load/load-tenants.ts';
-import { demoProfilePath, type Profile, readProfile, writeProfile } from '../../phone/profile.ts';
-import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
+import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import { insertApiKey } from '../../store/credentials/api-keys.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import {
@@ -20,6 +17,9 @@ import {
   saveTerminals,
   saveUser,
 } from '../../store/settings/tenants.ts';
+import { type LoadProfile, readLoadProfile, writeLoadProfile } from '../../tools/load/load-profile.ts';
+import { saveLoadMerchants } from '../../tools/load/load-tenants.ts';
+import { demoProfilePath, type Profile, readProfile, writeProfile } from '../../tools/phone/profile.ts';
 import { type DemoType, demoHsmKeysPath, demoSwitchAccess, demoSwitchConfig, writeDemoKeys } from './demo-keys.ts';
 
 const ACQUIRER = 1;

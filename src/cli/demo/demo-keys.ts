@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { StartError } from '../../errors.ts';
-import type { Processor, SwitchConfig } from '../../processor-kit/processor.ts';
-import { demoKeysOf } from '../../simulator/demo-hsm.ts';
-import { type HsmKeysFile, parseHsmKeys } from '../../switches/open-hsm.ts';
+import { StartError } from '../../basics/errors.ts';
+import { type HsmKeysFile, parseHsmKeys } from '../../hsm-devices/open-hsm.ts';
+import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
+import { demoKeysOf } from '../../tools/simulator/demo-hsm.ts';
 
 /**
  * PIN keys of the demo's switches: two accept PINs under a zone key, the other as the acquirer's own devices would

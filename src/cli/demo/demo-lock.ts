@@ -1,5 +1,5 @@
-import type { Config } from '../../config.ts';
-import { StartError } from '../../errors.ts';
+import { StartError } from '../../basics/errors.ts';
+import type { Config } from '../../start/config.ts';
 import { LimitedClient } from '../../store/postgres/limited-client.ts';
 
 /** Postgres cuts longer names of sessions. */

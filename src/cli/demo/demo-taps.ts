@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient } from '#schemas/client';
 import type { Problem } from '#schemas/problem';
-import { authorizationOf, Phone, type PhoneAnswer } from '../../phone/phone.ts';
-import type { Profile } from '../../phone/profile.ts';
+import { authorizationOf, Phone, type PhoneAnswer } from '../../tools/phone/phone.ts';
+import type { Profile } from '../../tools/phone/profile.ts';
 import { wrapTo } from '../output.ts';
 import { bad, good } from '../style.ts';
 import { demoTypeOf } from './demo-installation.ts';

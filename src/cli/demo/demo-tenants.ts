@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { readConfig } from '../../config.ts';
-import { StartError } from '../../errors.ts';
-import { openKeyRing } from '../../gateway/open-key-ring.ts';
-import { connectDatabase } from '../../gateway/prepare-database.ts';
-import { demoProfilePath } from '../../phone/profile.ts';
-import { loadProcessors } from '../../processor-kit/load-processors.ts';
+import { StartError } from '../../basics/errors.ts';
+import { loadProcessors } from '../../kits/processor-kit/load-processors.ts';
+import { readConfig } from '../../start/config.ts';
+import { openKeyRing } from '../../start/open-key-ring.ts';
+import { connectDatabase } from '../../start/prepare-database.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
+import { demoProfilePath } from '../../tools/phone/profile.ts';
 import { text, texts } from '../words.ts';
 import { type DemoSwitch, installDemo, installLoadMerchants } from './demo-installation.ts';
 import { DEMO_TYPES } from './demo-keys.ts';

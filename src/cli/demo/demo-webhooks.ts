@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { createClient } from '#schemas/client';
 import type { Webhook } from '#schemas/webhook';
-import { authorizationOf, Phone } from '../../phone/phone.ts';
-import type { Profile } from '../../phone/profile.ts';
+import { authorizationOf, Phone } from '../../tools/phone/phone.ts';
+import type { Profile } from '../../tools/phone/profile.ts';
 import { verifyWebhook } from '../../webhooks/verify-webhook.ts';
 import { bad, good } from '../style.ts';
 import { SHORT_DEADLINE_TERMINAL } from './demo-installation.ts';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { type Config, readConfig } from '../../config.ts';
-import type { KeyAlgorithm } from '../../crypto/block-key.ts';
-import { StartError } from '../../errors.ts';
-import { KEY_TYPES } from '../../hsm/payshield/key-field.ts';
+import { StartError } from '../../basics/errors.ts';
+import type { KeyAlgorithm } from '../../codecs/crypto/block-key.ts';
+import { KEY_TYPES } from '../../hsm-devices/payshield/key-field.ts';
+import { type Config, readConfig } from '../../start/config.ts';
 import { mustBeFree } from '../../store/switches/hsm-keys.ts';
 import { onDatabase } from '../administration.ts';
 import { readText } from '../read-file.ts';

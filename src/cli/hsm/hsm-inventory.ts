@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { readConfig } from '../../config.ts';
-import { isExchangedKeyId, ownerNamedBy } from '../../crypto/key-ids.ts';
-import { CryptoError, HsmUnavailable } from '../../errors.ts';
+import { CryptoError, HsmUnavailable } from '../../basics/errors.ts';
+import { isExchangedKeyId, ownerNamedBy } from '../../codecs/crypto/key-ids.ts';
+import type { FiledKey } from '../../hsm-devices/hsm-key-file.ts';
+import type { OpenedHsm } from '../../hsm-devices/open-hsm.ts';
+import { readConfig } from '../../start/config.ts';
 import { INSTALLATION } from '../../store/settings/admin-commit.ts';
 import { listRegisteredKeys, type RegisteredKey } from '../../store/switches/hsm-keys.ts';
 import { type KeyUse, listKeyUses } from '../../store/switches/key-uses.ts';
-import type { FiledKey } from '../../switches/hsm-key-file.ts';
-import type { OpenedHsm } from '../../switches/open-hsm.ts';
 import { onDatabase } from '../administration.ts';
 import { type Columns, printList } from '../table.ts';
 import { flag } from '../words.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { type Config, readConfig } from '../../config.ts';
-import { StartError } from '../../errors.ts';
-import { switchAccessOf } from '../../gateway/switch-access-of.ts';
+import { StartError } from '../../basics/errors.ts';
+import { type Config, readConfig } from '../../start/config.ts';
+import { switchAccessOf } from '../../start/switch-access-of.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { readConfig } from '../../config.ts';
-import type { HsmDeviceState } from '../../hsm/device-state.ts';
-import { hsmFindings } from '../../ops/doctor/hsm-findings.ts';
+import { readConfig } from '../../start/config.ts';
+import type { HsmDeviceState } from '../../switching/hsm/device-state.ts';
+import { hsmFindings } from '../../tools/doctor/hsm-findings.ts';
 import { type Columns, printList } from '../table.ts';
 import { flag } from '../words.ts';
 import { withHsm } from './opened-hsm.ts';

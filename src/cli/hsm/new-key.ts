@@ -1,6 +1,6 @@
+import type { AddedKey, HsmKeyFile } from '../../hsm-devices/hsm-key-file.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type NewKey, type Origin, registerKey } from '../../store/switches/hsm-keys.ts';
-import type { AddedKey, HsmKeyFile } from '../../switches/hsm-key-file.ts';
 import { actor } from '../administration.ts';
 import { named } from './opened-hsm.ts';
 

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Config } from '../../config.ts';
-import type { KeyUsage } from '../../crypto/hsm.ts';
-import { isExchangedKeyId, ownerNamedBy } from '../../crypto/key-ids.ts';
-import { CryptoError, HsmDeviceError, HsmUnavailable, StartError } from '../../errors.ts';
-import { loadReaders } from '../../reader-kit/load-readers.ts';
+import { CryptoError, HsmDeviceError, HsmUnavailable, StartError } from '../../basics/errors.ts';
+import type { KeyUsage } from '../../codecs/crypto/hsm.ts';
+import { isExchangedKeyId, ownerNamedBy } from '../../codecs/crypto/key-ids.ts';
+import { keyFilePath } from '../../hsm-devices/follow-key-file.ts';
+import { type HsmKeyFile, keyFileOf } from '../../hsm-devices/hsm-key-file.ts';
+import { type OpenedHsm, openHsm } from '../../hsm-devices/open-hsm.ts';
+import { loadReaders } from '../../kits/reader-kit/load-readers.ts';
+import type { Config } from '../../start/config.ts';
 import { INSTALLATION } from '../../store/settings/admin-commit.ts';
 import type { KeyUseRules } from '../../store/switches/key-uses.ts';
-import { keyFilePath } from '../../switches/follow-key-file.ts';
-import { type HsmKeyFile, keyFileOf } from '../../switches/hsm-key-file.ts';
-import { type OpenedHsm, openHsm } from '../../switches/open-hsm.ts';
 
 const DAY_MS = 86_400_000;
 /** A key is replaced within a year unless the parties agree on another date. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type LoadResult, loadResult } from '#schemas/load-result';
-import { describeSystemError } from '../../errors/system-error.ts';
-import { LoadError, StartError } from '../../errors.ts';
-import { type ComparedFigure, compareResults, planDifferences } from '../../load/compare-results.ts';
+import { describeSystemError } from '../../basics/errors/system-error.ts';
+import { LoadError, StartError } from '../../basics/errors.ts';
+import { type ComparedFigure, compareResults, planDifferences } from '../../tools/load/compare-results.ts';
 import { tableOf } from '../table.ts';
 import { text } from '../words.ts';
 

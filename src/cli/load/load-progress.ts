@@ -1,6 +1,6 @@
-import type { LoadPlan } from '../../load/load-run.ts';
-import type { Slice } from '../../load/slice.ts';
-import { latenciesOf, Tally } from '../../load/tally.ts';
+import type { LoadPlan } from '../../tools/load/load-run.ts';
+import type { Slice } from '../../tools/load/slice.ts';
+import { latenciesOf, Tally } from '../../tools/load/tally.ts';
 import { cutTo, type Output } from '../output.ts';
 import { inMs } from './load-table.ts';
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { readProcessorNames } from '../../config.ts';
-import { builtInEntries, loadProcessor } from '../../processor-kit/load-processors.ts';
+import { builtInEntries, loadProcessor } from '../../kits/processor-kit/load-processors.ts';
+import { readProcessorNames } from '../../start/config.ts';
 import { listPlugIns } from '../plug-in-list.ts';
 import { flag, idOf, text } from '../words.ts';
 import { listOfAcquirer } from './processor-settings.ts';

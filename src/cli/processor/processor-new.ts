@@ -1,9 +1,9 @@
 import { relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { StartError } from '../../errors.ts';
-import { TAPWIRE_COMMAND } from '../../module-extension.ts';
-import { PROCESSORS } from '../../processor-kit/load-processors.ts';
-import { newProcessor } from '../../processor-kit/new-processor.ts';
+import { StartError } from '../../basics/errors.ts';
+import { TAPWIRE_COMMAND } from '../../basics/module-extension.ts';
+import { PROCESSORS } from '../../kits/processor-kit/load-processors.ts';
+import { newProcessor } from '../../kits/processor-kit/new-processor.ts';
 import { run as writeDocs } from '../docs.ts';
 import { text } from '../words.ts';
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { toHex } from '../../bytes/hex.ts';
-import { StartError } from '../../errors.ts';
+import { StartError } from '../../basics/errors.ts';
+import { toHex } from '../../codecs/bytes/hex.ts';
 import { findRecorded } from '../../store/transactions/attempt-messages.ts';
 import { onDatabase } from '../administration.ts';
 import { idOf, text } from '../words.ts';

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import { type ProcessorSettings, processorSettings, type StoredProcessor } from '#schemas/admin-routing';
-import { readConfig } from '../../config.ts';
-import { StartError } from '../../errors.ts';
-import { switchAccessOf } from '../../gateway/switch-access-of.ts';
+import { StartError } from '../../basics/errors.ts';
+import { checkProcessorSettings } from '../../payments/settings/check-routing.ts';
+import { readConfig } from '../../start/config.ts';
+import { switchAccessOf } from '../../start/switch-access-of.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { PROCESSOR_SETTINGS } from '../../store/settings/processor-settings.ts';
 import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
-import { checkProcessorSettings } from '../../transactions/settings/check-routing.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
 import { installedTypes } from '../processor-types.ts';
 import { readJson } from '../read-file.ts';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { StartError } from '../../errors.ts';
-import { entryNamed } from '../../plug-ins/find-entry.ts';
-import { processorConformance } from '../../processor-kit/conformance.ts';
-import { builtInEntries, loadProcessor } from '../../processor-kit/load-processors.ts';
+import { StartError } from '../../basics/errors.ts';
+import { entryNamed } from '../../kits/plug-ins/find-entry.ts';
+import { processorConformance } from '../../kits/processor-kit/conformance.ts';
+import { builtInEntries, loadProcessor } from '../../kits/processor-kit/load-processors.ts';
 import { printResults } from '../conformance-table.ts';
 import { flag } from '../words.ts';
 

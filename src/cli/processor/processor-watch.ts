@@ -3,9 +3,9 @@ import { statSync, watch } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { StartError } from '../../errors.ts';
-import { MODULE_EXTENSION } from '../../module-extension.ts';
-import { findEntry } from '../../plug-ins/find-entry.ts';
+import { StartError } from '../../basics/errors.ts';
+import { MODULE_EXTENSION } from '../../basics/module-extension.ts';
+import { findEntry } from '../../kits/plug-ins/find-entry.ts';
 import { untilAskedToStop } from '../until-asked-to-stop.ts';
 
 export const USAGE = 'usage: tapwire processor watch PATH        until Ctrl-C';

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { readReaderNames } from '../../config.ts';
-import { StartError } from '../../errors.ts';
-import { entryNamed } from '../../plug-ins/find-entry.ts';
-import { readerConformance } from '../../reader-kit/conformance.ts';
-import { builtInReaders, loadReader } from '../../reader-kit/load-readers.ts';
+import { StartError } from '../../basics/errors.ts';
+import { entryNamed } from '../../kits/plug-ins/find-entry.ts';
+import { readerConformance } from '../../kits/reader-kit/conformance.ts';
+import { builtInReaders, loadReader } from '../../kits/reader-kit/load-readers.ts';
+import { readReaderNames } from '../../start/config.ts';
 import { type Commands, command } from '../commands.ts';
 import { printResults } from '../conformance-table.ts';
 import { listPlugIns } from '../plug-in-list.ts';

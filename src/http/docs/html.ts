@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../bytes/escape-html.ts';
+import { escapeHtml } from '../../codecs/bytes/escape-html.ts';
 
 /** Text that is already markup. Everything else that `html` is given is escaped. */
 export interface Markup {

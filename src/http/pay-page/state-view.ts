@@ -1,9 +1,9 @@
 import type { PayPageState } from '#schemas/pay-page';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import type { Link, Mandate } from '../../transactions/model/link.ts';
-import { type Currency, currencyOf, formatAmount } from '../../transactions/model/money.ts';
-import { type Transaction, TransactionType } from '../../transactions/model/transaction.ts';
-import type { MerchantRecord } from '../../transactions/ports/directory-ports.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import type { Link, Mandate } from '../../payments/model/link.ts';
+import { type Currency, currencyOf, formatAmount } from '../../payments/model/money.ts';
+import { type Transaction, TransactionType } from '../../payments/model/transaction.ts';
+import type { MerchantRecord } from '../../payments/ports/directory-ports.ts';
 import { linkStatusOf } from '../links-view.ts';
 
 /** The state of a link that a customer may see. `tap` is the last transaction on the link. */

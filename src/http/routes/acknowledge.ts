@@ -1,7 +1,7 @@
 import { mobileHeaders } from '#schemas/mobile-transaction';
 import { acknowledgement } from '#schemas/refund';
 import { transactionId } from '#schemas/transaction';
-import { acknowledge } from '../../transactions/afterwards/acknowledge.ts';
+import { acknowledge } from '../../payments/taps/acknowledge.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import type { TapRoutesOptions } from './taps.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { integratorPath } from '#schemas/admin';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
-import { NotFound } from '../../errors.ts';
+import { NotFound } from '../../basics/errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
 import { callbackOf, callbackSecretOf, refuseUrl } from '../callbacks-view.ts';

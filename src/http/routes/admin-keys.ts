@@ -4,7 +4,7 @@ import { apiKeyRotation, createdApiKey, newApiKey, storedApiKey } from '#schemas
 import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 
-import { AuthError, NotFound } from '../../errors.ts';
+import { AuthError, NotFound } from '../../basics/errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
 import type { ApiKeySettings, IssuedKey } from '../../store/settings/api-key-settings.ts';
 import { answerSchema, type Server } from '../server.ts';

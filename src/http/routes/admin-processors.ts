@@ -1,11 +1,11 @@
 import { processorPath, routePath } from '#schemas/admin';
 import { processorSettings, routeSettings, storedProcessor, storedRoute } from '#schemas/admin-routing';
+import type { ProcessorTypes } from '../../payments/settings/check-routing.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import { ROUTE_SETTINGS } from '../../store/settings/route-settings.ts';
-import type { SwitchAccess } from '../../switches/access/switch-access.ts';
-import type { ProcessorTypes } from '../../transactions/settings/check-routing.ts';
+import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
 import type { Server } from '../server.ts';
 import {
   type AdminRoutes,

@@ -4,7 +4,7 @@ import { acquirerPath, pageOf } from '#schemas/admin';
 import type { Scope } from '#schemas/scopes';
 import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { AuthError } from '../../errors.ts';
+import { AuthError } from '../../basics/errors.ts';
 import type { Page } from '../../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';
 import type { IdempotentRoute } from '../idempotency.ts';

@@ -1,8 +1,8 @@
 import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from '#schemas/consumer';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
-import { acknowledgeLink, openLink } from '../../transactions/links/pay-link.ts';
-import { LinkState, linkStateName } from '../../transactions/model/link-state.ts';
-import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
+import { acknowledgeLink, openLink } from '../../payments/links/pay-link.ts';
+import { LinkState, linkStateName } from '../../payments/model/link-state.ts';
+import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
 import { identifyLink } from '../identify-link.ts';
 import { qrCodeDetailsOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-facts.ts';

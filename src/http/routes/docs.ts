@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { FastifyRequest } from 'fastify';
-import { NotFound } from '../../errors.ts';
+import { NotFound } from '../../basics/errors.ts';
 import { errorsPage } from '../docs/errors-page.ts';
 import { operationPage } from '../docs/operation-page.ts';
 import { overviewPage, schemaPage } from '../docs/other-pages.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { health, liveness, readiness } from '#schemas/health';
-import type { Readiness } from '../../ops/health.ts';
+import type { Readiness } from '../../observe/health.ts';
 import { isMetricsToken } from '../metrics-token.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';

@@ -9,10 +9,10 @@ import {
 } from '#schemas/link';
 import { bearerToken } from '../../auth/bearer.ts';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
-import { Forbidden, invalidValue, NotFound } from '../../errors.ts';
-import { type CreatedLink, createLink } from '../../links/create-link.ts';
-import type { LinkStore } from '../../transactions/ports/link-ports.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import { Forbidden, invalidValue, NotFound } from '../../basics/errors.ts';
+import { type CreatedLink, createLink } from '../../payments/links/create-link.ts';
+import type { LinkStore } from '../../payments/ports/link-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { CREATION, type LinkRoutesOptions, withMandate } from './links.ts';

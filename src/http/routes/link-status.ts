@@ -3,8 +3,8 @@ import { linkReference, linkStatus, tapOnOwnPath, tapOnOwnStatus, tt3LinkStatus 
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { bearerToken } from '../../auth/bearer.ts';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
-import { AuthError, NotFound } from '../../errors.ts';
-import type { LinkStore } from '../../transactions/ports/link-ports.ts';
+import { AuthError, NotFound } from '../../basics/errors.ts';
+import type { LinkStore } from '../../payments/ports/link-ports.ts';
 import { linkStatusOf, tapOnOwnStatusOf, tt3LinkStatusOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { linkAnswer, linkRequest, tt3LinkRequest } from '#schemas/link';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { type CreatedLink, createLink, type LinkServices } from '../../links/create-link.ts';
+import { type CreatedLink, createLink, type LinkServices } from '../../payments/links/create-link.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';

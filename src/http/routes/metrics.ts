@@ -1,4 +1,4 @@
-import { AuthError, NotFound } from '../../errors.ts';
+import { AuthError, NotFound } from '../../basics/errors.ts';
 import { isMetricsToken } from '../metrics-token.ts';
 import type { Server } from '../server.ts';
 

@@ -1,6 +1,6 @@
 import { mobileHeaders, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
 import { mobilePin, pinParams } from '#schemas/pin';
-import { submitPin } from '../../transactions/pin/submit-pin.ts';
+import { submitPin } from '../../payments/pins/submit-pin.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

@@ -2,8 +2,8 @@ import { type ProximityTokenAnswer, proximityTokenAnswer } from '#schemas/tokens
 import { bearerToken } from '../../auth/bearer.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from '../../auth/issuers/verify-merchant-token.ts';
 import type { ProximityToken } from '../../auth/tokens/proximity-token.ts';
-import { admitUser } from '../../transactions/decisions/admit.ts';
-import type { Directory } from '../../transactions/ports/directory-ports.ts';
+import { admitUser } from '../../payments/decisions/admit.ts';
+import type { Directory } from '../../payments/ports/directory-ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

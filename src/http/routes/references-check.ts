@@ -1,8 +1,8 @@
 import { referenceCheck, referenceVerdict } from '#schemas/tokens';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { Forbidden, invalidValue } from '../../errors.ts';
-import type { Directory } from '../../transactions/ports/directory-ports.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import { Forbidden, invalidValue } from '../../basics/errors.ts';
+import type { Directory } from '../../payments/ports/directory-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

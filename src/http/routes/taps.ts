@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
-import type { TransactionDependencies } from '../../transactions/ports/transaction-dependencies.ts';
-import { submitTap } from '../../transactions/tap/submit-tap.ts';
+import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
+import { submitTap } from '../../payments/taps/submit-tap.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

@@ -8,9 +8,9 @@ import {
   terminalProfileChange,
 } from '#schemas/terminal-profile';
 import type { Authenticator } from '../../auth/authenticator.ts';
+import { checkReader, type ReaderRules } from '../../payments/settings/check-reader.ts';
+import { readNewProfile, readProfileChange } from '../../payments/settings/read-profile.ts';
 import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
-import { checkReader, type ReaderRules } from '../../transactions/settings/check-reader.ts';
-import { readNewProfile, readProfileChange } from '../../transactions/settings/read-profile.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';

@@ -8,11 +8,11 @@ import {
   transactionQuery,
 } from '#schemas/transaction';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { Forbidden, NotFound } from '../../errors.ts';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import type { CardVault } from '../../transactions/ports/card-ports.ts';
-import type { Directory } from '../../transactions/ports/directory-ports.ts';
-import type { Tenant, TransactionFilter, TransactionReader } from '../../transactions/ports/store-ports.ts';
+import { Forbidden, NotFound } from '../../basics/errors.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import type { CardVault } from '../../payments/ports/card-ports.ts';
+import type { Directory } from '../../payments/ports/directory-ports.ts';
+import type { Tenant, TransactionFilter, TransactionReader } from '../../payments/ports/store-ports.ts';
 import { withNextPage } from '../next-page.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { virtualPin, virtualReading, virtualTap } from '#schemas/pay-page';
-import { toHex } from '../../bytes/hex.ts';
-import { NotFound } from '../../errors.ts';
-import type { Directory } from '../../transactions/ports/directory-ports.ts';
-import type { LinkFinder } from '../../transactions/ports/link-ports.ts';
+import { NotFound } from '../../basics/errors.ts';
+import { toHex } from '../../codecs/bytes/hex.ts';
+import type { Directory } from '../../payments/ports/directory-ports.ts';
+import type { LinkFinder } from '../../payments/ports/link-ports.ts';
 import type { RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { eventId, eventQuery, replayed, replayRange, webhookAttempt, webhookEvent } from '#schemas/webhook';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { NotFound, RequestRejected } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';

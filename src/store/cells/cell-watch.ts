@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartError } from '../../errors.ts';
-import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
+import { StartError } from '../../basics/errors.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** While no acquirer is moved. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStoreCondition } from '../../errors/store-conditions.ts';
-import { StoreUnavailable } from '../../errors.ts';
+import { isStoreCondition } from '../../basics/errors/store-conditions.ts';
+import { StoreUnavailable } from '../../basics/errors.ts';
 import { LOCKS } from './lock-classes.ts';
 import { LockSession } from './lock-session.ts';
 
@@ -8,7 +8,7 @@ const RECONNECT_AFTER_MS = 500;
 /**
  * Without its locks, this process keeps connections to switches for at most this long after it noticed the loss: another
  * cell may serve the acquirer by then, and its switch may allow one session only. No tap can be served meanwhile. A crash
- * or a planned change of the database takes less than 10 s (src/ops/README.md), so it closes no connection. After the
+ * or a planned change of the database takes less than 10 s (src/observe/README.md), so it closes no connection. After the
  * loss of a host, which takes about 30 s, the process signs on again.
  */
 const CLOSE_AFTER_MS = 20_000;

@@ -1,4 +1,4 @@
-import { NotFound } from '../../errors.ts';
+import { NotFound } from '../../basics/errors.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';

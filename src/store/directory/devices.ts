@@ -1,6 +1,6 @@
 import type { Device } from '#schemas/device';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import type { DevicePage, DeviceRegistration, DeviceStore, PushDevice } from '../../push/ports.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 

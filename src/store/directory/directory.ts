@@ -8,8 +8,8 @@ import {
   readIssuerPem,
   type ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
-import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
-import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type {
   Directory,
   KnownUser,
@@ -18,8 +18,8 @@ import type {
   RouteRecord,
   TerminalRecord,
   WebhookOrigin,
-} from '../../transactions/ports/directory-ports.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+} from '../../payments/ports/directory-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { FollowedRows } from '../postgres/followed-rows.ts';
 import { FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';

@@ -5,7 +5,7 @@ import {
   readIssuerPem,
   type ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';
 

@@ -1,6 +1,6 @@
 import type { ProfileReader } from '#schemas/terminal-profile';
-import { shareRuns } from '../../limits/share-runs.ts';
-import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
+import { shareRuns } from '../../basics/limits/share-runs.ts';
+import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 const VERSIONS = 'select acquirer_id as "acquirerId", name, updated_at::text as version from terminal_profiles';

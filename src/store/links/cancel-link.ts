@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { NotFound, RequestRejected } from '../../errors.ts';
-import type { LinkKey } from '../../transactions/model/link.ts';
+import { NotFound, RequestRejected } from '../../basics/errors.ts';
+import type { LinkKey } from '../../payments/model/link.ts';
 import { IS_HELD } from './link-claims.ts';
 
 const LOCK = 'select from links where acquirer_id = $1 and id = $2 for update';

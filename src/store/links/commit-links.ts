@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { JobRequest } from '../../transactions/model/jobs.ts';
-import type { NewLink } from '../../transactions/model/link.ts';
+import type { JobRequest } from '../../payments/model/jobs.ts';
+import type { NewLink } from '../../payments/model/link.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 import { HOLDS, IS_HELD } from './link-claims.ts';

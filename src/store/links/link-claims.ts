@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../transactions/model/link.ts';
-import { ReversalState } from '../../transactions/model/transaction.ts';
-import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../payments/model/link.ts';
+import { ReversalState } from '../../payments/model/transaction.ts';
+import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 
 /** Whether a tap `t` is in progress, or its money was or may have been taken: `holdsLink` of the model. */
 export const HOLDS = `t.status not in (${REFUSED_STATUSES.join()})

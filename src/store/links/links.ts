@@ -1,11 +1,11 @@
 import type pg from 'pg';
-import type { MandateVault } from '../../links/mandate-vault.ts';
+import type { MandateVault } from '../../card/mandate-vault.ts';
+import { claimedLink, type Link, type LinkKey, type NewLink } from '../../payments/model/link.ts';
+import type { LinkStateId } from '../../payments/model/link-state.ts';
+import type { Transaction } from '../../payments/model/transaction.ts';
+import type { LinkStore } from '../../payments/ports/link-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 import type { PushRecord } from '../../push/ports.ts';
-import { claimedLink, type Link, type LinkKey, type NewLink } from '../../transactions/model/link.ts';
-import type { LinkStateId } from '../../transactions/model/link-state.ts';
-import type { Transaction } from '../../transactions/model/transaction.ts';
-import type { LinkStore } from '../../transactions/ports/link-ports.ts';
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';

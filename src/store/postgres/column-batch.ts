@@ -1,4 +1,4 @@
-import { UnfitValue } from '../../errors.ts';
+import { UnfitValue } from '../../basics/errors.ts';
 
 /** Type of a column, sent in the binary form that Postgres's own `…_recv` functions read. */
 export type ColumnKind = 'integer' | 'bigint' | 'float8' | 'text' | 'uuid' | 'jsonb' | 'boolean' | 'bytes' | 'ms';

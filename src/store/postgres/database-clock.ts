@@ -1,5 +1,5 @@
-import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
-import type { Clock } from '../../transactions/ports/process-ports.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import type { Clock } from '../../payments/ports/process-ports.ts';
 import type { Database } from './open-database.ts';
 
 /** A quartz drifts by at most 50 ppm: half a millisecond between two readings. */

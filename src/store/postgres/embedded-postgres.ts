@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartError } from '../../errors.ts';
+import { StartError } from '../../basics/errors.ts';
 import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts';
 
 /**

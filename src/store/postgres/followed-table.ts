@@ -1,4 +1,4 @@
-import { shareRuns } from '../../limits/share-runs.ts';
+import { shareRuns } from '../../basics/limits/share-runs.ts';
 import { namedStatement } from './named-statement.ts';
 import type { Database } from './open-database.ts';
 

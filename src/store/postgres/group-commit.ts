@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 import type pg from 'pg';
-import { isStoreCondition } from '../../errors/store-conditions.ts';
-import { Overloaded, StoreUnavailable } from '../../errors.ts';
+import { isStoreCondition } from '../../basics/errors/store-conditions.ts';
+import { Overloaded, StoreUnavailable } from '../../basics/errors.ts';
 import { BATCH_SETTINGS } from './batch-settings.ts';
 import { type Database, isForBatches } from './open-database.ts';
 import { beginWith, PipelinedTransaction } from './pipelined-transaction.ts';

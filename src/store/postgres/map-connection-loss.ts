@@ -1,5 +1,5 @@
-import { isStoreCondition } from '../../errors/store-conditions.ts';
-import { StoreUnread } from '../../errors.ts';
+import { isStoreCondition } from '../../basics/errors/store-conditions.ts';
+import { StoreUnread } from '../../basics/errors.ts';
 
 /**
  * Returns the result of a read while the database is available.

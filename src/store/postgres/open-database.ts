@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { describeSystemError } from '../../errors/system-error.ts';
-import { StartError } from '../../errors.ts';
+import { describeSystemError } from '../../basics/errors/system-error.ts';
+import { StartError } from '../../basics/errors.ts';
 import { BATCH_SETTINGS } from './batch-settings.ts';
 import { HeldClients } from './held-clients.ts';
 import { LimitedClient } from './limited-client.ts';

@@ -1,6 +1,6 @@
 import { type SpawnSyncOptions, spawnSync } from 'node:child_process';
 import { chownSync, readdirSync } from 'node:fs';
-import { StartError } from '../../errors.ts';
+import { StartError } from '../../basics/errors.ts';
 
 /** How to run a command under an account that Postgres accepts: Postgres refuses to run as root. */
 export interface PostgresAccount {

@@ -1,5 +1,5 @@
-import type { TransactionKey } from '../../transactions/model/transaction.ts';
-import type { Wakeups } from '../../transactions/ports/process-ports.ts';
+import type { TransactionKey } from '../../payments/model/transaction.ts';
+import type { Wakeups } from '../../payments/ports/process-ports.ts';
 import { destroyConnection, LimitedClient } from './limited-client.ts';
 import type { Database } from './open-database.ts';
 import { limitSession, SESSION_LIMITS } from './session-limits.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { NotFound, RequestRejected } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { NewAcquirer, StoredAcquirer } from '#schemas/admin-tenants';
-import { NotFound } from '../../errors.ts';
+import { NotFound } from '../../basics/errors.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import type { Page } from './acquirer-settings.ts';

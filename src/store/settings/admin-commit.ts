@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { RecordedAction, RecordedKind } from '#schemas/admin-audit';
-import { NotFound, RequestRejected } from '../../errors.ts';
+import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 

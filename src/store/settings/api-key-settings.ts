@@ -1,7 +1,7 @@
 import type { NewApiKey, StoredApiKey } from '#schemas/admin-credentials';
 import { type ApiKeyMode, createApiKey } from '../../auth/api-key.ts';
-import type { Secret } from '../../bytes/secret.ts';
-import { RequestRejected } from '../../errors.ts';
+import { RequestRejected } from '../../basics/errors.ts';
+import type { Secret } from '../../codecs/bytes/secret.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';

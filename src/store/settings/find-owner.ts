@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { AuthError, invalidValue } from '../../errors.ts';
+import { AuthError, invalidValue } from '../../basics/errors.ts';
 import type { Reach } from './admin-commit.ts';
 
 /** The owner that a request names for a credential: a merchant, an integrator, or with neither the acquirer itself. */

@@ -3,7 +3,7 @@ import type { NewIssuerKey, StoredIssuerKey } from '#schemas/admin-credentials';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '#schemas/tokens';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
 import { isReservedIssuer } from '../../auth/issuers/reserved-issuers.ts';
-import { brokenRules, invalidValues, RequestRejected } from '../../errors.ts';
+import { brokenRules, invalidValues, RequestRejected } from '../../basics/errors.ts';
 import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/callback-url.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';

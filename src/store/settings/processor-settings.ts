@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
-import { RequestRejected } from '../../errors.ts';
-import type { SwitchAccess } from '../../switches/access/switch-access.ts';
-import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
-import { checkProcessorSettings, type ProcessorTypes } from '../../transactions/settings/check-routing.ts';
+import { RequestRejected } from '../../basics/errors.ts';
+import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
+import { checkProcessorSettings, type ProcessorTypes } from '../../payments/settings/check-routing.ts';
+import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Each has its own connections in every worker. */

@@ -1,6 +1,6 @@
 import type { RouteSettings, StoredRoute } from '#schemas/admin-routing';
-import { invalidValues, RequestRejected } from '../../errors.ts';
-import { checkRouteSettings } from '../../transactions/settings/check-routing.ts';
+import { invalidValues, RequestRejected } from '../../basics/errors.ts';
+import { checkRouteSettings } from '../../payments/settings/check-routing.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Every tap searches all of them. */

@@ -10,8 +10,8 @@ import type {
 } from '#schemas/admin-tenants';
 import type { NewAttester, StoredAttester } from '#schemas/attestation';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
-import { invalidValue, RequestRejected } from '../../errors.ts';
-import { checkMerchant } from '../../transactions/settings/check-tenants.ts';
+import { invalidValue, RequestRejected } from '../../basics/errors.ts';
+import { checkMerchant } from '../../payments/settings/check-tenants.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Directories hold all of them in memory. */

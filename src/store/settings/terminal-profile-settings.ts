@@ -1,6 +1,6 @@
 import type { ProfileReader, StoredTerminalProfile } from '#schemas/terminal-profile';
-import type { TerminalProfile } from '../../transactions/model/terminal-profile.ts';
-import type { ProfileChange } from '../../transactions/settings/read-profile.ts';
+import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
+import type { ProfileChange } from '../../payments/settings/read-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import type { Change, Reach } from './admin-commit.ts';

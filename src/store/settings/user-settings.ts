@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { NewUser, StoredUser } from '#schemas/admin-credentials';
 import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
-import { invalidValue } from '../../errors.ts';
-import { ConcurrencyLimit } from '../../limits/concurrency-limit.ts';
+import { invalidValue } from '../../basics/errors.ts';
+import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import { removeTotp } from '../credentials/user-totp.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';

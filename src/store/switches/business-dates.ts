@@ -1,4 +1,4 @@
-import { type Repetition, repeatEvery } from '../../limits/repeat-every.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** All workers know a cut-over within this time: long before any scope could reuse a number. */

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
-import { StartError } from '../../errors.ts';
-import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
-import { keysNamedBy } from '../../switches/access/key-ownership.ts';
-import { type KeyReplacement, withoutReplacedKey, withSuccessor } from '../../switches/replace-key.ts';
+import { StartError } from '../../basics/errors.ts';
+import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
+import { keysNamedBy } from '../../switching/switches/access/key-ownership.ts';
+import { type KeyReplacement, withoutReplacedKey, withSuccessor } from '../../switching/switches/replace-key.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings } from '../settings/acquirer-settings.ts';
 import { inAdminCommit } from '../settings/admin-commit.ts';

@@ -1,4 +1,4 @@
-import type { ExchangedKeys, LiveKey } from '../../switches/ports.ts';
+import type { ExchangedKeys, LiveKey } from '../../switching/switches/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** Working keys that switches have announced, stored enciphered as received. All times are the database's. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import type { KeyUsage } from '../../crypto/hsm.ts';
-import { NotFound, RequestRejected, StartError } from '../../errors.ts';
+import { NotFound, RequestRejected, StartError } from '../../basics/errors.ts';
+import type { KeyUsage } from '../../codecs/crypto/hsm.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { type Change, INSTALLATION, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import type { ProfileReader } from '#schemas/terminal-profile';
-import type { SwitchConfig } from '../../processor-kit/switch-config.ts';
-import type { ReaderFormats } from '../../reader-kit/load-readers.ts';
-import { keysNamedBy } from '../../switches/access/key-ownership.ts';
+import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
+import type { ReaderFormats } from '../../kits/reader-kit/load-readers.ts';
+import { keysNamedBy } from '../../switching/switches/access/key-ownership.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** A key of the HSM, and what uses it. */

@@ -1,4 +1,4 @@
-import type { ReportedLines } from '../../switches/other-processes.ts';
+import type { ReportedLines } from '../../switching/switches/other-processes.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** Longer than a process needs for several reports. The lines of a killed process are forgotten after this time. */

@@ -1,4 +1,4 @@
-import type { ProcessorFault, ProcessorFaults } from '../../switches/ports.ts';
+import type { ProcessorFault, ProcessorFaults } from '../../switching/switches/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /**

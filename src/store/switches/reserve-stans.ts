@@ -1,4 +1,4 @@
-import { OPEN_REVERSAL_STATES } from '../../transactions/model/transaction.ts';
+import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
 import { LATEST_DATE, THIS_EPOCH } from './database-epoch.ts';
 import { STANS } from './stans.ts';
 

@@ -1,5 +1,5 @@
-import type { Exchange, MaskedMessage, MessageKeeper } from '../../switches/ports.ts';
-import type { StoredTransaction } from '../../transactions/ports/store-ports.ts';
+import type { StoredTransaction } from '../../payments/ports/store-ports.ts';
+import type { Exchange, MaskedMessage, MessageKeeper } from '../../switching/switches/ports.ts';
 import { copyIn } from '../postgres/copy-in.ts';
 import { CopyRows } from '../postgres/copy-rows.ts';
 import type { Database } from '../postgres/open-database.ts';

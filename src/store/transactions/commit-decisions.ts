@@ -1,7 +1,7 @@
-import { PinState } from '../../transactions/model/pin.ts';
-import { OUTCOME_GRACE_SECONDS } from '../../transactions/model/time-limits.ts';
-import { TransactionType } from '../../transactions/model/transaction.ts';
-import type { GuardedDecision } from '../../transactions/ports/store-ports.ts';
+import { PinState } from '../../payments/model/pin.ts';
+import { OUTCOME_GRACE_SECONDS } from '../../payments/model/time-limits.ts';
+import { TransactionType } from '../../payments/model/transaction.ts';
+import type { GuardedDecision } from '../../payments/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { MUST_NOT_REST } from '../../transactions/model/status.ts';
-import type { PhoneResponseRecord } from '../../transactions/ports/store-ports.ts';
+import { MUST_NOT_REST } from '../../payments/model/status.ts';
+import type { PhoneResponseRecord } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, unreportedUpdate } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';

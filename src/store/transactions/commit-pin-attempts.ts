@@ -1,5 +1,5 @@
-import { PinState } from '../../transactions/model/pin.ts';
-import type { PinAttempt } from '../../transactions/ports/store-ports.ts';
+import { PinState } from '../../payments/model/pin.ts';
+import type { PinAttempt } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch, columnNames, columnValues } from '../postgres/column-batch.ts';
 import { TIMES, toRow } from './commit-taps.ts';
 import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';

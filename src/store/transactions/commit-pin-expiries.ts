@@ -1,5 +1,5 @@
-import { PinState } from '../../transactions/model/pin.ts';
-import type { PinExpiry } from '../../transactions/ports/store-ports.ts';
+import { PinState } from '../../payments/model/pin.ts';
+import type { PinExpiry } from '../../payments/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';
 

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { isOpen } from '../../transactions/decisions/reversal-steps.ts';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import { ReversalState, type Transaction, TransactionType } from '../../transactions/model/transaction.ts';
-import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
+import { isOpen } from '../../payments/decisions/reversal-steps.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../payments/model/transaction.ts';
+import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';

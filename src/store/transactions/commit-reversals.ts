@@ -1,4 +1,4 @@
-import type { ReversalStep } from '../../transactions/ports/reversal-ports.ts';
+import type { ReversalStep } from '../../payments/ports/reversal-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';

@@ -1,5 +1,5 @@
-import { PinState } from '../../transactions/model/pin.ts';
-import type { NewSubmission } from '../../transactions/ports/store-ports.ts';
+import { PinState } from '../../payments/model/pin.ts';
+import type { NewSubmission } from '../../payments/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';
 import { storedEntries } from './stored-entries.ts';

@@ -1,9 +1,9 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import { claimedLink } from '../../transactions/model/link.ts';
-import { Status } from '../../transactions/model/status.ts';
-import { TransactionType } from '../../transactions/model/transaction.ts';
-import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import { claimedLink } from '../../payments/model/link.ts';
+import { Status } from '../../payments/model/status.ts';
+import { TransactionType } from '../../payments/model/transaction.ts';
+import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '../links/link-claims.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { Seal } from '../postgres/group-commit.ts';

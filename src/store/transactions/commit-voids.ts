@@ -1,14 +1,14 @@
 import type pg from 'pg';
-import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
-import { Disposition } from '../../transactions/model/disposition.ts';
+import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
 import {
   ReversalState,
   type Transaction,
   type TransactionKey,
   TransactionType,
   VoidState,
-} from '../../transactions/model/transaction.ts';
-import type { NewVoid } from '../../transactions/ports/refund-ports.ts';
+} from '../../payments/model/transaction.ts';
+import type { NewVoid } from '../../payments/ports/refund-ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { HAS_REFUND_IN_DOUBT } from './commit-refunds.ts';

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import { ReversalState, type Transaction } from '../../transactions/model/transaction.ts';
-import type { CompletionStore } from '../../transactions/ports/completion-ports.ts';
+import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import { ReversalState, type Transaction } from '../../payments/model/transaction.ts';
+import type { CompletionStore } from '../../payments/ports/completion-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import { NO_PIN } from '../../transactions/model/pin.ts';
-import type { Transaction } from '../../transactions/model/transaction.ts';
-import type { OriginalFacts, RequestKey } from '../../transactions/ports/store-ports.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import { NO_PIN } from '../../payments/model/pin.ts';
+import type { Transaction } from '../../payments/model/transaction.ts';
+import type { OriginalFacts, RequestKey } from '../../payments/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { findTransactions } from './find-transactions.ts';
 import { selectList } from './transaction-columns.ts';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
-import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
-import type { StoredTransaction, Tenant } from '../../transactions/ports/store-ports.ts';
+import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import type { Transaction, TransactionKey } from '../../payments/model/transaction.ts';
+import type { StoredTransaction, Tenant } from '../../payments/ports/store-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { fromDay } from '../postgres/partitions.ts';
 import { readEntries, type StoredEntry } from './stored-entries.ts';

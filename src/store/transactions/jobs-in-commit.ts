@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { QueueName } from '#schemas/jobs';
-import type { JobRequest } from '../../transactions/model/jobs.ts';
+import type { JobRequest } from '../../payments/model/jobs.ts';
 
 /**
  * The job table as seen by a commit: the same database transaction writes a status and its jobs, so neither exists

@@ -1,14 +1,14 @@
 import type pg from 'pg';
-import { Disposition } from '../../transactions/model/disposition.ts';
-import { PinState } from '../../transactions/model/pin.ts';
-import { ReversalState, type Transaction } from '../../transactions/model/transaction.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import { PinState } from '../../payments/model/pin.ts';
+import { ReversalState, type Transaction } from '../../payments/model/transaction.ts';
 import type {
   LateRecord,
   LateRecordOutcome,
   RequestKey,
   ResponseIdentity,
   ReversalKey,
-} from '../../transactions/ports/store-ports.ts';
+} from '../../payments/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { adjustReservations, reservationsOf } from './commit-refunds.ts';

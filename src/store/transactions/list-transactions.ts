@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import { ConcurrencyLimit, type ConcurrencyLimits } from '../../limits/concurrency-limit.ts';
-import { SHOWN_PROPERTIES, type ShownTransaction } from '../../transactions/model/shown-transaction.ts';
-import { TransactionType } from '../../transactions/model/transaction.ts';
-import type { Tenant, TransactionFilter } from '../../transactions/ports/store-ports.ts';
+import { ConcurrencyLimit, type ConcurrencyLimits } from '../../basics/limits/concurrency-limit.ts';
+import { SHOWN_PROPERTIES, type ShownTransaction } from '../../payments/model/shown-transaction.ts';
+import { TransactionType } from '../../payments/model/transaction.ts';
+import type { Tenant, TransactionFilter } from '../../payments/ports/store-ports.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { TenantConditions } from './tenant-conditions.ts';

@@ -1,7 +1,6 @@
-import { PinState } from '../../transactions/model/pin.ts';
-import { MUST_NOT_REST } from '../../transactions/model/status.ts';
-import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../transactions/model/transaction.ts';
-import { FIGURE_SPANS } from '../console/stored-figures.ts';
+import { PinState } from '../../payments/model/pin.ts';
+import { MUST_NOT_REST } from '../../payments/model/status.ts';
+import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../payments/model/transaction.ts';
 import type { Database } from '../postgres/open-database.ts';
 import {
   ATTEMPT_MESSAGES,
@@ -127,6 +126,15 @@ const DELETE_FAULTS = unmarkedDeletion('processor_faults', 'seen_at');
 const DELETE_HANDOVER_KEYS = unmarkedDeletion('handover_keys', 'expires_at');
 
 /** Most rows are of short spans and most are young; without the order, the planner expects many that are both short and old. */
+/** The spans of the figures of the console. Each span serves one range of the charts and is kept for longer than that. */
+export const FIGURE_SPANS = [
+  { minutes: 1, keptDays: 1 },
+  { minutes: 5, keptDays: 1 },
+  { minutes: 15, keptDays: 2 },
+  { minutes: 60, keptDays: 8 },
+  { minutes: 360, keptDays: 32 },
+] as const;
+
 const DELETE_FIGURES = FIGURE_SPANS.map(
   ({ minutes, keptDays }) =>
     [unmarkedDeletion('stored_figures', 'begins_at', `minutes = ${minutes} order by begins_at`), keptDays] as const,

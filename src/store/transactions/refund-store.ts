@@ -1,6 +1,6 @@
-import type { Transaction } from '../../transactions/model/transaction.ts';
-import type { NewVoid, RefundStore } from '../../transactions/ports/refund-ports.ts';
-import type { NewAttempt, PhoneResponseRecord } from '../../transactions/ports/store-ports.ts';
+import type { Transaction } from '../../payments/model/transaction.ts';
+import type { NewVoid, RefundStore } from '../../payments/ports/refund-ports.ts';
+import type { NewAttempt, PhoneResponseRecord } from '../../payments/ports/store-ports.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';

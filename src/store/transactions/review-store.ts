@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
-import { MUST_NOT_REST } from '../../transactions/model/status.ts';
+import { MUST_NOT_REST } from '../../payments/model/status.ts';
 import {
   ReversalState,
   RUNNING_REVERSAL_STATES,
   type Transaction,
   TransactionType,
-} from '../../transactions/model/transaction.ts';
+} from '../../payments/model/transaction.ts';
 import type {
   Finding,
   OpenProposal,
@@ -15,7 +15,7 @@ import type {
   Reviewer,
   ReviewStore,
   StoredReviewFacts,
-} from '../../transactions/ports/review-ports.ts';
+} from '../../payments/ports/review-ports.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';

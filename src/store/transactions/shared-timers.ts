@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { JobRequest } from '../../transactions/model/jobs.ts';
-import type { NewAttempt } from '../../transactions/ports/store-ports.ts';
+import type { JobRequest } from '../../payments/model/jobs.ts';
+import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 import type { IdentifiedJob } from './jobs-in-commit.ts';
 
 /** One `overdue-taps` job for several taps of a commit. */

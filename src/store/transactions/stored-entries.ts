@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
-import { type Move, Status, type StatusId, statusName } from '../../transactions/model/status.ts';
+import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import { type Move, Status, type StatusId, statusName } from '../../payments/model/status.ts';
 
 /** Transitions that follow each other at one time, from a status (null: a new transaction) to each of the path. */
 interface StoredPath {

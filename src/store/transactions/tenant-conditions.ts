@@ -1,4 +1,4 @@
-import type { Tenant } from '../../transactions/ports/store-ports.ts';
+import type { Tenant } from '../../payments/ports/store-ports.ts';
 
 const VALUE = /\$(?!\d)/g;
 

@@ -1,8 +1,8 @@
 import type pg from 'pg';
-import type { AuditEntry } from '../../transactions/model/audit-entry.ts';
-import type { ShownTransaction } from '../../transactions/model/shown-transaction.ts';
-import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
-import type { ReversalStep } from '../../transactions/ports/reversal-ports.ts';
+import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import type { ShownTransaction } from '../../payments/model/shown-transaction.ts';
+import type { Transaction, TransactionKey } from '../../payments/model/transaction.ts';
+import type { ReversalStep } from '../../payments/ports/reversal-ports.ts';
 import type {
   GuardedDecision,
   LateRecord,
@@ -21,7 +21,7 @@ import type {
   TransactionFilter,
   TransactionReader,
   TransactionStore,
-} from '../../transactions/ports/store-ports.ts';
+} from '../../payments/ports/store-ports.ts';
 import { GroupCommit, type Seal } from '../postgres/group-commit.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StoreUnavailable } from '../../errors.ts';
+import { StoreUnavailable } from '../../basics/errors.ts';
 
 /**
  * Longer than a database takes to restart or to be replaced, and shorter than the claim of any job that waits here.

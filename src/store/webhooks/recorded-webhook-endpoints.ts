@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
-import { NotFound } from '../../errors.ts';
-import type { WebhookOrigin } from '../../transactions/ports/directory-ports.ts';
+import { NotFound } from '../../basics/errors.ts';
+import type { WebhookOrigin } from '../../payments/ports/directory-ports.ts';
 import type { EndpointStore, Integrator, RegisteredCallback, Registration } from '../../webhooks/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';

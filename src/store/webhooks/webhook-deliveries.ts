@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
-import type { JobRequest } from '../../transactions/model/jobs.ts';
-import type { Transaction, TransactionKey } from '../../transactions/model/transaction.ts';
+import type { JobRequest } from '../../payments/model/jobs.ts';
+import type { Transaction, TransactionKey } from '../../payments/model/transaction.ts';
 import type { DeliveryStore, JobOutcome, StoredEvent, WebhookEndpoint } from '../../webhooks/ports.ts';
 import { findPaymentReferences } from '../links/links.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';

@@ -1,4 +1,4 @@
-import type { WebhookOrigin } from '../../transactions/ports/directory-ports.ts';
+import type { WebhookOrigin } from '../../payments/ports/directory-ports.ts';
 import type { EndpointStore, Integrator, RegisteredCallback, Registration } from '../../webhooks/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 

@@ -5,7 +5,7 @@ import { readKeySet } from '../../../src/auth/issuers/issuer-keys.ts';
 import { KeySets } from '../../../src/auth/issuers/key-sets.ts';
 import { PublishedIssuerKeys } from '../../../src/auth/issuers/published-issuer-keys.ts';
 import { createMerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
-import { OutboundError } from '../../../src/errors.ts';
+import { OutboundError } from '../../../src/basics/errors.ts';
 import {
   AUDIENCE,
   createRegistry,

@@ -3,7 +3,7 @@ import { KeySets } from '../../../src/auth/issuers/key-sets.ts';
 import { PublishedIssuerKeys } from '../../../src/auth/issuers/published-issuer-keys.ts';
 import { createMerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
 import { createTokenCheck } from '../../../src/auth/tokens/check-token.ts';
-import type { Tenant } from '../../../src/transactions/ports/store-ports.ts';
+import type { Tenant } from '../../../src/payments/ports/store-ports.ts';
 import {
   AUDIENCE,
   createRegistry,

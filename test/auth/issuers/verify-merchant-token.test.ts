@@ -2,7 +2,7 @@ import { createHmac, sign } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { SigningAlgorithm } from '../../../schemas/tokens.ts';
-import { AuthError } from '../../../src/errors.ts';
+import { AuthError } from '../../../src/basics/errors.ts';
 import { anyText } from '../../support/any-text.ts';
 import {
   AUDIENCE,

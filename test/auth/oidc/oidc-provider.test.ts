@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OidcProvider } from '../../../src/auth/oidc/oidc-provider.ts';
 import { beginSignIn } from '../../../src/auth/oidc/pending-sign-in.ts';
-import type { SignInError } from '../../../src/errors.ts';
+import type { SignInError } from '../../../src/basics/errors.ts';
 import { FORGED_CLIENT, type Forgery, startForgingProvider } from '../../support/forging-provider.ts';
 
 const REDIRECT = 'https://gateway.example/ops/oidc/callback';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { beginSignIn, createPendingSignIns } from '../../../src/auth/oidc/pending-sign-in.ts';
 import { actorOfIdentity, idOfIdentity } from '../../../src/auth/oidc/provider-identity.ts';
 import { readMappedRole, roleFor } from '../../../src/auth/oidc/role-mapping.ts';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/start/config.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 

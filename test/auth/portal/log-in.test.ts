@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createLogIn, type LogIn, type LoginFactors, type UserWithPassword } from '../../../src/auth/portal/log-in.ts';
 import { addressSubject, type LoginTries, userSubject } from '../../../src/auth/portal/login-tries.ts';
 import { LoginTokens } from '../../../src/auth/tokens/login-tokens.ts';
-import { Overloaded, Throttled } from '../../../src/errors.ts';
+import { Overloaded, Throttled } from '../../../src/basics/errors.ts';
 import { createTokenKey, ownTokensOf } from '../../support/own-tokens.ts';
 import { cheapHash, PASSWORD } from '../../support/portal-users.ts';
 

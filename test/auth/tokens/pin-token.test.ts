@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose';
 import { beforeEach, expect, test } from 'vitest';
 import { OwnTokens } from '../../../src/auth/tokens/own-tokens.ts';
 import { createPinTokens } from '../../../src/auth/tokens/pin-token.ts';
-import type { PinTokens } from '../../../src/transactions/ports/pin-ports.ts';
+import type { PinTokens } from '../../../src/payments/ports/pin-ports.ts';
 import { createTokenKey } from '../../support/own-tokens.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKeyRing } from '../../../src/card/create-key-ring.ts';
 import { examine } from '../../../src/cli/doctor.ts';
-import { readConfig } from '../../../src/config.ts';
-import type { Finding } from '../../../src/ops/doctor/finding.ts';
-import { listen, stopListening } from '../../../src/simulator/listening.ts';
+import { readConfig } from '../../../src/start/config.ts';
+import type { Finding } from '../../../src/tools/doctor/finding.ts';
+import { listen, stopListening } from '../../../src/tools/simulator/listening.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 
 const NOW_MS = Date.now();

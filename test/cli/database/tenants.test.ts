@@ -14,7 +14,7 @@ import { commands as merchantCommands } from '../../../src/cli/merchant.ts';
 import { run as profile } from '../../../src/cli/profile.ts';
 import { commands as terminalCommands } from '../../../src/cli/terminal.ts';
 import { commands as userCommands } from '../../../src/cli/user.ts';
-import { readProfile } from '../../../src/phone/profile.ts';
+import { readProfile } from '../../../src/tools/phone/profile.ts';
 import { runnerOf } from '../../support/run-commands.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

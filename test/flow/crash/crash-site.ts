@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 import type { Problem } from '../../../schemas/problem.ts';
 import type { Webhook } from '../../../schemas/webhook.ts';
-import { verifyLedger } from '../../../src/ops/verify-ledger/verify-ledger.ts';
-import { Phone, type PhoneAnswer } from '../../../src/phone/phone.ts';
-import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
-import { Disposition, type DispositionId, dispositionName } from '../../../src/transactions/model/disposition.ts';
-import { TransactionType } from '../../../src/transactions/model/transaction.ts';
-import type { TapRequest } from '../../../src/transactions/ports/card-ports.ts';
+import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.ts';
+import { Disposition, type DispositionId, dispositionName } from '../../../src/payments/model/disposition.ts';
+import { TransactionType } from '../../../src/payments/model/transaction.ts';
+import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
+import { verifyLedger } from '../../../src/tools/ledger/verify-ledger.ts';
+import { Phone, type PhoneAnswer } from '../../../src/tools/phone/phone.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';

@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Finding } from '../../../src/ops/verify-ledger/finding.ts';
-import { verifyLedger } from '../../../src/ops/verify-ledger/verify-ledger.ts';
-import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
-import type { Manners } from '../../../src/simulator/manners/manners.ts';
-import { seededRandom } from '../../../src/simulator/random.ts';
-import { PinState } from '../../../src/transactions/model/pin.ts';
-import { ReversalState } from '../../../src/transactions/model/transaction.ts';
+import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.ts';
+import { PinState } from '../../../src/payments/model/pin.ts';
+import { ReversalState } from '../../../src/payments/model/transaction.ts';
+import type { Finding } from '../../../src/tools/ledger/finding.ts';
+import { verifyLedger } from '../../../src/tools/ledger/verify-ledger.ts';
+import type { Manners } from '../../../src/tools/simulator/manners/manners.ts';
+import { seededRandom } from '../../../src/tools/simulator/random.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { FailpointName } from '../../../src/ops/failpoints.ts';
+import type { FailpointName } from '../../../src/observe/failpoints.ts';
 import type { StartedGateway } from '../../support/installation.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
 import { type CrashSite, PATIENT_MS } from './crash-site.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FailpointName } from '../../../src/ops/failpoints.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { TransactionType, VoidState } from '../../../src/transactions/model/transaction.ts';
+import type { FailpointName } from '../../../src/observe/failpoints.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { TransactionType, VoidState } from '../../../src/payments/model/transaction.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
 import { request } from '../../support/requests.ts';
 import { CrashSite, PATIENT_MS } from './crash-site.ts';

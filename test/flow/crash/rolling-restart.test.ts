@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OnlineAuthorization } from '../../../schemas/mobile-transaction.ts';
-import type { Phone } from '../../../src/phone/phone.ts';
+import type { Phone } from '../../../src/tools/phone/phone.ts';
 import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../../support/installation.ts';

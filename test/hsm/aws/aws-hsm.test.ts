@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { SignatureV4, type SignatureV4Init } from '@smithy/signature-v4';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { fromHex, toHex } from '../../../src/bytes/hex.ts';
-import { Secret } from '../../../src/bytes/secret.ts';
+import { CryptoError, HsmUnavailable, StartError } from '../../../src/basics/errors.ts';
 import { InstallationKeys } from '../../../src/card/installation-keys.ts';
-import { demoKey } from '../../../src/crypto/demo-key.ts';
-import type { MacMethod } from '../../../src/crypto/mac.ts';
-import { SoftHsm } from '../../../src/crypto/soft-hsm.ts';
-import { CryptoError, HsmUnavailable, StartError } from '../../../src/errors.ts';
-import { AwsClient, NodeSha256 } from '../../../src/hsm/aws/aws-client.ts';
-import type { AwsKey } from '../../../src/hsm/aws/aws-file.ts';
-import { AwsHsm } from '../../../src/hsm/aws/aws-hsm.ts';
-import { openAws } from '../../../src/hsm/aws/open-aws.ts';
-import { HsmCalls } from '../../../src/hsm/hsm-calls.ts';
-import { hsmFindings } from '../../../src/ops/doctor/hsm-findings.ts';
-import { readerConformance } from '../../../src/reader-kit/conformance.ts';
-import { loadReaders } from '../../../src/reader-kit/load-readers.ts';
-import { freshSampleKeys } from '../../../src/reader-kit/sample-keys.ts';
+import { fromHex, toHex } from '../../../src/codecs/bytes/hex.ts';
+import { Secret } from '../../../src/codecs/bytes/secret.ts';
+import { demoKey } from '../../../src/codecs/crypto/demo-key.ts';
+import type { MacMethod } from '../../../src/codecs/crypto/mac.ts';
+import { SoftHsm } from '../../../src/codecs/crypto/soft-hsm.ts';
+import { AwsClient, NodeSha256 } from '../../../src/hsm-devices/aws/aws-client.ts';
+import type { AwsKey } from '../../../src/hsm-devices/aws/aws-file.ts';
+import { AwsHsm } from '../../../src/hsm-devices/aws/aws-hsm.ts';
+import { openAws } from '../../../src/hsm-devices/aws/open-aws.ts';
+import { readerConformance } from '../../../src/kits/reader-kit/conformance.ts';
+import { loadReaders } from '../../../src/kits/reader-kit/load-readers.ts';
+import { freshSampleKeys } from '../../../src/kits/reader-kit/sample-keys.ts';
+import { HsmCalls } from '../../../src/switching/hsm/hsm-calls.ts';
+import { hsmFindings } from '../../../src/tools/doctor/hsm-findings.ts';
 import { freshKeyRing } from '../../support/card-data.ts';
 import { CREDENTIALS } from './signature.ts';
 import { arnOf, type ServiceKey, SimulatedService } from './simulated-service.ts';
@@ -137,8 +137,8 @@ describe('a PIN', () => {
 
 /** 12345 in format 0 under the zone key (ISO 9564-1:2017 9.3.2). */
 async function zoneBlock(pan: string): Promise<Uint8Array> {
-  const { encipherPin } = await import('../../../src/crypto/pin-block.ts');
-  const { BlockKey } = await import('../../../src/crypto/block-key.ts');
+  const { encipherPin } = await import('../../../src/codecs/crypto/pin-block.ts');
+  const { BlockKey } = await import('../../../src/codecs/crypto/block-key.ts');
   const key = new BlockKey('tdes', KEYS.zone.bytes.reveal());
   return encipherPin(0, new Secret(Uint8Array.from([1, 2, 3, 4, 5])), pan, key);
 }

@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fromHex, toHex } from '../../../src/bytes/hex.ts';
-import { Secret } from '../../../src/bytes/secret.ts';
-import type { KeyUsage } from '../../../src/crypto/hsm.ts';
-import type { MacMethod } from '../../../src/crypto/mac.ts';
-import { SoftHsm } from '../../../src/crypto/soft-hsm.ts';
-import { CryptoError } from '../../../src/errors.ts';
+import { CryptoError } from '../../../src/basics/errors.ts';
+import { fromHex, toHex } from '../../../src/codecs/bytes/hex.ts';
+import { Secret } from '../../../src/codecs/bytes/secret.ts';
+import type { KeyUsage } from '../../../src/codecs/crypto/hsm.ts';
+import type { MacMethod } from '../../../src/codecs/crypto/mac.ts';
+import { SoftHsm } from '../../../src/codecs/crypto/soft-hsm.ts';
 import { inputFaults, MODEL } from './api-model.ts';
 import { isSigned } from './signature.ts';
 

@@ -1,5 +1,5 @@
 /** A command that asks a token whose library hangs, reports it and ends. */
-import { Token } from '../../../src/hsm/pkcs11/token.ts';
+import { Token } from '../../../src/hsm-devices/pkcs11/token.ts';
 
 const thread = new URL('./blocked-thread.ts', import.meta.url);
 const token = new Token({ modulePath: 'none', label: 'blocked', pin: '', limitMs: 100, thread });

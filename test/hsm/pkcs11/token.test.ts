@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { createPublicKey, createVerify, diffieHellman, generateKeyPairSync, hash, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HsmUnavailable, TokenError } from '../../../src/errors.ts';
-import { Token } from '../../../src/hsm/pkcs11/token.ts';
+import { HsmUnavailable, TokenError } from '../../../src/basics/errors.ts';
+import { Token } from '../../../src/hsm-devices/pkcs11/token.ts';
 import { changePin, freshSoftToken, HAS_SOFT_TOKEN, type SoftToken } from './soft-token.ts';
 
 /** 04, x, y as a key of Node. */

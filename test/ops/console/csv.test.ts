@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvLine } from '../../../src/ops/console/csv.ts';
+import { csvLine } from '../../../src/console/csv.ts';
 
 test.each([
   '=1+1',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ConsoleFeed, type Viewer } from '../../../src/ops/console/feed.ts';
-import type { ProcessFigures } from '../../../src/ops/console/figures.ts';
-import type { ConsoleBacklog, Frame } from '../../../src/ops/console/frame.ts';
+import { ConsoleFeed, type Viewer } from '../../../src/console/feed.ts';
+import type { ConsoleBacklog, Frame } from '../../../src/console/frame.ts';
+import type { ProcessFigures } from '../../../src/observe/figures.ts';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
 
 const BOUNDS = [0.001, 0.01, 0.1, 1];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../../src/errors.ts';
-import type { ProcessFigures } from '../../../src/ops/console/figures.ts';
-import { countedBetween, FiguresRecorder } from '../../../src/ops/console/figures-recorder.ts';
+import { StoreUnavailable } from '../../../src/basics/errors.ts';
+import { countedBetween, FiguresRecorder } from '../../../src/console/figures-recorder.ts';
+import type { ProcessFigures } from '../../../src/observe/figures.ts';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

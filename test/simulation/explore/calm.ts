@@ -1,5 +1,5 @@
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { TransactionType } from '../../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { TransactionType } from '../../../src/payments/model/transaction.ts';
 import { refundOf } from './cases.ts';
 import { say, take } from './choices.ts';
 import type { Execution } from './execution.ts';

@@ -1,10 +1,10 @@
-import { refund } from '../../../src/transactions/afterwards/refund.ts';
-import { voidSale } from '../../../src/transactions/afterwards/void.ts';
-import { isAwaitingPin } from '../../../src/transactions/model/pin.ts';
-import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
-import { submitPin } from '../../../src/transactions/pin/submit-pin.ts';
-import type { TapRequest } from '../../../src/transactions/ports/card-ports.ts';
-import { submitTap } from '../../../src/transactions/tap/submit-tap.ts';
+import { isAwaitingPin } from '../../../src/payments/model/pin.ts';
+import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
+import { submitPin } from '../../../src/payments/pins/submit-pin.ts';
+import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
+import { refund } from '../../../src/payments/refunds/refund.ts';
+import { voidSale } from '../../../src/payments/refunds/void.ts';
+import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
 import { PRINCIPAL } from '../simulated-tenant.ts';
 import { type Execution, VOID } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';

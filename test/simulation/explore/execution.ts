@@ -1,9 +1,9 @@
 import type { JobPayloads } from '../../../schemas/jobs.ts';
-import { TapwireError } from '../../../src/errors.ts';
-import { dispositionName } from '../../../src/transactions/model/disposition.ts';
-import type { Transaction } from '../../../src/transactions/model/transaction.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
-import { recordAnswer } from '../../../src/transactions/reversal/overdue.ts';
+import { TapwireError } from '../../../src/basics/errors.ts';
+import { dispositionName } from '../../../src/payments/model/disposition.ts';
+import type { Transaction } from '../../../src/payments/model/transaction.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { recordAnswer } from '../../../src/payments/reversals/overdue.ts';
 import { MemoryCompletions } from '../memory-completions.ts';
 import { MemoryLinks } from '../memory-links.ts';
 import { MemoryStore, type Sabotage } from '../memory-store.ts';

@@ -1,5 +1,5 @@
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
-import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { sendReversal } from '../../../src/payments/reversals/reverse.ts';
 import { simulatedDependencies } from '../simulated-dependencies.ts';
 import type { Execution } from './execution.ts';
 import { exploredSwitches } from './explored-switch.ts';

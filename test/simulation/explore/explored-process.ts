@@ -1,4 +1,4 @@
-import { OriginalConnections } from '../../../src/transactions/model/original-connections.ts';
+import { OriginalConnections } from '../../../src/payments/model/original-connections.ts';
 import type { Task } from './task.ts';
 
 /** What a process remembers besides its tasks. */

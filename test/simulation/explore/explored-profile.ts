@@ -1,4 +1,4 @@
-import type { ProcessorProfile } from '../../../src/processor-kit/profile.ts';
+import type { ProcessorProfile } from '../../../src/kits/processor-kit/profile.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 
 /** With short limits: a few repeats lead to the end. */

@@ -1,13 +1,13 @@
-import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
-import type { PinData } from '../../../src/processor-kit/processor.ts';
-import type { TransactionKey } from '../../../src/transactions/model/transaction.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import type { PinData } from '../../../src/kits/processor-kit/processor.ts';
+import type { TransactionKey } from '../../../src/payments/model/transaction.ts';
 import type {
   SendTiming,
   Switch,
   SwitchAnswer,
   Switches,
   SwitchSlot,
-} from '../../../src/transactions/ports/switch-ports.ts';
+} from '../../../src/payments/ports/switch-ports.ts';
 import {
   type DialectRequest,
   prepareRefund,

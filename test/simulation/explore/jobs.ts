@@ -1,8 +1,8 @@
-import type { JobRequest } from '../../../src/transactions/model/jobs.ts';
-import { expirePin } from '../../../src/transactions/pin/expire-pin.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
-import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
-import { sendReversal } from '../../../src/transactions/reversal/reverse.ts';
+import type { JobRequest } from '../../../src/payments/model/jobs.ts';
+import { expirePin } from '../../../src/payments/pins/expire-pin.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { decideOverdue } from '../../../src/payments/reversals/overdue.ts';
+import { sendReversal } from '../../../src/payments/reversals/reverse.ts';
 import type { Job } from '../memory-rows.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';

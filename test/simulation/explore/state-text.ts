@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { hasAnswer } from '../../../src/transactions/model/pin.ts';
-import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { hasAnswer } from '../../../src/payments/model/pin.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Job, Row, SentRow } from '../memory-rows.ts';
 import { mayArrive } from '../switch/sent-request.ts';
 import type { Execution } from './execution.ts';

@@ -1,6 +1,6 @@
-import { StoreUnavailable } from '../../../src/errors.ts';
-import type { Transaction } from '../../../src/transactions/model/transaction.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
+import { StoreUnavailable } from '../../../src/basics/errors.ts';
+import type { Transaction } from '../../../src/payments/model/transaction.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import type { Effects } from '../simulated-dependencies.ts';
 import { hear } from '../switch/statements.ts';
 import type { Deviation, EffectKind } from './deviations.ts';

@@ -1,11 +1,7 @@
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { isAwaitingPin } from '../../../src/transactions/model/pin.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import {
-  OPEN_REVERSAL_STATES,
-  type Transaction,
-  TransactionType,
-} from '../../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { isAwaitingPin } from '../../../src/payments/model/pin.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import { OPEN_REVERSAL_STATES, type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Labels } from './labels.ts';
 
 /**

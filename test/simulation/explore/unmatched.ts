@@ -1,14 +1,14 @@
-import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { ReversalState, TransactionType } from '../../../src/transactions/model/transaction.ts';
-import { recordUnmatchedResponses } from '../../../src/transactions/reversal/late-response.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { ReversalState, TransactionType } from '../../../src/payments/model/transaction.ts';
+import { recordUnmatchedResponses } from '../../../src/payments/reversals/late-response.ts';
 import { DECLINES } from '../rules/lies.ts';
 import { unmatchedOf } from '../switch/dialect.ts';
 import { hear, type Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
 
-/** Repeats as in src/switches/unmatched-responses.ts: soon, and after every possible request is decided. */
+/** Repeats as in src/switching/switches/unmatched-responses.ts: soon, and after every possible request is decided. */
 const AGAIN_AFTER_MS = [1_000, 5_000 + 2_100 + 2_000];
 
 /** A response that matched nothing, and is looked up again; lost when its process dies. */

@@ -6,7 +6,7 @@ const SALE = { by: 'exploration', cases: ['sale'], depth: 4 } as const;
 export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'no response counts as unsent',
-    file: 'src/transactions/tap/authorize.ts',
+    file: 'src/payments/taps/authorize.ts',
     before: "return { kind: answer.written ? 'unanswered' : 'unsent' };",
     after: "return { kind: 'unsent' };",
     meaning: 'a written request without a response is reported as never sent, and not reversed',
@@ -14,7 +14,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'a crash counts as unsent',
-    file: 'src/transactions/reversal/overdue.ts',
+    file: 'src/payments/reversals/overdue.ts',
     before: "kind: wasSubmitted ? 'unanswered' : 'unsent'",
     after: "kind: wasSubmitted ? 'unsent' : 'unsent'",
     meaning: 'a request that a process had sent before it died is reported as never sent, and not reversed',
@@ -22,7 +22,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'garbled is unsent',
-    file: 'src/transactions/decisions/decide-outcome.ts',
+    file: 'src/payments/decisions/decide-outcome.ts',
     before:
       "    case 'garbled':\n      return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, null, nowMs);",
     after: "    case 'garbled':\n      return unableToGoOnline(transaction, nowMs);",
@@ -31,7 +31,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'unknown is declined',
-    file: 'src/transactions/decisions/decide-outcome.ts',
+    file: 'src/payments/decisions/decide-outcome.ts',
     before: "  if (outcome.kind === 'unknown') {",
     after: "  if (outcome.responseCode === 'never') {",
     meaning: 'a code in no table is a decline, and the booked amount is not reversed',
@@ -39,7 +39,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'echoed fields are not compared',
-    file: 'src/processor-kit/define-processor.ts',
+    file: 'src/kits/processor-kit/define-processor.ts',
     before: '    if (response[field] !== request[field]) return',
     after: "    if (response[field] === 'never') return",
     meaning: 'a response for another amount or another card approves',
@@ -47,7 +47,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'the requested amount is approved',
-    file: 'src/transactions/decisions/decide-outcome.ts',
+    file: 'src/payments/decisions/decide-outcome.ts',
     before: '    approvedMinor: isApproved ? outcome.approvedMinor : null,',
     after: '    approvedMinor: isApproved ? transaction.amountMinor : null,',
     meaning: 'a partial approval is reported and refunded as the whole amount',
@@ -55,7 +55,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'a repeated tap is a new one',
-    file: 'src/transactions/tap/submit-tap.ts',
+    file: 'src/payments/taps/submit-tap.ts',
     before: '  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);\n',
     after: '',
     meaning: 'only the store refuses a new attempt of a tap that reached a switch: another device gets 409, not 403',
@@ -63,7 +63,7 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   },
   {
     name: 'an uncertain refund may be sent again',
-    file: 'src/transactions/tap/authorize.ts',
+    file: 'src/payments/taps/authorize.ts',
     before: "  if (answer.kind === 'failed' && !answer.written) {\n    const next",
     after: "  if (answer.kind === 'failed') {\n    const next",
     meaning: 'a written request without a response is also sent to the next processor',

@@ -10,7 +10,7 @@ const HISTORIES = { by: 'histories', count: 100_000 } as const;
 export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'a refusal is final',
-    file: 'src/transactions/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-answers.ts',
     before: 'if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {',
     after: 'if (attempts.length > 0) {',
     meaning: 'two refusals end a void although an earlier attempt has no answer: the sale may be refunded twice',
@@ -18,7 +18,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'one refusal is enough',
-    file: 'src/transactions/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-answers.ts',
     before: 'lastTwo.length < 2 || !lastTwo.every(',
     after: '!lastTwo.slice(-1).every(',
     meaning: 'one refusal ends a void or sends it to review: a switch that accepts the next attempt does not get it',
@@ -26,7 +26,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a fault code refuses',
-    file: 'src/processor-kit/response-codes.ts',
+    file: 'src/kits/processor-kit/response-codes.ts',
     before: '  refused: FINAL_REFUSALS,\n  undecided: TROUBLE_CODES,',
     after: '  refused: [...FINAL_REFUSALS, ...TROUBLE_CODES],\n  undecided: [],',
     meaning: 'a switch that reports a fault (91, 96) ends a void that took effect',
@@ -34,7 +34,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'only the last attempt is acknowledged',
-    file: 'src/transactions/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-answers.ts',
     before: '  if (!attempt || (',
     after: '  if (attempt !== facts.attempts.at(-1) || (',
     meaning: 'the acknowledgement of an earlier attempt is dropped after a repeat was sent',
@@ -42,7 +42,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'late answers to reversals are dropped',
-    file: 'src/transactions/reversal/late-response.ts',
+    file: 'src/payments/reversals/late-response.ts',
     before: "        const key = reversals[ofReversals.indexOf(unmatched)];\n        if (!key) return 'unknown';",
     after:
       "        const key = reversals[ofReversals.indexOf(unmatched)];\n        if (!key || unmatched.answer) return 'unknown';",
@@ -51,7 +51,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'an approval after a decline is dropped',
-    file: 'src/transactions/reversal/late-response.ts',
+    file: 'src/payments/reversals/late-response.ts',
     before: '  if (disposition === Disposition.Declined) return {',
     after: '  if (disposition === Disposition.Declined && needsReview) return {',
     meaning: '91, then 00: Declined, no reversal, and the money is taken',
@@ -59,7 +59,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'an approval while a PIN is awaited is dropped',
-    file: 'src/transactions/reversal/late-response.ts',
+    file: 'src/payments/reversals/late-response.ts',
     before: '  if (!isAwaitingPin(request)) return undefined;\n  const outcome',
     after: '  if (isAwaitingPin(request)) return undefined;\n  const outcome',
     meaning: '55, then 00: the PIN expires, and the money is taken',
@@ -67,7 +67,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a late approval needs no review',
-    file: 'src/transactions/reversal/late-response.ts',
+    file: 'src/payments/reversals/late-response.ts',
     before: 'return { ...next, to: { ...to, needsReview: true }, auditEntries: [] };',
     after: 'return { ...next, to, auditEntries: [] };',
     meaning: 'a refund that is approved after its decline, beside another one, is not flagged',
@@ -75,7 +75,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a doubled approval re-arms',
-    file: 'src/transactions/reversal/late-response.ts',
+    file: 'src/payments/reversals/late-response.ts',
     before: "    if (isAcceptedAnswer(request, late)) return 'duplicate';\n",
     after: '',
     meaning: 'a repeated approval of a sale cancels the acknowledgement of its void',
@@ -83,7 +83,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a late approval does not re-arm',
-    file: 'src/transactions/reversal/late-response.ts',
+    file: 'src/payments/reversals/late-response.ts',
     before: "    return { ...next, to, auditEntries: [{ reversal: 'owed', attempt: reversalAttempt }] };",
     after: '    return undefined;',
     meaning: 'an amount that the switch books after it has acknowledged the reversal remains booked',
@@ -99,7 +99,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: '94 acknowledges always',
-    file: 'src/transactions/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-answers.ts',
     before: "  return isRepeat ? 'acknowledged' : 'undecided';",
     after: "  return isRepeat ? 'acknowledged' : 'acknowledged';",
     meaning: '"duplicate" of a first attempt, or of refused ones, makes a reversal acknowledged',
@@ -107,7 +107,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'not found is not repeated',
-    file: 'src/transactions/decisions/reversal-answers.ts',
+    file: 'src/payments/decisions/reversal-answers.ts',
     before: "  const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;",
     after: '  const isDoubtful = attempt.couldOvertake;',
     meaning: 'an original that arrives after its reversal remains booked',
@@ -115,7 +115,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a reversal has the DE7 of its original',
-    file: 'src/transactions/decisions/attempt-times.ts',
+    file: 'src/payments/decisions/attempt-times.ts',
     before: 'Math.max(sentAtMs ?? 0, attempts',
     after: 'Math.max(0, attempts',
     meaning: 'a response to a sale in the form of a 0430 acknowledges a reversal that was sent within the same second',
@@ -123,7 +123,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'repeats do not wait for the deadline',
-    file: 'src/transactions/decisions/reversal-steps.ts',
+    file: 'src/payments/decisions/reversal-steps.ts',
     before: 'Math.max(delayBefore(number + 1, reversal), deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS)',
     after: 'delayBefore(number + 1, reversal) - deadlineSeconds + REPEAT_AFTER_DEADLINE_SECONDS',
     meaning: 'a repeat is sent while the previous attempt may still be answered',
@@ -131,7 +131,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a lost key needs no review',
-    file: 'src/transactions/reversal/review-unsendable.ts',
+    file: 'src/payments/reversals/review-unsendable.ts',
     before: '  const step = sealFault\n',
     after: '  const step = !sealFault\n',
     meaning: 'a reversal that cannot be built, because the key of its card is missing, is never flagged',
@@ -139,7 +139,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a reversal never needs review',
-    file: 'src/transactions/decisions/reversal-steps.ts',
+    file: 'src/payments/decisions/reversal-steps.ts',
     before: '> giveUpAfterSeconds * 1_000;',
     after: '> giveUpAfterSeconds * 1_000_000;',
     meaning: 'a reversal without an acknowledgement never needs review',
@@ -147,7 +147,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a review is not flagged',
-    file: 'src/transactions/decisions/reversal-steps.ts',
+    file: 'src/payments/decisions/reversal-steps.ts',
     before: '      needsReview: isLast || transaction.needsReview,',
     after: '      needsReview: transaction.needsReview,',
     meaning: 'the list does not show that a reversal was given up',
@@ -155,7 +155,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a reversal without its job',
-    file: 'src/transactions/decisions/reversal-steps.ts',
+    file: 'src/payments/decisions/reversal-steps.ts',
     before: 'enqueue: isLast ? [] : [reverseJob(',
     after: 'enqueue: number > 1 ? [] : [reverseJob(',
     meaning: 'the second attempt is the last, without any notice',
@@ -163,7 +163,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'the row of a void is not updated',
-    file: 'src/transactions/reversal/void-row.ts',
+    file: 'src/payments/reversals/void-row.ts',
     before: '  if (!row) return step;',
     after: '  if (row) return step;',
     meaning: 'the row of a void never ends',
@@ -171,7 +171,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'no webhook for Voided',
-    file: 'src/transactions/reversal/record-reversal-answer.ts',
+    file: 'src/payments/reversals/record-reversal-answer.ts',
     before: '  if (to.disposition === transaction.disposition) return step;',
     after: '  if (to.disposition !== null) return step;',
     meaning: 'no webhook reports that a transaction was voided',

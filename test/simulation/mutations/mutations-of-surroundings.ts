@@ -20,7 +20,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'no STAN is kept for reversals',
-    file: 'src/switches/switch-stans.ts',
+    file: 'src/switching/switches/switch-stans.ts',
     before: "use === 'followUp' ? 0 : RESERVED",
     after: "use === 'followUp' ? 0 : 0",
     meaning: 'taps use up the numbers that reversals with a new STAN need',
@@ -28,7 +28,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'every tap is a purchase',
-    file: 'src/transactions/tap/find-unsupported.ts',
+    file: 'src/payments/taps/find-unsupported.ts',
     before: "  if (kind !== PURCHASE) return inGeneral('TRANSACTION_TYPE_UNSUPPORTED');\n",
     after: '',
     meaning: 'a refund in the reader’s data (9C 20) is sent as a purchase',
@@ -36,7 +36,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'a silent connection keeps its taps',
-    file: 'src/connection/suspicion.ts',
+    file: 'src/switching/connection/suspicion.ts',
     before: '  return monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);',
     after:
       '  return monotonicMs < 0 && (monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts));',
@@ -45,7 +45,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'an HSM has no time limit',
-    file: 'src/hsm/hsm-calls.ts',
+    file: 'src/switching/hsm/hsm-calls.ts',
     before: 'const LIMIT_MS = 3_000;',
     after: 'const LIMIT_MS = 3_000_000;',
     meaning: 'a PIN translation that hangs blocks its tap permanently',
@@ -53,7 +53,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'a received message is trusted before its MAC is checked',
-    file: 'src/switches/hsm-codec.ts',
+    file: 'src/switching/switches/hsm-codec.ts',
     before: "recordMacVerdict(message, 'unverifiable', () =>",
     after: "recordMacVerdict(message, 'good', () =>",
     meaning: 'an approval with a bad MAC is an approval',
@@ -61,7 +61,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'a message without MAC is written',
-    file: 'src/switches/hsm-codec.ts',
+    file: 'src/switching/switches/hsm-codec.ts',
     before: 'if (!layout.isSealed(message))',
     after: 'if (false as boolean)',
     meaning: 'a switch that agreed on MACs gets a message without one',
@@ -69,7 +69,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'a slot is kept when the HSM gives no MAC',
-    file: 'src/switches/exchange.ts',
+    file: 'src/switching/switches/exchange.ts',
     before: '    slot.release();\n    parts.reportFault',
     after: '    parts.reportFault',
     meaning: 'an HSM that hangs takes the slots of the switch one by one',
@@ -77,7 +77,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: '70 declines for all',
-    file: 'src/processor-kit/response-codes.ts',
+    file: 'src/kits/processor-kit/response-codes.ts',
     before: "'66', '67', '75', '90'],",
     after: "'66', '67', '70', '75', '90'],",
     meaning: 'a code that Mastercard does not use is a decline, and not reversed',
@@ -85,7 +85,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'an unusable approval has no code',
-    file: 'src/transactions/decisions/decide-outcome.ts',
+    file: 'src/payments/decisions/decide-outcome.ts',
     before: 'unusableAuthorizationCode: response?.authorizationCode ?? null,',
     after: 'unusableAuthorizationCode: null,',
     meaning: 'the reversal of an approval that could not be used lacks its DE38',

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobTable } from '../../../src/jobs/job-table.ts';
-import { type Random, seededRandom } from '../../../src/simulator/random.ts';
+import type { Transaction } from '../../../src/payments/model/transaction.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { PostgresRefundStore } from '../../../src/store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import type { Transaction } from '../../../src/transactions/model/transaction.ts';
+import { type Random, seededRandom } from '../../../src/tools/simulator/random.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { MemoryRefunds } from '../memory-refunds.ts';

@@ -1,6 +1,6 @@
-import { transmissionDateTime } from '../../../src/processor-kit/field-dates.ts';
-import type { Random } from '../../../src/simulator/random.ts';
-import type { ResponseIdentity } from '../../../src/transactions/ports/store-ports.ts';
+import { transmissionDateTime } from '../../../src/kits/processor-kit/field-dates.ts';
+import type { ResponseIdentity } from '../../../src/payments/ports/store-ports.ts';
+import type { Random } from '../../../src/tools/simulator/random.ts';
 import type { Row } from '../memory-rows.ts';
 
 /** Of another message than any of the row. */

@@ -1,24 +1,24 @@
-import type { Random } from '../../../src/simulator/random.ts';
-import { stampAfter } from '../../../src/transactions/decisions/attempt-times.ts';
-import { decideOutcome, type SwitchEvent } from '../../../src/transactions/decisions/decide-outcome.ts';
-import { expirePinStep, pinEntries, submitPinStep } from '../../../src/transactions/decisions/pin-step.ts';
-import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
-import { sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
-import type { LateFacts } from '../../../src/transactions/model/audit-entry.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { NO_PIN, PinState } from '../../../src/transactions/model/pin.ts';
-import { Status, type StatusId } from '../../../src/transactions/model/status.ts';
+import { stampAfter } from '../../../src/payments/decisions/attempt-times.ts';
+import { decideOutcome, type SwitchEvent } from '../../../src/payments/decisions/decide-outcome.ts';
+import { expirePinStep, pinEntries, submitPinStep } from '../../../src/payments/decisions/pin-step.ts';
+import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
+import { sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
+import type { LateFacts } from '../../../src/payments/model/audit-entry.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { NO_PIN, PinState } from '../../../src/payments/model/pin.ts';
+import { Status, type StatusId } from '../../../src/payments/model/status.ts';
 import {
   NO_RESULT,
   ReversalState,
   type Transaction,
   TransactionType,
   VoidState,
-} from '../../../src/transactions/model/transaction.ts';
-import type { RefundStore } from '../../../src/transactions/ports/refund-ports.ts';
-import type { ReversalStep } from '../../../src/transactions/ports/reversal-ports.ts';
-import type { NewAttempt, OriginalFacts, TransactionStore } from '../../../src/transactions/ports/store-ports.ts';
-import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
+} from '../../../src/payments/model/transaction.ts';
+import type { RefundStore } from '../../../src/payments/ports/refund-ports.ts';
+import type { ReversalStep } from '../../../src/payments/ports/reversal-ports.ts';
+import type { NewAttempt, OriginalFacts, TransactionStore } from '../../../src/payments/ports/store-ports.ts';
+import { lateStep } from '../../../src/payments/reversals/late-response.ts';
+import type { Random } from '../../../src/tools/simulator/random.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 

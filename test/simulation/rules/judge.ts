@@ -1,4 +1,4 @@
-import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
+import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Books } from './books.ts';
 import { faultsOfCompletion, faultsOfMoney, faultsOfRefunds } from './rules-of-money.ts';
 import { faultsOfOrders } from './rules-of-orders.ts';

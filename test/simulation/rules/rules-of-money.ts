@@ -1,5 +1,5 @@
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Booking } from '../switch/ledger.ts';
 import type { Books } from './books.ts';
 import { approvedMinorOf, isApprovalFalse, isDenied, isRefused, wasApprovedLate } from './lies.ts';

@@ -1,5 +1,5 @@
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { ReversalState, type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Books } from './books.ts';
 import { isDenied } from './lies.ts';
 import { isInReview } from './rules-of-money.ts';

@@ -1,6 +1,6 @@
-import { faultOfTrail } from '../../../src/ops/verify-ledger/fault-of-trail.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { TransactionType } from '../../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { TransactionType } from '../../../src/payments/model/transaction.ts';
+import { faultOfTrail } from '../../../src/tools/ledger/fault-of-trail.ts';
 import type { Row } from '../memory-rows.ts';
 import type { Books } from './books.ts';
 import { isInReview } from './rules-of-money.ts';

@@ -1,6 +1,6 @@
 import type1 from '../../../processors/type-1/index.ts';
-import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
-import { recordMacVerdict } from '../../../src/processor-kit/mac-verdict.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
+import { recordMacVerdict } from '../../../src/kits/processor-kit/mac-verdict.ts';
 
 type Type1Message = Parameters<typeof type1.simulate>[0];
 

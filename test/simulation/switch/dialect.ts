@@ -1,7 +1,7 @@
 import type1 from '../../../processors/type-1/index.ts';
-import { transmissionDateTime } from '../../../src/processor-kit/field-dates.ts';
-import { answers, type IsoMessage, messageClass } from '../../../src/processor-kit/iso-message.ts';
-import { isTrusted } from '../../../src/processor-kit/mac-verdict.ts';
+import { transmissionDateTime } from '../../../src/kits/processor-kit/field-dates.ts';
+import { answers, type IsoMessage, messageClass } from '../../../src/kits/processor-kit/iso-message.ts';
+import { isTrusted } from '../../../src/kits/processor-kit/mac-verdict.ts';
 import type {
   Completion,
   Outcome,
@@ -9,9 +9,9 @@ import type {
   Refund,
   Reversal,
   ReversalAnswer,
-} from '../../../src/processor-kit/processor.ts';
-import type { PreparedRequest } from '../../../src/transactions/ports/switch-ports.ts';
-import type { UnmatchedResponse } from '../../../src/transactions/reversal/late-response.ts';
+} from '../../../src/kits/processor-kit/processor.ts';
+import type { PreparedRequest } from '../../../src/payments/ports/switch-ports.ts';
+import type { UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';
 
 /**
  * What the simulated gateways send and how they read responses: messages of type 1, with its own code, without the
@@ -60,14 +60,14 @@ export function readOutcome(response: IsoMessage, request: IsoMessage): Outcome 
   return type1.readOutcome(response as Type1Message, request as Type1Message);
 }
 
-/** Undefined for an untrusted response: src/switches/switch-slot.ts treats it as garbled. */
+/** Undefined for an untrusted response: src/switching/switches/switch-slot.ts treats it as garbled. */
 export function readReversalAnswer(response: IsoMessage): ReversalAnswer | undefined {
   return isTrusted(response) ? type1.readReversalAnswer(response as Type1Message) : undefined;
 }
 
 const REVERSAL_CLASS = '4';
 
-/** A response without a waiting request, as src/switches/unmatched-intake.ts passes it on; undefined if it does not. */
+/** A response without a waiting request, as src/switching/switches/unmatched-intake.ts passes it on; undefined if it does not. */
 export function unmatchedOf(response: IsoMessage): UnmatchedResponse | undefined {
   const identity = {
     acquirerId: 1,

@@ -1,4 +1,4 @@
-import type { IsoMessage } from '../../../src/processor-kit/iso-message.ts';
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
 
 /** A message sent to the switch. */
 export interface SentRequest {
@@ -19,7 +19,7 @@ export interface SentRequest {
 }
 
 /**
- * A message that is still in transit this long after it was written is lost (src/processor-kit/profile.ts explains why
+ * A message that is still in transit this long after it was written is lost (src/kits/processor-kit/profile.ts explains why
  * a minute is enough): no guard could wait for longer.
  */
 export const LONGEST_TRANSIT_MS = 50_000;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HISTORY_RANGES } from '../../../schemas/console-history.ts';
-import { createHistoryReader } from '../../../src/ops/console/history.ts';
-import { addFigures, type CountedSwitch, FIGURE_SPANS } from '../../../src/store/console/stored-figures.ts';
-import { TransactionLists } from '../../../src/store/console/transaction-list.ts';
+import { createHistoryReader } from '../../../src/console/history.ts';
+import { addFigures, type CountedSwitch } from '../../../src/console/store/stored-figures.ts';
+import { TransactionLists } from '../../../src/console/store/transaction-list.ts';
 import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
-import { purge } from '../../../src/store/transactions/purge.ts';
+import { FIGURE_SPANS, purge } from '../../../src/store/transactions/purge.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let testDatabase: TestDatabase;

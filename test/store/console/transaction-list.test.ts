@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ListPosition } from '../../../schemas/console-transactions.ts';
-import { Overloaded } from '../../../src/errors.ts';
-import type { ListFilter, Wanted } from '../../../src/store/console/list-conditions.ts';
-import { type ListedTransaction, TransactionLists } from '../../../src/store/console/transaction-list.ts';
+import { Overloaded } from '../../../src/basics/errors.ts';
+import type { ListFilter, Wanted } from '../../../src/console/store/list-conditions.ts';
+import { type ListedTransaction, TransactionLists } from '../../../src/console/store/transaction-list.ts';
 import { seededId, seedTransactions } from '../../support/seed-transactions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

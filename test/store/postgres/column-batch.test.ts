@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { UnfitValue } from '../../../src/errors.ts';
+import { UnfitValue } from '../../../src/basics/errors.ts';
 import { ColumnBatch } from '../../../src/store/postgres/column-batch.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

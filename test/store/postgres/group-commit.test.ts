@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { Overloaded, StoreUnavailable } from '../../../src/errors.ts';
+import { Overloaded, StoreUnavailable } from '../../../src/basics/errors.ts';
 import { GroupCommit, type GroupCommitOptions, inTransaction } from '../../../src/store/postgres/group-commit.ts';
 import { type Database, openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Cell } from '../../../src/cells/cell-list.ts';
-import { openCellSession } from '../../../src/cells/cell-session.ts';
-import { StartError } from '../../../src/errors.ts';
+import { StartError } from '../../../src/basics/errors.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { urlWithoutSecrets } from '../../../src/store/postgres/url-without-secrets.ts';
+import type { Cell } from '../../../src/tools/cells/cell-list.ts';
+import { openCellSession } from '../../../src/tools/cells/cell-session.ts';
 import { TapwireProcess } from '../../support/tapwire-process.ts';
 import { createTestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { partitionFindings } from '../../../src/ops/doctor/partition-findings.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
 import { type Database, openDatabase } from '../../../src/store/postgres/open-database.ts';
 import {
@@ -16,6 +15,7 @@ import {
   TRANSACTION_EVENTS,
 } from '../../../src/store/postgres/partitions.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
+import { partitionFindings } from '../../../src/tools/doctor/partition-findings.ts';
 import { ROOT } from '../../style/source-files.ts';
 import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
 
@@ -212,7 +212,7 @@ describe('partitions of the next days', () => {
     await addEvent(await dayIn(-40));
     const [finding] = await partitionFindings(database, RETENTION);
     expect(finding).toMatchObject({ advice: expect.stringContaining('A default partition that is too large') });
-    const manual = readFileSync(join(ROOT, 'src/ops/README.md'), 'utf8');
+    const manual = readFileSync(join(ROOT, 'src/observe/README.md'), 'utf8');
     const section = manual.slice(manual.indexOf('## A default partition that is too large'));
     const [messages, events] = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, statements]) => statements!);
     const names = [

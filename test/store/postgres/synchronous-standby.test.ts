@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../../src/errors.ts';
+import { StoreUnavailable } from '../../../src/basics/errors.ts';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../../src/store/postgres/embedded-postgres.ts';
 import { inTransaction } from '../../../src/store/postgres/group-commit.ts';
 import { type Database, openAlike, openDatabase } from '../../../src/store/postgres/open-database.ts';

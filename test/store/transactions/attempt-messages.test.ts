@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fromHex } from '../../../src/bytes/hex.ts';
-import { maskerOf } from '../../../src/iso8583/masker.ts';
-import { showMessages } from '../../../src/ops/console/shown-messages.ts';
-import { loadProcessors } from '../../../src/processor-kit/load-processors.ts';
+import { fromHex } from '../../../src/codecs/bytes/hex.ts';
+import { maskerOf } from '../../../src/codecs/iso8583/masker.ts';
+import { showMessages } from '../../../src/console/shown-messages.ts';
+import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.ts';
 import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
 import {
   AttemptMessages,
   type AttemptMessagesOptions,
   findMessages,
 } from '../../../src/store/transactions/attempt-messages.ts';
-import type { Exchange } from '../../../src/switches/ports.ts';
+import type { Exchange } from '../../../src/switching/switches/ports.ts';
 import { eventually } from '../../support/eventually.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

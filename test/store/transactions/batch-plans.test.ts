@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type1 from '../../../processors/type-1/index.ts';
+import { sentStep } from '../../../src/payments/decisions/reversal-steps.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import type { Transaction } from '../../../src/payments/model/transaction.ts';
 import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import { sentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import type { Transaction } from '../../../src/transactions/model/transaction.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Overloaded } from '../../../src/errors.ts';
+import { Overloaded } from '../../../src/basics/errors.ts';
+import type { Tenant, TransactionFilter } from '../../../src/payments/ports/store-ports.ts';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
 import { createTransactionList } from '../../../src/store/transactions/list-transactions.ts';
-import type { Tenant, TransactionFilter } from '../../../src/transactions/ports/store-ports.ts';
 import { seededId, seedTransactions } from '../../support/seed-transactions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { LateFacts } from '../../../src/payments/model/audit-entry.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
+import { lateStep } from '../../../src/payments/reversals/late-response.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import type { LateFacts } from '../../../src/transactions/model/audit-entry.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
-import { lateStep } from '../../../src/transactions/reversal/late-response.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { rememberJobs } from './remember-jobs.ts';

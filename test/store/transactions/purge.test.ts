@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readConfig } from '../../../src/config.ts';
 import { JobTable } from '../../../src/jobs/job-table.ts';
-import { REVERSAL_SCHEDULE } from '../../../src/processor-kit/profile.ts';
+import { REVERSAL_SCHEDULE } from '../../../src/kits/processor-kit/profile.ts';
+import { readConfig } from '../../../src/start/config.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
+import type { NewAttempt } from '../../../src/payments/ports/store-ports.ts';
 import { findTransaction } from '../../../src/store/transactions/find-transactions.ts';
 import { PostgresRefundStore } from '../../../src/store/transactions/refund-store.ts';
-import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
-import type { NewAttempt } from '../../../src/transactions/ports/store-ports.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
 import { sellApproved, storedSale } from '../../support/refunds.ts';

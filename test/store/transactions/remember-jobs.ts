@@ -1,5 +1,5 @@
+import type { JobRequest } from '../../../src/payments/model/jobs.ts';
 import type { JobsInCommit } from '../../../src/store/transactions/jobs-in-commit.ts';
-import type { JobRequest } from '../../../src/transactions/model/jobs.ts';
 
 /** Takes every job, and remembers what it took and what was removed. */
 export function rememberJobs() {

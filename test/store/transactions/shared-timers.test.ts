@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { Status } from '../../../src/payments/model/status.ts';
+import type { NewAttempt } from '../../../src/payments/ports/store-ports.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import type { NewAttempt } from '../../../src/transactions/ports/store-ports.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';

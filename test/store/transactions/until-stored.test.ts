@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { StoreUnavailable } from '../../../src/errors.ts';
+import { StoreUnavailable } from '../../../src/basics/errors.ts';
 import { untilStored } from '../../../src/store/transactions/until-stored.ts';
 
 /** A write that fails that many times with the error, and then succeeds. */

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { SealError } from '../../../src/errors.ts';
-import type { Completion } from '../../../src/processor-kit/completion.ts';
-import { REVERSAL_SCHEDULE } from '../../../src/processor-kit/profile.ts';
-import { completionJob, sendCompletion } from '../../../src/transactions/afterwards/complete.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
-import type { SwitchAnswer } from '../../../src/transactions/ports/switch-ports.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
+import { SealError } from '../../../src/basics/errors.ts';
+import type { Completion } from '../../../src/kits/processor-kit/completion.ts';
+import { REVERSAL_SCHEDULE } from '../../../src/kits/processor-kit/profile.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
+import type { SwitchAnswer } from '../../../src/payments/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { completionJob, sendCompletion } from '../../../src/payments/taps/complete.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const APPROVED = sampleTransaction({

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { refuseUnlessApproved } from '../../../src/transactions/afterwards/void.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { TransactionType, VoidState } from '../../../src/transactions/model/transaction.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { TransactionType, VoidState } from '../../../src/payments/model/transaction.ts';
+import { refuseUnlessApproved } from '../../../src/payments/refunds/void.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 describe('only an approved sale can be refunded or voided', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Outcome } from '../../../src/processor-kit/processor.ts';
-import { decideOutcome, type SwitchEvent } from '../../../src/transactions/decisions/decide-outcome.ts';
-import type { PinWait } from '../../../src/transactions/decisions/pin-step.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { NO_PIN, PinState } from '../../../src/transactions/model/pin.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import { ReversalState } from '../../../src/transactions/model/transaction.ts';
+import type { Outcome } from '../../../src/kits/processor-kit/processor.ts';
+import { decideOutcome, type SwitchEvent } from '../../../src/payments/decisions/decide-outcome.ts';
+import type { PinWait } from '../../../src/payments/decisions/pin-step.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { NO_PIN, PinState } from '../../../src/payments/model/pin.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import { ReversalState } from '../../../src/payments/model/transaction.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const NOW_MS = SENT_AT_MS + 1_234;

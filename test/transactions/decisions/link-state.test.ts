@@ -2,23 +2,23 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENUMS } from '../../../schemas/enums.ts';
 import { LINK_STATES } from '../../../schemas/link.ts';
-import { judgeAcknowledgement } from '../../../src/transactions/decisions/judge-acknowledgement.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
+import { judgeAcknowledgement } from '../../../src/payments/decisions/judge-acknowledgement.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
 import {
   claimedLink,
   holdsLink,
   isExpired,
   RELEASING_DISPOSITIONS,
   stateAfterTap,
-} from '../../../src/transactions/model/link.ts';
+} from '../../../src/payments/model/link.ts';
 import {
   LINK_STATE_MOVES,
   LinkState,
   type LinkStateId,
   linkStateName,
-} from '../../../src/transactions/model/link-state.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import { ReversalState, TransactionType, VoidState } from '../../../src/transactions/model/transaction.ts';
+} from '../../../src/payments/model/link-state.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import { ReversalState, TransactionType, VoidState } from '../../../src/payments/model/transaction.ts';
 
 const STATES = Object.values(LinkState);
 const state = fc.constantFrom(...STATES);

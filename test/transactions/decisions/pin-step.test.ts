@@ -6,8 +6,8 @@ import {
   type PinVerdict,
   pinEntries,
   submitPinStep,
-} from '../../../src/transactions/decisions/pin-step.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
+} from '../../../src/payments/decisions/pin-step.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
 import {
   hasAnswer,
   isAwaitingPin,
@@ -17,7 +17,7 @@ import {
   type PinStateId,
   type PinStep,
   pinStateName,
-} from '../../../src/transactions/model/pin.ts';
+} from '../../../src/payments/model/pin.ts';
 
 const { none, awaiting, submitted, done, exhausted, expired } = PinState;
 const ALL = Object.values(PinState);

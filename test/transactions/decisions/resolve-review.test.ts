@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { mayContainPan } from '../../../schemas/reason.ts';
-import { decideResolution, type ReviewCase } from '../../../src/transactions/decisions/resolve-review.ts';
-import { SWITCH_BOOKS, type SwitchBooks } from '../../../src/transactions/model/audit-entry.ts';
-import { DISPOSITION_MOVES, Disposition } from '../../../src/transactions/model/disposition.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
+import { decideResolution, type ReviewCase } from '../../../src/payments/decisions/resolve-review.ts';
+import { SWITCH_BOOKS, type SwitchBooks } from '../../../src/payments/model/audit-entry.ts';
+import { DISPOSITION_MOVES, Disposition } from '../../../src/payments/model/disposition.ts';
+import { Status } from '../../../src/payments/model/status.ts';
 import {
   ReversalState,
   RUNNING_REVERSAL_STATES,
   type Transaction,
   TransactionType,
   VoidState,
-} from '../../../src/transactions/model/transaction.ts';
+} from '../../../src/payments/model/transaction.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 const { Approved, Declined, Indeterminate, UnableToGoOnline, Voided } = Disposition;

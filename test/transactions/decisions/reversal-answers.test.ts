@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { ReversalAnswer } from '../../../src/processor-kit/processor.ts';
-import { answeredStep } from '../../../src/transactions/decisions/reversal-answers.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { ReversalState, type Transaction, VoidState } from '../../../src/transactions/model/transaction.ts';
-import type { SentReversal } from '../../../src/transactions/ports/reversal-ports.ts';
+import type { ReversalAnswer } from '../../../src/kits/processor-kit/processor.ts';
+import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { ReversalState, type Transaction, VoidState } from '../../../src/payments/model/transaction.ts';
+import type { SentReversal } from '../../../src/payments/ports/reversal-ports.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { none, owed, sent, confirming, acknowledged, needsReview } = ReversalState;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { ReversalProfile } from '../../../src/processor-kit/profile.ts';
-import { REVERSAL_CODES } from '../../../src/processor-kit/response-codes.ts';
-import { exhaustedStep, isDue, sentStep, unsentStep } from '../../../src/transactions/decisions/reversal-steps.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { ReversalState, type ReversalStateId, type Transaction } from '../../../src/transactions/model/transaction.ts';
+import type { ReversalProfile } from '../../../src/kits/processor-kit/profile.ts';
+import { REVERSAL_CODES } from '../../../src/kits/processor-kit/response-codes.ts';
+import { exhaustedStep, isDue, sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { ReversalState, type ReversalStateId, type Transaction } from '../../../src/payments/model/transaction.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { owed, sent, confirming, acknowledged, needsReview, none } = ReversalState;

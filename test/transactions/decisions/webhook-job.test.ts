@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { jobPayloads } from '../../../schemas/jobs.ts';
-import { decideOutcome } from '../../../src/transactions/decisions/decide-outcome.ts';
-import { webhookJobs, withWebhook } from '../../../src/transactions/decisions/webhook-job.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { type Transaction, TransactionType } from '../../../src/transactions/model/transaction.ts';
-import type { Directory } from '../../../src/transactions/ports/directory-ports.ts';
+import { decideOutcome } from '../../../src/payments/decisions/decide-outcome.ts';
+import { webhookJobs, withWebhook } from '../../../src/payments/decisions/webhook-job.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
+import type { Directory } from '../../../src/payments/ports/directory-ports.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const NOW_MS = SENT_AT_MS + 1_234;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findCountry } from '../../../src/transactions/model/countries.ts';
+import { findCountry } from '../../../src/payments/model/countries.ts';
 
 /** Every country that ICU knows with its number, as the number's canonical form. */
 const numbers = Array.from({ length: 900 }, (_, index) => String(index + 1).padStart(3, '0'));

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MoneyError } from '../../../src/errors.ts';
+import { MoneyError } from '../../../src/basics/errors.ts';
 import {
   currencyOf,
   findCurrency,
   formatAmount,
   MAX_AMOUNT_MINOR,
   parseAmount,
-} from '../../../src/transactions/model/money.ts';
+} from '../../../src/payments/model/money.ts';
 
 const ZAR = currencyOf('ZAR');
 const JPY = currencyOf('JPY');

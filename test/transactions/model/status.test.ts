@@ -6,7 +6,7 @@ import {
   Status,
   type StatusId,
   statusName,
-} from '../../../src/transactions/model/status.ts';
+} from '../../../src/payments/model/status.ts';
 
 const ALL = Object.values(Status);
 

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  fitProfile,
-  type ProfiledTap,
-  type TerminalProfile,
-} from '../../../src/transactions/model/terminal-profile.ts';
+import { fitProfile, type ProfiledTap, type TerminalProfile } from '../../../src/payments/model/terminal-profile.ts';
 
 const VISA: ProfiledTap = {
   aid: 'A0000000031010',

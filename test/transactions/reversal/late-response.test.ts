@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { SealError } from '../../../src/errors.ts';
-import type { Outcome } from '../../../src/processor-kit/processor.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { PinState } from '../../../src/transactions/model/pin.ts';
-import { ReversalState, type Transaction, VoidState } from '../../../src/transactions/model/transaction.ts';
-import type { CardVault } from '../../../src/transactions/ports/card-ports.ts';
-import type { LateRecord, LateRecordOutcome, TransactionStore } from '../../../src/transactions/ports/store-ports.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
+import { SealError } from '../../../src/basics/errors.ts';
+import type { Outcome } from '../../../src/kits/processor-kit/processor.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { PinState } from '../../../src/payments/model/pin.ts';
+import { ReversalState, type Transaction, VoidState } from '../../../src/payments/model/transaction.ts';
+import type { CardVault } from '../../../src/payments/ports/card-ports.ts';
+import type { LateRecord, LateRecordOutcome, TransactionStore } from '../../../src/payments/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import {
   lateFactsOf,
   lateStep,
   recordUnmatchedResponses,
   type UnmatchedResponse,
-} from '../../../src/transactions/reversal/late-response.ts';
+} from '../../../src/payments/reversals/late-response.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { owed, sent, confirming, acknowledged, needsReview } = ReversalState;

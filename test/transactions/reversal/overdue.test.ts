@@ -1,9 +1,9 @@
 import { expect, test, vi } from 'vitest';
-import { PinState } from '../../../src/transactions/model/pin.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import type { PhoneResponseRecord } from '../../../src/transactions/ports/store-ports.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
-import { decideOverdue } from '../../../src/transactions/reversal/overdue.ts';
+import { PinState } from '../../../src/payments/model/pin.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import type { PhoneResponseRecord } from '../../../src/payments/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { decideOverdue } from '../../../src/payments/reversals/overdue.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** Dependencies that record what was committed, and can do nothing else. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { createCompletionCheck } from '../../../src/gateway/completing-switches.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import { ReversalState, TransactionType, type TransactionTypeId } from '../../../src/transactions/model/transaction.ts';
-import { type ReviewDependencies, stateResolution } from '../../../src/transactions/review/resolve-review.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import { ReversalState, TransactionType, type TransactionTypeId } from '../../../src/payments/model/transaction.ts';
+import { type ReviewDependencies, stateResolution } from '../../../src/payments/review/resolve-review.ts';
+import { createCompletionCheck } from '../../../src/start/completing-switches.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 const BY = { name: 'user one', userId: 'one', grant: null };

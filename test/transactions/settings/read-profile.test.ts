@@ -4,8 +4,8 @@ import {
   newTerminalProfile,
   terminalProfileSettings,
 } from '../../../schemas/terminal-profile.ts';
-import { RequestRejected } from '../../../src/errors.ts';
-import { readNewProfile, readProfileChange } from '../../../src/transactions/settings/read-profile.ts';
+import { RequestRejected } from '../../../src/basics/errors.ts';
+import { readNewProfile, readProfileChange } from '../../../src/payments/settings/read-profile.ts';
 
 type Body = Omit<NewTerminalProfile, 'name'>;
 

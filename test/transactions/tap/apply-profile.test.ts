@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TerminalProfileSettings } from '../../../schemas/terminal-profile.ts';
-import { encodeTlv, indexTlv, MAX_TLV_OBJECTS } from '../../../src/emv/tlv.ts';
-import { NoConfiguration, TapRefused } from '../../../src/errors.ts';
-import type { Principal } from '../../../src/transactions/model/principal.ts';
-import type { OpenedTap } from '../../../src/transactions/ports/card-ports.ts';
-import type { Directory } from '../../../src/transactions/ports/directory-ports.ts';
-import { applyProfile, chooseProfile } from '../../../src/transactions/tap/apply-profile.ts';
+import { NoConfiguration, TapRefused } from '../../../src/basics/errors.ts';
+import { encodeTlv, indexTlv, MAX_TLV_OBJECTS } from '../../../src/codecs/emv/tlv.ts';
+import type { Principal } from '../../../src/payments/model/principal.ts';
+import type { OpenedTap } from '../../../src/payments/ports/card-ports.ts';
+import type { Directory } from '../../../src/payments/ports/directory-ports.ts';
+import { applyProfile, chooseProfile } from '../../../src/payments/taps/apply-profile.ts';
 import { DIRECTORY, PRINCIPAL, TAP } from '../../simulation/simulated-tenant.ts';
 
 const SOUTH_AFRICA: TerminalProfileSettings = {

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { StoreUnavailable } from '../../../src/errors.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
+import { StoreUnavailable } from '../../../src/basics/errors.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { Status } from '../../../src/payments/model/status.ts';
 import {
   ANSWER_SLACK_SECONDS,
   LONGEST_DEADLINE_SECONDS,
   OUTCOME_GRACE_SECONDS,
-} from '../../../src/transactions/model/time-limits.ts';
-import { ReversalState, type Transaction } from '../../../src/transactions/model/transaction.ts';
-import type { GuardedDecision } from '../../../src/transactions/ports/store-ports.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
-import { awaitOutcome } from '../../../src/transactions/tap/await-outcome.ts';
+} from '../../../src/payments/model/time-limits.ts';
+import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
+import type { GuardedDecision } from '../../../src/payments/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { awaitOutcome } from '../../../src/payments/taps/await-outcome.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** Dependencies in which time passes only by waiting, with one row; `onLook` may change it before each read. */

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { TapRefused } from '../../../src/basics/errors.ts';
 import { sampleTap } from '../../../src/card/sample-tap.ts';
-import { encodeTlv, indexTlv } from '../../../src/emv/tlv.ts';
-import { TapRefused } from '../../../src/errors.ts';
-import { TransactionType, type TransactionTypeId } from '../../../src/transactions/model/transaction.ts';
-import { findUnsupported } from '../../../src/transactions/tap/find-unsupported.ts';
-import { readTap } from '../../../src/transactions/tap/read-tap.ts';
+import { encodeTlv, indexTlv } from '../../../src/codecs/emv/tlv.ts';
+import { TransactionType, type TransactionTypeId } from '../../../src/payments/model/transaction.ts';
+import { findUnsupported } from '../../../src/payments/taps/find-unsupported.ts';
+import { readTap } from '../../../src/payments/taps/read-tap.ts';
 
 /** By tag, upper-case hex; undefined removes the tag. */
 type Announced = Readonly<Record<number, string | undefined>>;

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import { TransactionType, type TransactionTypeId } from '../../../src/transactions/model/transaction.ts';
-import type { RouteRecord } from '../../../src/transactions/ports/directory-ports.ts';
-import type { Switch, Switches } from '../../../src/transactions/ports/switch-ports.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
-import type { Draft } from '../../../src/transactions/tap/draft.ts';
-import type { ReadTap } from '../../../src/transactions/tap/read-tap.ts';
-import { takeRoute } from '../../../src/transactions/tap/take-route.ts';
+import { TransactionType, type TransactionTypeId } from '../../../src/payments/model/transaction.ts';
+import type { RouteRecord } from '../../../src/payments/ports/directory-ports.ts';
+import type { Switch, Switches } from '../../../src/payments/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import type { Draft } from '../../../src/payments/taps/draft.ts';
+import type { ReadTap } from '../../../src/payments/taps/read-tap.ts';
+import { takeRoute } from '../../../src/payments/taps/take-route.ts';
 
 const route = (id: number): RouteRecord => ({
   id,

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import type { Switch } from '../../../src/transactions/ports/switch-ports.ts';
-import type { TransactionDependencies } from '../../../src/transactions/ports/transaction-dependencies.ts';
-import { prepareSubmission, type SubmissionContent } from '../../../src/transactions/tap/prepare-submission.ts';
+import type { Switch } from '../../../src/payments/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { prepareSubmission, type SubmissionContent } from '../../../src/payments/taps/prepare-submission.ts';
 
 const ORIGIN = { id: 'a', routeId: 1, tid: 'T', mid: 'M' };
 const CONTENT: SubmissionContent = {

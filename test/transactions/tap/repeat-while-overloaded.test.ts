@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { HsmUnavailable, Overloaded } from '../../../src/errors.ts';
-import { Disposition } from '../../../src/transactions/model/disposition.ts';
-import { Status } from '../../../src/transactions/model/status.ts';
-import type { Transaction } from '../../../src/transactions/model/transaction.ts';
-import type { TapRequest } from '../../../src/transactions/ports/card-ports.ts';
-import { submitTap } from '../../../src/transactions/tap/submit-tap.ts';
+import { HsmUnavailable, Overloaded } from '../../../src/basics/errors.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { Status } from '../../../src/payments/model/status.ts';
+import type { Transaction } from '../../../src/payments/model/transaction.ts';
+import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
+import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 const ANSWERED = { status: Status.RespondedToPhone, disposition: Disposition.Approved } as const;

@@ -1,4 +1,4 @@
-import type { KeyAlgorithm } from '../../../crypto/block-key.ts';
+import type { KeyAlgorithm } from '../../../codecs/crypto/block-key.ts';
 
 /** The key that a ceremony forms. */
 export interface CeremonyKey {

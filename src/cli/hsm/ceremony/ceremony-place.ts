@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import net from 'node:net';
 import { join } from 'node:path';
-import { StartError } from '../../../errors.ts';
+import { StartError } from '../../../basics/errors.ts';
 import { FrameSocket } from './frame-socket.ts';
 
 /** A ceremony that has not ended by then is cancelled. */

@@ -1,5 +1,5 @@
 import type { ReadStream } from 'node:tty';
-import { StartError } from '../../../errors.ts';
+import { StartError } from '../../../basics/errors.ts';
 
 /** Longer than any password or key component. */
 const MOST_BYTES = 512;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { StartError } from '../../../errors.ts';
+import { StartError } from '../../../basics/errors.ts';
 import type { FrameSocket } from './frame-socket.ts';
 import type { CustodianTerminal } from './hidden-terminal.ts';
 import { typeComponent, typeLogin } from './type-component.ts';

@@ -1,8 +1,8 @@
 import type { PortalUser } from '../../../auth/portal/portal-user.ts';
-import type { BlockKey } from '../../../crypto/block-key.ts';
-import { kcv } from '../../../crypto/kcv.ts';
-import { combineComponents } from '../../../crypto/key-components.ts';
-import { CryptoError, StartError } from '../../../errors.ts';
+import { CryptoError, StartError } from '../../../basics/errors.ts';
+import type { BlockKey } from '../../../codecs/crypto/block-key.ts';
+import { kcv } from '../../../codecs/crypto/kcv.ts';
+import { combineComponents } from '../../../codecs/crypto/key-components.ts';
 import { type CeremonyKey, MOST_TRIES } from './ceremony-key.ts';
 import { CEREMONY_MS, type CeremonyPlace, openPlace } from './ceremony-place.ts';
 import { type CheckCustodian, type CustodianLogin, CustodianRefused } from './custodians.ts';

@@ -1,8 +1,8 @@
 import type { PortalUser } from '../../../auth/portal/portal-user.ts';
-import type { Config } from '../../../config.ts';
-import type { KeyAlgorithm } from '../../../crypto/block-key.ts';
-import { StartError } from '../../../errors.ts';
-import { openKeyRing } from '../../../gateway/open-key-ring.ts';
+import { StartError } from '../../../basics/errors.ts';
+import type { KeyAlgorithm } from '../../../codecs/crypto/block-key.ts';
+import type { Config } from '../../../start/config.ts';
+import { openKeyRing } from '../../../start/open-key-ring.ts';
 import { type KeyAct, recordKeyAct } from '../../../store/switches/hsm-keys.ts';
 import { STOP_SIGNALS } from '../../until-asked-to-stop.ts';
 import { type NewKeyPlace, storeNewKey } from '../new-key.ts';

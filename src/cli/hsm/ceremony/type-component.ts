@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { kcvOfComponent, readComponent } from '../../../crypto/key-components.ts';
-import { CryptoError, type CryptoErrorCode, StartError } from '../../../errors.ts';
+import { CryptoError, type CryptoErrorCode, StartError } from '../../../basics/errors.ts';
+import { kcvOfComponent, readComponent } from '../../../codecs/crypto/key-components.ts';
 import { type CeremonyKey, MOST_TRIES } from './ceremony-key.ts';
 import type { CustodianLogin } from './custodians.ts';
 import type { CustodianTerminal } from './hidden-terminal.ts';

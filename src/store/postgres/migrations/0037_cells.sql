@@ -1,7 +1,7 @@
 -- Up Migration
 
 -- A cell is a complete installation that serves some of the acquirers. These tables hold which acquirers this cell
--- serves, and move an acquirer to another cell (see src/cells/README.md).
+-- serves, and move an acquirer to another cell (see src/tools/cells/README.md).
 
 -- The name of the cell to which this database belongs, and the keys that its processes have loaded, each as
 -- `<purpose> <id> <fingerprint>`.

@@ -12,7 +12,7 @@ alter table admin_events
 create function admin_event_part(value text) returns text language sql immutable as
   $$ select coalesce(octet_length(convert_to(value, 'UTF8')) || ':' || value, '-') $$;
 
--- src/ops/audit-chain.ts computes the same, independently of the database.
+-- src/observe/audit-chain.ts computes the same, independently of the database.
 create function admin_event_hash(event admin_events) returns bytea language sql stable as $$
   select sha256(convert_to(
     admin_event_part(event.acquirer_id::text) || admin_event_part(event.chain_number::text)

@@ -1,0 +1,143 @@
+import { timingSafeEqual } from 'node:crypto';
+import { CryptoError } from '../../basics/errors.ts';
+import { BlockKey, type KeyAlgorithm } from './block-key.ts';
+import { CbcChain } from './cbc-chain.ts';
+
+/**
+ * How a message is padded to whole blocks (ISO 9797-1:2011 6.3): zeros; a one bit and zeros; its length, then zeros.
+ */
+export type MacPadding = 1 | 2 | 3;
+
+/** The algorithm and the length of a key. */
+export interface KeyShape {
+  readonly algorithm: KeyAlgorithm;
+  readonly lengthBytes: number;
+}
+
+/**
+ * The MAC algorithm as data, so that a switch's profile can name it (`mac-algorithms.ts`). The key determines whether DES,
+ * triple DES or AES is used: if `keys` is present, an HSM refuses every other key with KEY_LENGTH.
+ */
+export type MacMethod = MacConstruction & { readonly keys?: readonly KeyShape[] | undefined };
+
+type MacConstruction =
+  /**
+   * ISO 9797-1 algorithm 3: CBC under the left half of the key, then the last block through the right and the left
+   * half.
+   */
+  | { readonly algorithm: 'retail'; readonly padding: MacPadding }
+  /** ISO 9797-1 algorithm 1: plain CBC; with a single DES key and padding 1 it is the MAC of ANSI X9.9. */
+  | { readonly algorithm: 'cbc'; readonly padding: MacPadding }
+  /** ISO 9797-1 algorithm 5: NIST SP 800-38B, RFC 4493 for AES. */
+  | { readonly algorithm: 'cmac' };
+
+/**
+ * Takes a message and returns the whole MAC: one block of the cipher. A message often carries only its leftmost 4
+ * bytes.
+ */
+export type MacFunction = (message: Uint8Array) => Uint8Array;
+
+/** The longest message to authenticate: no frame with a 2-byte length can contain a longer one. */
+export const MAC_MESSAGE_BYTES_MOST = 65_535;
+
+/** The shortest accepted MAC: 4 bytes are the shortest in use (ANSI X9.9, ISO 16609 clause 5). */
+export const MAC_BYTES_LEAST = 4;
+
+/**
+ * Prepares a key for many messages. The result keeps a cipher open and may be used for the lifetime of the key.
+ *
+ * @throws {CryptoError} KEY_LENGTH if the method is not for such a key, or the key of a retail MAC is not a pair of DES keys; the result throws
+ * DATA_LENGTH above MAC_MESSAGE_BYTES_MOST
+ */
+export function keyMac(key: BlockKey, method: MacMethod): MacFunction {
+  requireShape(key, method);
+  switch (method.algorithm) {
+    case 'retail':
+      return retailMac(...desHalves(key), method.padding);
+    case 'cbc':
+      return cbcMac(key, method.padding);
+    case 'cmac':
+      return cmac(key);
+  }
+}
+
+/** @throws {CryptoError} KEY_LENGTH if the method does not allow such a key */
+export function requireShape({ algorithm, lengthBytes }: BlockKey, { keys }: MacMethod): void {
+  const isFit = keys?.some((shape) => shape.algorithm === algorithm && shape.lengthBytes === lengthBytes) ?? true;
+  if (!isFit) throw new CryptoError('KEY_LENGTH');
+}
+
+/** ISO 9797-1 MAC algorithm 3 over any block cipher: CBC under `outer`, then its result through `inner` and `outer`. */
+export function retailMac(outer: BlockKey, inner: BlockKey, padding: MacPadding): MacFunction {
+  const chain = new CbcChain(outer);
+  return (message) => {
+    const last = chain.lastBlock(padMessage(message, padding, outer.blockBytes));
+    return outer.encrypt(inner.decrypt(last));
+  };
+}
+
+/**
+ * ISO 9797-1 MAC algorithm 1. It is safe only if all messages have one length, or begin with their length: prefer
+ * the others.
+ */
+export function cbcMac(key: BlockKey, padding: MacPadding): MacFunction {
+  const chain = new CbcChain(key);
+  return (message) => chain.lastBlock(padMessage(message, padding, key.blockBytes));
+}
+
+/** CMAC over TDES or AES (NIST SP 800-38B 6.2). */
+export function cmac(key: BlockKey): MacFunction {
+  const { blockBytes } = key;
+  const chain = new CbcChain(key);
+  const whole = doubleInField(key.encrypt(new Uint8Array(blockBytes)));
+  const padded = doubleInField(whole);
+  return (message) => {
+    const isWhole = message.length > 0 && message.length % blockBytes === 0;
+    const blocks = padMessage(message, isWhole ? 1 : 2, blockBytes);
+    const subkey = isWhole ? whole : padded;
+    const lastStart = blocks.length - blockBytes;
+    for (let position = 0; position < blockBytes; position++) blocks[lastStart + position]! ^= subkey[position]!;
+    return chain.lastBlock(blocks);
+  };
+}
+
+/**
+ * Whether two MACs are equal, in a time that does not depend on where they differ. A value shorter than
+ * MAC_BYTES_LEAST is not a MAC: two empty ones are not equal.
+ */
+export function isSameMac(expected: Uint8Array, received: Uint8Array): boolean {
+  const isLength = expected.length === received.length && expected.length >= MAC_BYTES_LEAST;
+  return isLength && timingSafeEqual(expected, received);
+}
+
+/**
+ * A copy of the message in whole blocks, at least one.
+ *
+ * @throws {CryptoError} DATA_LENGTH above MAC_MESSAGE_BYTES_MOST
+ */
+export function padMessage(message: Uint8Array, padding: MacPadding, blockBytes: 8 | 16): Uint8Array {
+  if (message.length > MAC_MESSAGE_BYTES_MOST) throw new CryptoError('DATA_LENGTH');
+  const start = padding === 3 ? blockBytes : 0;
+  const contentBytes = message.length + (padding === 2 ? 1 : 0);
+  const blocks = new Uint8Array(start + Math.max(1, Math.ceil(contentBytes / blockBytes)) * blockBytes);
+  blocks.set(message, start);
+  if (padding === 2) blocks[message.length] = 0x80;
+  if (padding === 3) new DataView(blocks.buffer).setUint32(blockBytes - 4, message.length * 8);
+  return blocks;
+}
+
+function desHalves(key: BlockKey): [BlockKey, BlockKey] {
+  if (key.algorithm !== 'tdes' || key.lengthBytes !== 16) throw new CryptoError('KEY_LENGTH');
+  return key.useBytes((bytes) => [
+    new BlockKey('tdes', bytes.subarray(0, 8)),
+    new BlockKey('tdes', bytes.subarray(8, 16)),
+  ]);
+}
+
+/** Multiplies by x in GF(2^64) or GF(2^128), whose polynomials end in 1B and 87 (SP 800-38B 5.3). */
+function doubleInField(block: Uint8Array): Uint8Array {
+  const carry = block[0]! >> 7;
+  const doubled = block.map((byte, position) => (byte << 1) | ((block[position + 1] ?? 0) >> 7));
+  doubled[block.length - 1]! ^= carry * (block.length === 8 ? 0x1b : 0x87);
+  return doubled;
+}

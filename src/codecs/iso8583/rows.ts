@@ -1,0 +1,142 @@
+import type { Content } from './content.ts';
+import type { EbcdicPage } from './encodings/ebcdic.ts';
+import type { Padding } from './padding.ts';
+
+/** The byte encoding of characters. `bcd` pads an odd number of digits on the left, `bcd-right` on the right. */
+export type TextEncoding = 'ascii' | EbcdicPage | 'bcd' | 'bcd-right' | 'x+bcd';
+
+/** The encoding of bytes: unchanged, or as hex digits in ASCII or EBCDIC. Decoding accepts both cases of hex. */
+export type BinaryEncoding = 'binary' | 'hex' | 'hex-lower' | 'ebcdic-hex';
+
+/** How the digits of a length are written. `hex`: in base 16, as ASCII digits. */
+export type PrefixEncoding = 'ascii' | 'bcd' | 'ebcdic' | 'binary' | 'hex';
+
+/**
+ * The length prefix of a value of variable length: its digits as `LL`, or with an encoding of its own. `binary`
+ * lengths are big-endian numbers of that many bytes.
+ */
+export type Prefix =
+  | 'L'
+  | 'LL'
+  | 'LLL'
+  | 'LLLL'
+  | 'LLLLL'
+  | 'LLLLLL'
+  | { readonly digits: number; readonly encoding: Exclude<PrefixEncoding, 'binary'> }
+  | { readonly bytes: number; readonly encoding: 'binary' };
+
+/** What a length counts: bytes of the packed value, or its half bytes (digits and nibbles are synonyms here). */
+export type LengthUnit = 'bytes' | 'digits' | 'nibbles';
+
+interface Row<Name extends string> {
+  /** The name of the field in code: `message.amount`. */
+  readonly name: Name;
+  /** The name for people, if `name` is not enough. */
+  readonly title?: string | undefined;
+  /** True if `describe` may show the value. Every other value is masked. */
+  readonly safe?: boolean | undefined;
+  /** The EMV tag whose value the field carries outside of TLV, as subfields of 127.25 do. The tag explains its bits. */
+  readonly emvTag?: number | undefined;
+}
+
+interface Sized {
+  /** Shortest value; for a field without prefix equal to `max`. Characters of text, bytes of anything else. */
+  readonly min: number;
+  readonly max: number;
+  readonly prefix?: Prefix | undefined;
+}
+
+export interface TextField<Name extends string = string> extends Row<Name>, Sized {
+  readonly kind: 'text';
+  readonly content: Content;
+  readonly encoding?: TextEncoding | undefined;
+  readonly unit?: LengthUnit | undefined;
+  readonly pad?: Padding | undefined;
+  /** The half byte that pads an odd number of packed digits; `F` for track 2, otherwise `0`. */
+  readonly fill?: '0' | 'F' | undefined;
+}
+
+export interface BinaryField<Name extends string = string> extends Row<Name>, Sized {
+  readonly kind: 'binary';
+  readonly encoding?: BinaryEncoding | undefined;
+  readonly unit?: LengthUnit | undefined;
+}
+
+/** BER-TLV. The value is the checked bytes; `src/codecs/emv` reads them. */
+export interface TlvField<Name extends string = string> extends Row<Name>, Sized {
+  readonly kind: 'tlv';
+  /** The allowed tags, at any depth; every tag if absent. */
+  readonly allow?: readonly number[] | undefined;
+  /** `opaque` keeps a template whose content is not TLV, as issuer scripts need; `refuse` is the default. */
+  readonly onBadChild?: 'refuse' | 'opaque' | undefined;
+}
+
+/** Consecutive subfields. Those at the end may be absent if the length is variable. */
+export interface PositionalField<Name extends string = string, Fields extends readonly Field[] = readonly Field[]>
+  extends Row<Name>,
+    Sized {
+  readonly kind: 'positional';
+  readonly fields: Fields;
+}
+
+/** The form of an element's tag; `length` counts its characters, digits or bytes. */
+export interface TagForm {
+  readonly encoding: 'ascii' | 'ebcdic' | 'bcd' | 'binary';
+  readonly length: number;
+}
+
+/** Elements that each begin with a tag and a length, in any order. Tags of `binary` are keys in upper-case hex. */
+export interface TaggedField<Name extends string = string, Fields extends TagTable = TagTable>
+  extends Row<Name>,
+    Sized {
+  readonly kind: 'tagged';
+  readonly tag: TagForm;
+  /** The length prefix of every element, including unknown tags; the fields of the elements have no prefix. */
+  readonly elementPrefix: Prefix;
+  /** Whether elements with a tag that `fields` lacks are refused (default) or kept in `others`. */
+  readonly unknown?: 'refuse' | 'keep' | undefined;
+  readonly fields: Fields;
+}
+
+/** A dataset of ISO 8583:2003 (4.5) with a bitmap: elements by number, followed by TLV if bit 16 is set. */
+export interface DatasetField<Name extends string = string, Fields extends FieldTable = FieldTable>
+  extends Row<Name>,
+    Sized {
+  readonly kind: 'dataset';
+  readonly fields: Fields;
+}
+
+/**
+ * An element of a tagged composite without a name of its own: its tag is unknown or repeated. `at` is its position
+ * among all elements, from 0.
+ */
+export interface OtherElement {
+  readonly at: number;
+  readonly tag: string;
+  /** Bytes for an unknown tag, otherwise the decoded value of that tag's field. */
+  readonly value: unknown;
+}
+
+/** Subfields by number, whose presence a bitmap of their own records. */
+export interface BitmappedField<Name extends string = string, Fields extends FieldTable = FieldTable>
+  extends Row<Name>,
+    Sized {
+  readonly kind: 'bitmapped';
+  readonly bitmap: { readonly bytes: number; readonly encoding?: BinaryEncoding | undefined };
+  readonly fields: Fields;
+}
+
+/** The kind of a value: text, bytes, or a record of other values. */
+export type Field = TextField | BinaryField | TlvField | PositionalField | TaggedField | BitmappedField | DatasetField;
+
+/** Fields, keyed by number. */
+export type FieldTable = { readonly [number: number]: Field };
+
+/** Fields, keyed by tag. */
+export type TagTable = { readonly [tag: string]: Field };
+
+/** Subfields by the keys that paths use: numbers, tags, positions from 1. */
+export function subfieldsOf(field: Field): Readonly<Record<string, Field>> {
+  if (field.kind === 'positional') return Object.fromEntries(field.fields.map((row, index) => [index + 1, row]));
+  return 'fields' in field ? field.fields : {};
+}

@@ -1,0 +1,123 @@
+import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { SignIns } from '../../auth/oidc/sign-in.ts';
+import type { CheckLogin } from '../../auth/portal/log-in.ts';
+import {
+  checkAct,
+  checkToken,
+  type PortalSession,
+  type PortalSessions,
+  type SessionOrigin,
+  type SessionUse,
+} from '../../auth/portal/portal-session.ts';
+import { AuthError, type SignInError } from '../../basics/errors.ts';
+import type { Spec } from '../../codecs/iso8583/spec.ts';
+import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
+import type { Accounts } from '../account.ts';
+import type { ConsoleActs } from '../acts.ts';
+import type { ConsoleCookie } from '../console-cookie.ts';
+import type { ConsoleFeed } from '../feed.ts';
+import type { ReadHistory } from '../history.ts';
+import type { ConsoleNames, SuggestedMerchant } from '../store/console-names.ts';
+import type { TransactionBrowser } from '../transaction-browser.ts';
+import type { TransactionStory } from '../transaction-story.ts';
+import type { ReadWork } from '../work-reader.ts';
+
+/** Sign-in with the identity provider. */
+export interface ProviderParts {
+  readonly signIns: SignIns;
+  /** Cookie of a sign-in that has begun. */
+  readonly pending: ConsoleCookie;
+  readonly onFailure: (error: SignInError) => void;
+}
+
+/** Dependencies of the console's routes. */
+export interface ConsoleParts {
+  readonly checkLogin: CheckLogin;
+  readonly sessions: PortalSessions;
+  readonly cookie: ConsoleCookie;
+  readonly accounts: Accounts;
+  /** Undefined if people sign in only with passwords. */
+  readonly provider: ProviderParts | undefined;
+  readonly transactions: TransactionBrowser;
+  /** @param acquirerId undefined for all acquirers */
+  readonly tell: (acquirerId: number | undefined, id: string) => Promise<TransactionStory | undefined>;
+  readonly names: (acquirerId: number | undefined) => Promise<ConsoleNames>;
+  readonly suggestMerchants: (acquirerId: number | undefined, text: string) => Promise<SuggestedMerchant[]>;
+  /** The field tables of the installed processor types. */
+  readonly specs: readonly Spec[];
+  readonly feed: ConsoleFeed;
+  readonly acts: ConsoleActs;
+  readonly deps: TransactionDependencies;
+  readonly work: ReadWork;
+  readonly history: ReadHistory;
+  /** The state of the cells, for operators of the installation. */
+  readonly readCells: () => Promise<object>;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The user at the console; set by the route's `onRequest`. */
+    operator?: PortalSession;
+  }
+}
+
+type Guard = onRequestAsyncHookHandler;
+const CSRF_HEADER = 'x-csrf-token';
+
+/**
+ * Guards for figures that the page requests automatically, for reads by a person, for automatic updates of what the person
+ * reads, and for actions by a person. All but those of the own account refuse a person who must set up a second factor first.
+ */
+export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions' | 'cookie'>) {
+  const find = (request: FastifyRequest, use: SessionUse) => sessions.find(cookie.read(request), use);
+  const findComplete = async (request: FastifyRequest, use: SessionUse) => {
+    const session = await find(request, use);
+    if (session.mustEnrol) throw new AuthError('FORBIDDEN', 'second factor');
+    return session;
+  };
+  const watches: Guard = async (request) => {
+    request.operator = await findComplete(request, 'watch');
+  };
+  const looks: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await findComplete(request, 'act');
+  };
+  const follows: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await findComplete(request, 'follow');
+  };
+  const acts: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await findComplete(request, 'act');
+    checkAct(request.operator, csrfTokenOf(request));
+  };
+  const isIn: Guard = async (request) => {
+    request.operator = await find(request, 'watch');
+  };
+  const owns: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await find(request, 'act');
+  };
+  const ownActs: Guard = async (request) => {
+    refuseOtherSites(request);
+    request.operator = await find(request, 'act');
+    checkToken(request.operator, csrfTokenOf(request));
+  };
+  return { watches, looks, follows, acts, isIn, owns, ownActs };
+}
+
+/** The token of the session, as the page repeats it. */
+export function csrfTokenOf({ headers }: FastifyRequest): string | string[] | undefined {
+  return headers[CSRF_HEADER];
+}
+
+/** Where a session begins. */
+export function originOf({ ip, headers }: FastifyRequest): SessionOrigin {
+  return { address: ip, agent: (headers['user-agent'] ?? '').replace(/[^\x20-\x7e]/g, '') };
+}
+
+/** Browsers report where a request started (Fetch Metadata). The cookie's SameSite covers browsers that do not. */
+export function refuseOtherSites({ headers }: FastifyRequest): void {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin') throw new AuthError('FORBIDDEN', 'site');
+}

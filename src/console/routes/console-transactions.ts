@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import { merchantSuggestions } from '#schemas/console';
+import {
+  consoleTransactionId,
+  transactionChangesRequest,
+  transactionCountRequest,
+  transactionListRequest,
+} from '#schemas/console-transactions';
+import { checkToken } from '../../auth/portal/portal-session.ts';
+import { NotFound } from '../../basics/errors.ts';
+import type { Server } from '../../http/server.ts';
+import { withZod } from '../../http/with-zod.ts';
+import { type ConsoleParts, consoleGuards, csrfTokenOf } from './console-guard.ts';
+
+const facts = (summary: string) => ({ summary, section: 'extension', takes: [], isAsset: true }) as const;
+const NOT_STORED = { 'cache-control': 'no-store' };
+
+/**
+ * The data of the console's list of transactions and of one transaction. Filters are in the body: a search term may be a
+ * card number, which must not be in a URL.
+ */
+export function registerConsoleTransactions(server: Server, parts: ConsoleParts): void {
+  const { transactions } = parts;
+  const { looks, follows } = consoleGuards(parts);
+  const routes = withZod(server);
+
+  routes.route({
+    method: 'POST',
+    url: '/ops/data/transactions',
+    config: { facts: facts('List transactions in the console') },
+    schema: { body: transactionListRequest },
+    onRequest: looks,
+    handler: async (request, reply) => {
+      const { filter, after, rows } = request.body;
+      return reply.headers(NOT_STORED).send(await transactions.page(request.operator!, filter, after, rows));
+    },
+  });
+
+  routes.route({
+    method: 'POST',
+    url: '/ops/data/transactions/count',
+    config: { facts: facts('Count transactions in the console') },
+    schema: { body: transactionCountRequest },
+    onRequest: follows,
+    handler: async (request, reply) =>
+      reply.headers(NOT_STORED).send({ total: await transactions.count(request.operator!, request.body.filter) }),
+  });
+
+  routes.route({
+    method: 'POST',
+    url: '/ops/data/transactions/changes',
+    config: { facts: facts('Get changes of listed transactions') },
+    schema: { body: transactionChangesRequest },
+    onRequest: follows,
+    handler: async (request, reply) => {
+      const { filter, newest, shown } = request.body;
+      return reply.headers(NOT_STORED).send(await transactions.changes(request.operator!, filter, newest, shown));
+    },
+  });
+
+  routes.route({
+    method: 'POST',
+    url: '/ops/data/transactions/export',
+    config: { facts: { ...facts('Export transactions from the console'), isEndless: true } },
+    schema: { body: transactionCountRequest },
+    onRequest: looks,
+    handler: async (request, reply) => {
+      checkToken(request.operator!, csrfTokenOf(request));
+      const lines = await transactions.export(request.operator!, request.body.filter);
+      reply.headers(NOT_STORED).header('content-disposition', 'attachment; filename="transactions.csv"');
+      // A file that breaks off ends with an error and not as if it were complete.
+      return reply.type('text/csv; charset=utf-8').send(Readable.from(lines));
+    },
+  });
+
+  registerOne(server, parts);
+}
+
+function registerOne(server: Server, parts: ConsoleParts): void {
+  const { looks, follows } = consoleGuards(parts);
+  const routes = withZod(server);
+  const show = async (acquirerId: number | undefined, id: string) => {
+    const story = await parts.tell(acquirerId, id);
+    if (!story) throw new NotFound();
+    return story;
+  };
+
+  routes.route({
+    method: 'GET',
+    url: '/ops/data/transactions/:id',
+    config: { facts: facts('Show a transaction in the console') },
+    schema: { params: consoleTransactionId },
+    onRequest: looks,
+    handler: async (request, reply) =>
+      reply.headers(NOT_STORED).send(await show(request.operator!.acquirerId, request.params.id)),
+  });
+
+  routes.route({
+    method: 'GET',
+    url: '/ops/data/transactions/:id/present',
+    config: { facts: facts('Follow a transaction in the console') },
+    schema: { params: consoleTransactionId },
+    onRequest: follows,
+    handler: async (request, reply) =>
+      reply.headers(NOT_STORED).send(await show(request.operator!.acquirerId, request.params.id)),
+  });
+
+  server.get(
+    '/ops/data/names',
+    { config: { facts: facts('List names for the console') }, onRequest: consoleGuards(parts).watches },
+    async (request, reply) => reply.headers(NOT_STORED).send(await parts.names(request.operator!.acquirerId)),
+  );
+
+  routes.route({
+    method: 'POST',
+    url: '/ops/data/merchants',
+    config: { facts: facts('Suggest merchants in the console') },
+    schema: { body: merchantSuggestions },
+    onRequest: looks,
+    handler: async (request, reply) =>
+      reply.headers(NOT_STORED).send(await parts.suggestMerchants(request.operator!.acquirerId, request.body.text)),
+  });
+}

@@ -1,0 +1,168 @@
+import { RESPONSE_CODES } from '#schemas/response-codes';
+import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
+import { type TlvRow, tlvRows } from '../codecs/emv/describe-tlv.ts';
+import type { AuditEntry } from '../payments/model/audit-entry.ts';
+import { Disposition, dispositionName } from '../payments/model/disposition.ts';
+import { currencyOf, formatAmount } from '../payments/model/money.ts';
+import { statusName } from '../payments/model/status.ts';
+import {
+  ReversalState,
+  TRANSACTION_TYPE_NAMES,
+  type Transaction,
+  type TransactionKey,
+  TransactionType,
+  toldMinor,
+  VoidState,
+} from '../payments/model/transaction.ts';
+import type { Directory } from '../payments/ports/directory-ports.ts';
+import type { TransactionReader } from '../payments/ports/store-ports.ts';
+import { leftToRefund } from '../payments/refunds/refund.ts';
+import { indexChipTags } from '../payments/taps/chip-tags.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { findMessages } from '../store/transactions/attempt-messages.ts';
+import { findResolutions, type ShownResolution } from '../store/transactions/review-store.ts';
+import type { EventReader } from '../webhooks/ports.ts';
+import { type MessageTables, type ShownExchange, showMessages } from './shown-messages.ts';
+
+/** Each event with its deliveries; a transaction has two or three events. */
+const MAX_EVENTS = 20;
+const MAX_RELATED = 50;
+
+export interface StoryParts {
+  readonly database: Database;
+  readonly transactions: TransactionReader;
+  readonly directory: Directory;
+  readonly webhooks: EventReader;
+  readonly tables: MessageTables;
+}
+
+/** Refunds and voids of a sale, or the sale of a refund or void. */
+export interface RelatedTransaction {
+  readonly id: string;
+  readonly type: string;
+  readonly reference: string;
+  /** With its currency. */
+  readonly amount: string | null;
+  readonly disposition: string | null;
+  readonly needsReview: boolean;
+}
+
+/** All data about a transaction for the console; it contains no secret, and of the card only the masked PAN. */
+export interface TransactionStory {
+  readonly summary: ReturnType<typeof summaryOf>;
+  readonly trail: readonly ({ readonly attempt: number } & AuditEntry)[];
+  readonly messages: readonly ShownExchange[];
+  readonly tlv: readonly TlvRow[];
+  readonly webhooks: readonly (WebhookEventView & { readonly tries: readonly WebhookAttemptView[] })[];
+  readonly related: readonly RelatedTransaction[];
+  /** What people have found in the switch's books, newest first. */
+  readonly resolutions: readonly ShownResolution[];
+}
+
+/** Undefined when the transaction does not exist. */
+export async function tellTransaction(parts: StoryParts, key: TransactionKey): Promise<TransactionStory | undefined> {
+  const { database, transactions, directory } = parts;
+  const transaction = await transactions.findOwned({ acquirerId: key.acquirerId }, key.id);
+  if (!transaction) return undefined;
+  const [events, messages, webhooks, related, resolutions] = await Promise.all([
+    transactions.events(transaction),
+    findMessages(database, transaction),
+    webhooksOf(parts, transaction),
+    relatedTo(database, transaction),
+    findResolutions(database, transaction),
+  ]);
+  return {
+    summary: summaryOf(transaction, directory),
+    trail: events.flatMap(({ attempt, auditEntries }) => auditEntries.map((entry) => ({ attempt, ...entry }))),
+    messages: showMessages(parts.tables, transaction.acquirerId, messages),
+    tlv: tlvRows(indexChipTags(transaction.chipTags)),
+    webhooks,
+    related,
+    resolutions,
+  };
+}
+
+async function webhooksOf({ webhooks }: StoryParts, { acquirerId, integratorId, id }: Transaction) {
+  const owner = { acquirerId, integratorId };
+  const events = await webhooks.list(owner, { serviceReference: id, limit: MAX_EVENTS });
+  return Promise.all(
+    events.map(async (event) => ({ ...event, tries: (await webhooks.attempts(owner, event.id)) ?? [] })),
+  );
+}
+
+type RelatedRow = Pick<
+  Transaction,
+  'id' | 'type' | 'merchantReference' | 'amountMinor' | 'currency' | 'disposition' | 'needsReview'
+>;
+
+async function relatedTo(
+  database: Database,
+  { acquirerId, id, originalId }: Transaction,
+): Promise<RelatedTransaction[]> {
+  const text = `select id, type, merchant_reference as "merchantReference", amount_minor as "amountMinor", currency, disposition,
+      needs_review as "needsReview" from transactions
+    where acquirer_id = $1 and (original_id = $2 or id = $3) order by created_at limit ${MAX_RELATED}`;
+  const { rows } = await database.query<RelatedRow>(text, [acquirerId, id, originalId]);
+  return rows.map((row) => ({
+    id: row.id,
+    type: TRANSACTION_TYPE_NAMES[row.type],
+    reference: row.merchantReference,
+    amount: amountText(row, row.amountMinor),
+    disposition: nameOf(row.disposition),
+    needsReview: row.needsReview,
+  }));
+}
+
+function nameOf(disposition: Transaction['disposition']): string | null {
+  return disposition === null ? null : dispositionName(disposition);
+}
+
+function keyOf(table: Readonly<Record<string, number>>, id: number): string {
+  return Object.entries(table).find(([, value]) => value === id)?.[0] ?? String(id);
+}
+
+function summaryOf(transaction: Transaction, directory: Directory) {
+  const { acquirerId, id, merchantId, routeId, responseCode } = transaction;
+  return {
+    ...{ acquirerId, id, merchantId, routeId, responseCode },
+    merchant: directory.merchant(acquirerId, merchantId)?.name ?? null,
+    processorId: directory.routes(acquirerId).find((route) => route.id === routeId)?.processorId ?? null,
+    integratorId: transaction.integratorId,
+    merchantReference: transaction.merchantReference,
+    attempt: transaction.attempt,
+    status: statusName(transaction.status),
+    disposition: nameOf(transaction.disposition),
+    type: TRANSACTION_TYPE_NAMES[transaction.type],
+    amount: amountText(transaction, toldMinor(transaction)),
+    refunded: transaction.refundedMinor === 0 ? null : amountText(transaction, transaction.refundedMinor),
+    refundable: refundableOf(transaction),
+    scheme: transaction.scheme,
+    maskedPan: transaction.maskedPan,
+    responseText: responseCode === null ? null : (RESPONSE_CODES[responseCode] ?? null),
+    authorizationCode: transaction.authorizationCode,
+    errorCode: transaction.errorCode,
+    ...{ xTid: transaction.xTid, tid: transaction.tid, mid: transaction.mid },
+    ...{ stan: transaction.stan, rrn: transaction.rrn, userClaim: transaction.userClaim },
+    deviceInstallationId: transaction.deviceInstallationId,
+    originalId: transaction.originalId,
+    reversal: keyOf(ReversalState, transaction.reversalState),
+    reversalAttempts: transaction.reversalAttempt,
+    void: transaction.voidState === null ? null : keyOf(VoidState, transaction.voidState),
+    needsReview: transaction.needsReview,
+    createdAt: new Date(transaction.createdAtMs).toISOString(),
+    updatedAt: new Date(transaction.updatedAtMs).toISOString(),
+  };
+}
+
+/** What a person may refund; the gateway also checks what this page cannot see. */
+function refundableOf(transaction: Transaction): { readonly currency: string; readonly amount: string } | null {
+  const { type, disposition, voidState, needsReview, currency } = transaction;
+  const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
+  if (!isSale || disposition !== Disposition.Approved || voidState !== null || needsReview) return null;
+  const left = leftToRefund(transaction);
+  return currency === null || left <= 0 ? null : { currency, amount: formatAmount(left, currencyOf(currency)) };
+}
+
+function amountText({ currency }: Pick<Transaction, 'currency'>, minor: number | null): string | null {
+  return minor === null || currency === null ? null : `${currency} ${formatAmount(minor, currencyOf(currency))}`;
+}

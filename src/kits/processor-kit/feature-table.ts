@@ -1,0 +1,88 @@
+import { namesOfMac } from '../../codecs/crypto/mac-algorithms.ts';
+import { lengthHeaderOf } from '../../codecs/iso8583/network/framing.ts';
+import { TAPPED_AT_MS, testPurchase } from './conformance/test-tap.ts';
+import type { IsoMessage } from './iso-message.ts';
+import { macFieldNames } from './mac-rule.ts';
+import type { Processor, Reversal } from './processor.ts';
+
+/** The rows of the table: a feature, and a function that describes it for a processor. */
+const FEATURES: readonly (readonly [feature: string, tell: (processor: Processor) => string])[] = [
+  ['message header', headerOf],
+  ['sale', (processor) => mtiOf(saleOf(processor))],
+  [
+    'card verification for a mandate',
+    ({ mandateAuthorization, exampleConfig }) => mtiOf(mandateAuthorization?.(testPurchase(), exampleConfig)),
+  ],
+  ['refund', refundMti],
+  ['posts', ({ completion }) => (completion ? 'automatically, or after a completion advice' : 'automatically')],
+  ['reversal, repeats', (processor) => [1, 2].map((attempt) => mtiOf(reversalOf(processor, attempt))).join(', ')],
+  ['STAN of a reversal', ({ profile }) => (profile.reversal.keepsStan ? 'that of the sale' : 'a new one')],
+  ['delay of a reversal on another connection', ({ profile }) => `${profile.reversal.overtakingGuardSeconds} s`],
+  ['a STAN is unique per', ({ profile }) => profile.stanScope],
+  [
+    'PIN request codes',
+    ({ profile }) =>
+      profile.codes.pinRequired.map(({ code, scheme }) => `${code}${scheme ? ` (${scheme})` : ''}`).join(', '),
+  ],
+  ['partial approval', ({ profile }) => (profile.codes.partial.length > 0 ? 'by configuration' : 'no')],
+  ['MAC', macOf],
+  ['key change', keyChangeOf],
+  ['sign-on, echo', ({ profile }) => `${profile.network.signOn}, ${profile.network.echo}`],
+  ['response deadline', ({ profile }) => `${profile.deadlineMs / 1_000} s`],
+  ['requests in flight per connection', ({ profile }) => String(profile.maxInFlight)],
+];
+
+/** The processors side by side, as Markdown. */
+export function featureTable(processors: Iterable<Processor>): string {
+  const columns = [...processors];
+  const rows = [
+    ['', ...columns.map(({ name }) => name)],
+    ['---', ...columns.map(() => '---')],
+    ['folder', ...columns.map(({ type }) => `[\`${type}\`](${type}/README.md)`)],
+    ...FEATURES.map(([feature, tell]) => [feature, ...columns.map(tell)]),
+  ];
+  return rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+function headerOf({ framing }: Processor): string {
+  const { description } = lengthHeaderOf(framing);
+  const { kind, bytes } = framing.transportHeader ?? {};
+  if (bytes === undefined) return description;
+  return `${description}, ${bytes.length}-byte ${kind === 'tpdu' ? 'TPDU' : 'prefix'}`;
+}
+
+function saleOf({ authorization, exampleConfig }: Processor): IsoMessage {
+  return authorization(testPurchase(), exampleConfig);
+}
+
+function reversalOf(processor: Processor, attempt: number): IsoMessage {
+  const original = processor.originalData(saleOf(processor));
+  const stamp = { stan: '000124', sentAtMs: TAPPED_AT_MS, localDateTime: '20261120161045' };
+  const reversal: Reversal = { original, reason: 'timeout', attempt, ...stamp };
+  return processor.reversal(reversal, processor.exampleConfig);
+}
+
+function refundMti(processor: Processor): string {
+  const { amount, rrn } = testPurchase();
+  const original = processor.originalData(saleOf(processor));
+  const stamp = { stan: '000124', sentAtMs: TAPPED_AT_MS, localDateTime: '20261120161045' };
+  return mtiOf(processor.refund?.({ original, amount, rrn, ...stamp }, processor.exampleConfig));
+}
+
+function mtiOf(message: IsoMessage | undefined): string {
+  return message?.mti ?? 'no';
+}
+
+function keyChangeOf({ keyChange, profile }: Processor): string {
+  if (keyChange === undefined) return 'no';
+  const how = keyChange.form === 'keyBlock' ? 'TR-31 key blocks' : 'cryptograms';
+  return `${profile.network.keyChange}: ${keyChange.uses.join(', ')}, as ${how}`;
+}
+
+function macOf({ mac, spec, configSchema, exampleConfig }: Processor): string {
+  if (mac === undefined) return 'no';
+  const numberOf = (name: string) => Object.entries(spec.fields).find(([, field]) => field.name === name)?.[0];
+  const fields = macFieldNames(mac).map((name) => `DE${numberOf(name)}`);
+  const isOptional = configSchema.safeParse({ ...exampleConfig, macKeys: undefined }).success;
+  return `${namesOfMac(mac.method).join(' or ')} in ${fields.join(' or ')}, ${isOptional ? 'by configuration' : 'always'}`;
+}

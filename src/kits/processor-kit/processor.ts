@@ -1,0 +1,138 @@
+/**
+ * The contract between Tapwire and a processor type: one folder whose default export is `defineProcessor({ ... })`.
+ *
+ * A processor is pure and stateless. It takes values (a purchase, a response) and returns values (a message, an
+ * outcome). Sockets, clocks, counters, keys and storage belong to the gateway. It answers four questions:
+ *
+ *   how bytes look      `codec` (the field table, compiled), `framing` (what precedes a message), `match` (what pairs a response)
+ *   what is sent        `authorization`, `reversal`, `refund`, `networkRequest`, `answerSwitchRequest`
+ *   what a reply means  `readOutcome`: approved, declined, pinRequired or unknown; never a guess
+ *   how the switch acts `profile` (data, not code), `readRequest` and `simulate` (the switch's side, for tests and
+ *   load)
+ */
+import type { z } from 'zod';
+import type { Framing } from '../../codecs/iso8583/network/framing.ts';
+import type { Spec } from '../../codecs/iso8583/spec.ts';
+import type { CompletionAdvice } from './completion.ts';
+import type { IsoMessage } from './iso-message.ts';
+import type { KeyChange } from './key-change.ts';
+import type { MacRule } from './mac-rule.ts';
+import type { Outcome, ReversalAnswer } from './outcome.ts';
+import type { ProcessorProfile } from './profile.ts';
+import type { MessageStamp, OriginalData, Purchase, Refund, Reversal, Terminal } from './purchase.ts';
+import type { RequestRule } from './request-rules.ts';
+import type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
+import type { SwitchConfig } from './switch-config.ts';
+
+export type { Framing, TransportHeader } from '../../codecs/iso8583/network/framing.ts';
+export type { LengthHeaderName } from '../../codecs/iso8583/network/length-headers.ts';
+export type { Completion, CompletionAdvice } from './completion.ts';
+export type { KeyChange, WorkingKeyUse, WrappedKey } from './key-change.ts';
+export type { CardTag, Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
+export type { NetworkCodes, PinRequiredCode, ProcessorProfile, ResponseCodes, ReversalProfile } from './profile.ts';
+export type * from './purchase.ts';
+export type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
+export type { SwitchConfig } from './switch-config.ts';
+
+/**
+ * Names of the fields whose values pair a response with its request, per message class (second digit of the MTI): `{
+ * '2': ['stan', 'tid', 'transmissionDateTime'] }`. A response that lacks one of them is reported with what is missing.
+ */
+export type MatchFields = Readonly<Record<string, readonly string[]>>;
+
+/** The codec of a dialect; `compileSpec` of the kit makes one from a spec. */
+export interface MessageCodec<Message extends IsoMessage = IsoMessage> {
+  /**
+   * The field table according to which messages are masked and kept for people. If a codec has none, only the lengths
+   * of its messages are kept.
+   */
+  readonly spec?: Spec | undefined;
+  /**
+   * Writes `message` into `target` from `offset`; returns the end offset.
+   * @throws Iso8583Error if a value does not fit its field, or the message does not fit the target.
+   */
+  encode(message: Message, target: Uint8Array, offset: number): number;
+  /** @throws Iso8583Error with the field and the byte offset; never with the bytes. */
+  decode(bytes: Uint8Array, start?: number, end?: number): Message;
+}
+
+/** Only switches send `cutOver`. */
+export type NetworkRequestKind = 'signOn' | 'signOff' | 'echo' | 'cutOver';
+
+export interface Processor<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
+  /**
+   * The name of the folder, which must not change because the database stores it. Lower case, digits, hyphens; at
+   * most 32 characters.
+   */
+  readonly type: string;
+  /** For people: `Type 1 (ISO 8583:1987, ASCII)`. */
+  readonly name: string;
+  /** Validates the configuration of one switch; extends `switchConfig` of the kit. */
+  readonly configSchema: z.ZodType<Config>;
+  /** A valid configuration, used by the simulator, the samples and the conformance suite. */
+  readonly exampleConfig: Config;
+  /** The field table, for people and tools: `tapwire decode --spec <type>`. */
+  readonly spec: Spec;
+  readonly framing: Framing;
+  readonly match: MatchFields;
+  readonly profile: ProcessorProfile;
+  /** Present if messages can carry a MAC; they do if the configuration has `macKeys`. */
+  readonly mac?: MacRule<Message> | undefined;
+
+  /**
+   * Present if the dialect can change working keys while traffic runs; it does if the configuration has
+   * `keyExchange`.
+   */
+  readonly keyChange?: KeyChange<Config, Message> | undefined;
+
+  /** Present if a switch of this type can require completions before it posts approvals. */
+  readonly completion?: CompletionAdvice<Config, Message> | undefined;
+
+  /**
+   * The codec of the dialect that `config` selects. Returns the same codec for the same dialect: nothing is compiled
+   * per call.
+   */
+  codec(config: Config): MessageCodec<Message>;
+
+  authorization(purchase: Purchase, config: Config): Message;
+  /** Verifies the card for a debit order mandate without taking money: amount zero if the switch requires it. */
+  mandateAuthorization?(purchase: Purchase, config: Config): Message;
+  refund?(refund: Refund, config: Config): Message;
+  /**
+   * The fields that a later reversal or refund must repeat, as text. `readOutcome` also reads a late response with
+   * them: `mti` and the fields of `profile.echoed`. PAN and expiry are included, so the gateway seals the whole value.
+   */
+  originalData(request: Message): OriginalData;
+  reversal(reversal: Reversal, config: Config): Message;
+  /** True if `readReversalAnswer` is `acknowledged` or `unableToLocate`. */
+  isReversalAcknowledged(response: Message): boolean;
+  readReversalAnswer(response: Message): ReversalAnswer;
+
+  /** The meaning of the response. Returns an outcome for every response, and never throws. */
+  readOutcome(response: Message, request: Message): Outcome;
+
+  /** A network management request; undefined if the switch does not support this kind. */
+  networkRequest(kind: NetworkRequestKind, stamp: MessageStamp, config: Config): Message | undefined;
+  isNetworkAccepted(response: Message): boolean;
+  /** The response to a request that the switch initiates (echo, cut-over); undefined if no response is sent. */
+  answerSwitchRequest(request: Message, config: Config): Message | undefined;
+
+  /** The merchant's identity at this switch, shown to integrators in `paymentProviderId`. */
+  providerId(config: Config, terminal: Terminal): Readonly<Record<string, string>>;
+  /** Values of the response with which integrators reconcile, in `paymentProviderFields`. Text, never card data. */
+  providerFields(response: Message): Readonly<Record<string, string>>;
+
+  /** Simulation: what the switch requires of requests; `readRequest` names what a request breaks (request-rules.ts). */
+  readonly requestRules?: readonly RequestRule<Message>[] | undefined;
+  /** Simulation: the content of a request, in terms that every scenario understands. */
+  readRequest(request: Message): SimulatedRequest;
+  /** Simulation: the response of the switch. */
+  simulate(request: Message, answer: SimulatedAnswer): Message;
+  readonly samples: readonly ProcessorSample[];
+}
+
+/** What a plug-in writes; `defineProcessor` adds the rest. */
+export type ProcessorDefinition<Config extends SwitchConfig, Message extends IsoMessage> = Omit<
+  Processor<Config, Message>,
+  'isReversalAcknowledged'
+>;

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { MAC_ALGORITHM_NAMES } from '../../codecs/crypto/mac-algorithms.ts';
+import { keyExchangeConfig } from './key-exchange-config.ts';
+import { profileOverrides } from './profile.ts';
+
+/** A switch rarely has more than two addresses; eight allow two sites with spares. */
+const MAX_ADDRESSES = 8;
+
+/** Acquirers get a few ports of a switch; a hundred would be a mistake. */
+const MAX_CONNECTIONS = 64;
+
+/** Two keys are live during a change; four let an acquirer prepare the next ones. */
+const MAX_MAC_KEYS = 4;
+
+/** The name of a file below a directory: permission to configure a switch must not give access to other files. */
+const pemFile = z
+  .string()
+  .regex(/^[\w.-]+(\/[\w.-]+)*$/, 'a name below TLS_FILES_DIR: letters, digits, . - _ and / between folders')
+  .max(255)
+  .refine((name) => !name.split('/').some((step) => step === '..' || step === '.'), 'it must not leave TLS_FILES_DIR');
+
+/**
+ * The configuration that every switch needs, regardless of its dialect. Unknown settings are refused: otherwise a
+ * misspelt setting would count as missing, and a switch might run without its MACs. A plug-in extends it:
+ *
+ *     export const configSchema = switchConfig.extend({ acquirerId: z.string().regex(/^\d{1,11}$/) });
+ */
+export const switchConfig = z.strictObject({
+  /** In order of preference; empty if the switch connects to the gateway. */
+  addresses: z
+    .array(z.strictObject({ host: z.string().min(1).max(253), port: z.int().min(1).max(65_535) }))
+    .max(MAX_ADDRESSES)
+    .default([]),
+  /** To each address; most switches allow an acquirer few. */
+  connectionsPerAddress: z.int().min(1).max(MAX_CONNECTIONS).default(1),
+  /**
+   * If present, the switch connects to the gateway, here. If `from` is given, it must connect from one of those
+   * addresses.
+   */
+  accept: z
+    .strictObject({
+      host: z.string().min(1).max(253).default('0.0.0.0'),
+      port: z.int().min(1).max(65_535),
+      from: z
+        .array(z.union([z.ipv4(), z.ipv6()]))
+        .min(1)
+        .max(MAX_CONNECTIONS)
+        .optional(),
+      maxConnections: z.int().min(1).max(MAX_CONNECTIONS).default(2),
+    })
+    .optional(),
+  /** `primary-backup` uses the first address that answers, `least-in-flight` all of them. */
+  balance: z.enum(['primary-backup', 'least-in-flight']).default('primary-backup'),
+  /**
+   * If present, TLS is used. On a connection to a switch, `certFile` and `keyFile` enable mutual TLS. On a connection
+   * from a switch, they identify the gateway, and `caFile` enables mutual TLS. Files are PEM, in the folder of the
+   * acquirer below `TLS_FILES_DIR`.
+   */
+  tls: z
+    .strictObject({
+      serverName: z.string().optional(),
+      caFile: pemFile.optional(),
+      certFile: pemFile.optional(),
+      keyFile: pemFile.optional(),
+    })
+    .optional(),
+  /**
+   * Hex of the transport header (a TPDU or a prefix) of this switch, which replaces that of its dialect and has the same length.
+   */
+  transportHeader: z
+    .hex()
+    .max(32)
+    .refine((hex) => hex.length % 2 === 0, 'two digits for each byte')
+    .optional(),
+  /** False for a switch without network management messages: it is ready when it is connected. */
+  signOn: z.boolean().default(true),
+  /** If present, every message carries a MAC, made with the first key and verified with any of them. */
+  macKeys: z
+    .array(z.strictObject({ number: z.int().min(0).max(99), keyId: z.string().min(1).max(64) }))
+    .min(1)
+    .max(MAX_MAC_KEYS)
+    .optional(),
+  /** The algorithm of the MACs, if this switch has another one than its dialect. */
+  macAlgorithm: z.enum(MAC_ALGORITHM_NAMES).optional(),
+  /**
+   * If present, the switch accepts PINs in this format (ISO 9564-1), under this zone PIN key or base derivation key.
+   */
+  pinKey: z
+    .strictObject({
+      keyId: z.string().min(1).max(64),
+      format: z.literal([0, 3, 4]),
+      derivation: z.enum(['zone', 'dukpt']).default('zone'),
+    })
+    .optional(),
+  /**
+   * If present, working keys are exchanged with the switch while traffic runs; `macKeys` and `pinKey` name the first
+   * ones.
+   */
+  keyExchange: keyExchangeConfig.optional(),
+  /** Overrides of the type's profile for this switch. */
+  profile: profileOverrides.optional(),
+});
+
+export type SwitchConfig = z.infer<typeof switchConfig>;

@@ -1,0 +1,244 @@
+import { ConnectionError, Iso8583Error } from '../../basics/errors.ts';
+import { pairingKey } from '../../codecs/iso8583/message.ts';
+import { answers, type IsoMessage, isResponse, messageClass } from './iso-message.ts';
+import { messageCodec } from './message-codec.ts';
+import type { Framing, MessageCodec, NetworkRequestKind, Processor, SwitchConfig } from './processor.ts';
+import { framingOf } from './profile-of.ts';
+import { SealedReplies } from './sealed-replies.ts';
+
+/** A codec whose MACs are computed elsewhere, in an HSM. */
+export interface SealingCodec extends MessageCodec {
+  /**
+   * Puts the MAC into a message, which `encode` then requires; absent if messages carry no MAC, or `encode` computes it.
+   * Rejects if no MAC can be computed: the message must not be sent.
+   */
+  readonly seal?: ((message: IsoMessage) => Promise<void>) | undefined;
+}
+
+export interface SwitchProtocolOptions {
+  /** STANs of network management messages, from the same sequence as those of transactions. */
+  readonly nextStan: () => string;
+  /** Wall clock, milliseconds since 1970. */
+  readonly nowMs: () => number;
+  /** Required if the configuration names MAC keys. */
+  readonly codec?: SealingCodec | undefined;
+  /** Required if the configuration has `keyExchange`: handles key changes. */
+  readonly keys?: KeyChangeSide | undefined;
+  /**
+   * Called for every request that the switch initiates, after it was answered: a cut-over, for example, matters to
+   * other parts.
+   */
+  readonly onSwitchRequest?: ((request: IsoMessage) => void) | undefined;
+}
+
+/** The part of a connection that session steps need. */
+export interface ExchangeConnection {
+  readonly connectionId: string;
+  exchange(request: IsoMessage): Promise<IsoMessage>;
+}
+
+/** The part of a connection that a request of the switch may affect. */
+export interface RequestingConnection extends ExchangeConnection {
+  /** Takes the connection out of use until it has signed on again. */
+  signOnAgain(): void;
+}
+
+/** The response to an announced key, and what to do when the response was written or could not be written. */
+export interface KeyDecision {
+  readonly responseCode: string;
+  readonly whenAnswered?: ((isSent: boolean) => void) | undefined;
+}
+
+/** The gateway's side of a key change (`key-change.ts` lists the steps). */
+export interface KeyChangeSide {
+  /**
+   * Runs when a connection has signed on, before it is ready.
+   * @param answer the response to the sign-on; undefined if the switch has no sign-on
+   * @returns whether the connection may be used
+   */
+  afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean>;
+  /** Accepts or refuses the key that the switch announces. */
+  takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision>;
+}
+
+type SessionStep = (line: ExchangeConnection) => Promise<boolean>;
+
+/**
+ * What `openPool` requires, implemented with a processor: `SwitchProtocol` of the connection describes what each part
+ * guarantees.
+ */
+export interface ProcessorProtocol {
+  readonly framing: Framing;
+  encode(message: IsoMessage, target: Uint8Array, offset: number): number;
+  decode(bytes: Uint8Array, start: number, end: number): IsoMessage;
+  isResponse(message: IsoMessage): boolean;
+  requestKey(request: IsoMessage): string;
+  responseKey(response: IsoMessage): string | undefined;
+  missingKeyFields(response: IsoMessage): readonly string[];
+  couldAnswer(response: IsoMessage, request: IsoMessage): boolean;
+  salvage(error: unknown): IsoMessage | undefined;
+  faultFields(error: unknown, request: IsoMessage | undefined): Readonly<Record<string, unknown>>;
+  readonly signOn: SessionStep | undefined;
+  readonly echo: SessionStep | undefined;
+  readonly signOff: SessionStep | undefined;
+  onRequest(request: IsoMessage, reply: (response: IsoMessage) => void, line: RequestingConnection): Promise<void>;
+}
+
+/** A class without key fields is not paired: its responses are reported, never matched. */
+const NO_FIELDS: readonly string[] = [];
+
+/**
+ * Adapts a processor to the protocol of a connection pool: how frames look, how messages are paired, how a session is
+ * opened and kept, and how requests of the switch are answered.
+ *
+ * @throws PlugInError `PLUG_IN_INVALID` if MAC keys are configured that the dialect or the gateway cannot serve
+ */
+export function switchProtocol(
+  processor: Processor,
+  config: SwitchConfig,
+  options: SwitchProtocolOptions,
+): ProcessorProtocol {
+  const { keys } = options;
+  const codec: SealingCodec = options.codec ?? messageCodec(processor, config);
+  const replies = new SealedReplies(codec.seal);
+  const sealed = sealedLines(codec, replies);
+  const step = (kind: NetworkRequestKind) => sealed(sessionStep(kind, processor, config, options));
+  const stanField = processor.spec.fields[11]?.name;
+  const fieldsOf = (message: IsoMessage) => processor.match[messageClass(message)] ?? NO_FIELDS;
+  return {
+    framing: framingOf(processor, config),
+    encode: (message, target, offset) => codec.encode(message, target, offset),
+    decode: (bytes, start, end) => codec.decode(bytes, start, end),
+    isResponse,
+    requestKey: (request) => matchKey(request, fieldsOf(request)) ?? `${request.mti}|unpaired`,
+    responseKey: (response) => matchKey(response, fieldsOf(response)),
+    missingKeyFields: (response) => fieldsOf(response).filter((field) => response[field] === undefined),
+    couldAnswer: (response, request) => couldAnswer(response, request, fieldsOf(request), stanField),
+    salvage: (error) => (error instanceof Iso8583Error ? (error.partial as IsoMessage | undefined) : undefined),
+    faultFields: (error, request) => ({
+      ...(error instanceof Iso8583Error && { field: error.field, offset: error.offset }),
+      ...(request && stanField && { stan: request[stanField] }),
+    }),
+    signOn: sealed(signOnStep(processor, config, options)),
+    echo: step('echo'),
+    signOff: config.signOn ? step('signOff') : undefined,
+    async onRequest(request, write, line) {
+      const reply = (response: IsoMessage) => replies.send(line, response, write);
+      const asked = processor.readRequest(request).network;
+      if (keys && processor.keyChange && asked === 'keyChange') return takeKey(request, reply, processor, keys, line);
+      const answer = processor.answerSwitchRequest(request, config);
+      const replied = answer && reply(answer);
+      // The switch would decline requests on this connection until it is signed on again.
+      if (asked === 'signOff') line.signOnAgain();
+      try {
+        await replied;
+      } finally {
+        options.onSwitchRequest?.(request);
+      }
+    },
+  };
+}
+
+/** Gives the messages of a session step their MACs. A sign-on follows the reply to the sign-off that caused it. */
+function sealedLines(
+  { seal }: SealingCodec,
+  replies: SealedReplies,
+): (step: SessionStep | undefined) => SessionStep | undefined {
+  if (seal === undefined) return (step) => step;
+  const sealed = (request: IsoMessage) =>
+    seal(request).catch(() => {
+      throw new ConnectionError('NOT_SENT'); // the HSM's own failure is logged with its call
+    });
+  return (step) =>
+    step &&
+    ((line) =>
+      step({
+        connectionId: line.connectionId,
+        exchange: async (request) => {
+          await Promise.all([sealed(request), replies.lastOf(line)]);
+          return line.exchange(request);
+        },
+      }));
+}
+
+async function takeKey(
+  announcement: IsoMessage,
+  reply: (response: IsoMessage) => Promise<void>,
+  processor: Processor,
+  keys: KeyChangeSide,
+  line: ExchangeConnection,
+): Promise<void> {
+  const { responseCode, whenAnswered } = await keys.takeAnnouncement(announcement, line);
+  let isSent = false;
+  try {
+    await reply(processor.keyChange!.answer(announcement, responseCode));
+    isSent = true;
+  } finally {
+    whenAnswered?.(isSent);
+  }
+}
+
+/** A class without key fields has no keys: one key for all its messages would pair unrelated messages. */
+function matchKey(message: IsoMessage, fields: readonly string[]): string | undefined {
+  return fields.length === 0 ? undefined : pairingKey(message, fields);
+}
+
+/**
+ * A response may lack key fields, but not all of them, nor the STAN: a terminal has many requests, and the
+ * acknowledgement of one reversal must not end another. The fields that it has must be equal.
+ *
+ * A 0430 without DE7 answers the reversal that waits on its connection, also if the reversal keeps the STAN of its
+ * sale. A response has the class of its request (ISO 8583:1987, message type identifier), so a 0430 cannot answer a
+ * sale. If a switch answers the sale in this form and omits DE7, it acknowledges the reversal falsely, and no field
+ * shows it. A gateway that refused each such 0430 could not end any reversal at a switch that omits DE7. An approval
+ * that the switch sends afterwards re-arms the reversal (reversal/late-response.ts). If no reversal waits, the
+ * response must have another STAN than the sale (store/transactions/late-responses.ts).
+ */
+function couldAnswer(
+  response: IsoMessage,
+  request: IsoMessage,
+  fields: readonly string[],
+  stanField: string | undefined,
+): boolean {
+  if (!answers(response, request)) return false;
+  const present = fields.filter((field) => response[field] !== undefined);
+  const isNamed =
+    stanField !== undefined && fields.includes(stanField) ? present.includes(stanField) : present.length > 0;
+  return isNamed && present.every((field) => response[field] === request[field]);
+}
+
+function signOnStep(
+  processor: Processor,
+  config: SwitchConfig,
+  options: SwitchProtocolOptions,
+): SessionStep | undefined {
+  const request = config.signOn ? networkMessages('signOn', processor, config, options) : undefined;
+  const { keys } = options;
+  if (!request && !keys) return undefined;
+  return async (line) => {
+    const answer = request && (await line.exchange(request()));
+    if (answer && !processor.isNetworkAccepted(answer)) return false;
+    return keys === undefined || keys.afterSignOn(line, answer);
+  };
+}
+
+function sessionStep(
+  kind: NetworkRequestKind,
+  processor: Processor,
+  config: SwitchConfig,
+  options: SwitchProtocolOptions,
+): SessionStep | undefined {
+  const request = networkMessages(kind, processor, config, options);
+  return request && (async (line) => processor.isNetworkAccepted(await line.exchange(request())));
+}
+
+/** Returns a function that makes the next message of that kind; undefined if the switch does not support the kind. */
+function networkMessages(
+  kind: NetworkRequestKind,
+  processor: Processor,
+  config: SwitchConfig,
+  { nextStan, nowMs }: SwitchProtocolOptions,
+): (() => IsoMessage) | undefined {
+  if (processor.networkRequest(kind, { stan: '000001', sentAtMs: 0 }, config) === undefined) return undefined;
+  return () => processor.networkRequest(kind, { stan: nextStan(), sentAtMs: nowMs() }, config)!;
+}

@@ -1,0 +1,95 @@
+import { type QueueFigures, queueFigures } from '../jobs/dead-letters.ts';
+import { OPEN_REVERSAL_STATES } from '../payments/model/transaction.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { FEW_STANS } from '../store/switches/stan-blocks.ts';
+import { STANS } from '../store/switches/stans.ts';
+
+/** Pending work of the whole installation; every process reports the same. */
+export interface Backlog {
+  readonly queues: readonly QueueFigures[];
+  /** The outcome at a switch is uncertain and a reversal is in progress. */
+  readonly reversalsOwed: number;
+  /** A person must resolve these transactions. */
+  readonly needsReview: number;
+  readonly webhooks: readonly PendingWebhooks[];
+  /** Scopes whose STANs may run out before the switch's cut-over, fewest first. */
+  readonly fewStans: readonly FewStans[];
+  readonly databaseBytes: number;
+}
+
+/** Events that an endpoint has not accepted yet. */
+export interface PendingWebhooks {
+  readonly acquirerId: number;
+  readonly integratorId: number;
+  readonly serves: string;
+  readonly isDisabled: boolean;
+  readonly pending: number;
+}
+
+/** A scope with few STANs left: an acquirer, or one of its terminals. */
+export interface FewStans {
+  /** `<acquirer>` or `<acquirer> <terminal>`. */
+  readonly scope: string;
+  readonly left: number;
+}
+
+/** One row per scope. A scope that was unused for a business day cannot run out. */
+const FEW = `
+select scope, greatest(${STANS} - (next_value - day_first), 0)::int as left from stan_blocks
+where next_value - day_first > ${STANS - FEW_STANS} and reserved_at > clock_timestamp() - interval '5 days'
+order by 2, 1 limit $1`;
+
+/** One exhausted scope is a fault of its own; a hundred have a common cause. */
+const MAX_SCOPES = 100;
+
+/** Partial indexes contain the few rows that these queries count. */
+const MONEY = `
+select (select count(*)::int from transactions where reversal_state in (${OPEN_REVERSAL_STATES.join()})) as "reversalsOwed",
+  (select count(*)::int from transactions where needs_review) as "needsReview",
+  pg_database_size(current_database()) as "databaseBytes"`;
+
+/** A pending event has a live job; the jobs of delivered events are deleted. */
+const WEBHOOKS = `
+select endpoint.acquirer_id as "acquirerId", endpoint.integrator_id as "integratorId", serves, disabled_at is not null as "isDisabled",
+  coalesce(waiting.pending, 0)::int as pending
+from webhook_endpoints endpoint left join (
+  select (data ->> 'endpointId')::uuid as id, count(*) as pending from pgboss.job where name = 'webhook' and state < 'completed' group by 1
+) waiting on waiting.id = endpoint.id
+where $2::integer is null or endpoint.acquirer_id = $2
+order by pending desc, 1, 2, 3 limit $1`;
+
+/** Endpoints with the most pending events matter; the others would fill a page with zeros. */
+const MAX_ENDPOINTS = 100;
+/** Scrapers and consoles can ask at any rate; the database is queried at most at this interval. */
+const TRUSTED_FOR_MS = 5_000;
+
+/** Reads the backlog with a cache, which limits the load on the database. */
+export function createBacklogReader(database: Database, monotonicMs = () => performance.now()): () => Promise<Backlog> {
+  let last: { readonly atMs: number; readonly backlog: Promise<Backlog> } | undefined;
+  return () => {
+    const nowMs = monotonicMs();
+    if (last !== undefined && nowMs - last.atMs < TRUSTED_FOR_MS) return last.backlog;
+    const backlog = readBacklog(database);
+    last = { atMs: nowMs, backlog };
+    backlog.catch(() => {
+      last = undefined;
+    });
+    return backlog;
+  };
+}
+
+async function readBacklog(database: Database): Promise<Backlog> {
+  const [queues, money, webhooks, few] = await Promise.all([
+    queueFigures(database),
+    database.query<Pick<Backlog, 'reversalsOwed' | 'needsReview' | 'databaseBytes'>>(MONEY),
+    readPendingWebhooks(database),
+    database.query<FewStans>(FEW, [MAX_SCOPES]),
+  ]);
+  return { queues, webhooks, fewStans: few.rows, ...money.rows[0]! };
+}
+
+/** Counts per endpoint, most pending first. @param acquirerId undefined for all acquirers */
+export async function readPendingWebhooks(database: Database, acquirerId?: number): Promise<PendingWebhooks[]> {
+  const { rows } = await database.query<PendingWebhooks>(WEBHOOKS, [MAX_ENDPOINTS, acquirerId ?? null]);
+  return rows;
+}

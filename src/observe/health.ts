@@ -1,0 +1,101 @@
+import type { Database } from '../store/postgres/open-database.ts';
+import type { HsmDeviceStatus, HsmDevices } from '../switching/hsm/device-state.ts';
+import type { AcquirerSwitch, SwitchStats } from '../switching/switches/acquirer-switch.ts';
+
+/** Readiness probes can ask at any rate; the database is checked at most at this interval. */
+const CHECKED_EVERY_MS = 1_000;
+const TIMEOUT_MS = 2_000;
+
+type WatchedSwitches = Iterable<[string, Pick<AcquirerSwitch, 'availability' | 'stats'>]> & {
+  readonly faults: ReadonlyMap<string, string>;
+};
+
+export interface Readiness {
+  readonly isReady: boolean;
+  readonly database: 'up' | 'down';
+  readonly isDraining: boolean;
+  /**
+   * By acquirer and processor id; `unusable` when the stored configuration cannot be opened (the log has the
+   * reason). A switch that is down does not make the process unready, because taps are still answered.
+   */
+  readonly switches: Readonly<Record<string, string>>;
+  /**
+   * The status of each HSM device, by name; undefined without devices. Taps without PIN and MAC need none of them, so they do
+   * not make the process unready.
+   */
+  readonly hsm?: Readonly<Record<string, HsmDeviceStatus>> | undefined;
+}
+
+export interface HealthParts {
+  readonly database: Database;
+  readonly switches: WatchedSwitches | undefined;
+  readonly devices: HsmDevices | undefined;
+}
+
+/** Whether load balancers should send traffic to this process. */
+export class Health {
+  readonly #database: Database;
+  readonly #switches: WatchedSwitches | undefined;
+  readonly #devices: HsmDevices | undefined;
+  #isDraining = false;
+  #last: { atMs: number; isUp: Promise<boolean> } | undefined;
+
+  constructor({ database, switches, devices }: HealthParts) {
+    this.#database = database;
+    this.#switches = switches;
+    this.#devices = devices;
+  }
+
+  async readiness(): Promise<Readiness> {
+    const isUp = await this.#databaseIsUp();
+    return {
+      isReady: isUp && !this.#isDraining,
+      database: isUp ? 'up' : 'down',
+      isDraining: this.#isDraining,
+      switches: {
+        ...Object.fromEntries([...(this.#switches?.faults.keys() ?? [])].map((name) => [name, 'unusable'])),
+        ...Object.fromEntries([...(this.#switches ?? [])].map(([name, { availability }]) => [name, availability])),
+      },
+      hsm: this.#devices && Object.fromEntries(this.#devices.deviceStates().map(({ name, status }) => [name, status])),
+    };
+  }
+
+  /**
+   * The present counters and lists of every switch, by acquirer and processor id: numbers and names, no message
+   * content.
+   */
+  switchStats(): Readonly<Record<string, SwitchStats>> {
+    return Object.fromEntries([...(this.#switches ?? [])].map(([name, { stats }]) => [name, stats]));
+  }
+
+  /** Reports unready from now on, so that load balancers send no new requests while the open ones complete. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  /** Reports ready again, for a process that continues after all. */
+  resume(): void {
+    this.#isDraining = false;
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  stop(): void {
+    this.#last = undefined;
+  }
+
+  #databaseIsUp(): Promise<boolean> {
+    const nowMs = performance.now();
+    if (this.#last && nowMs - this.#last.atMs < CHECKED_EVERY_MS) return this.#last.isUp;
+    const timeout = new Promise<boolean>((resolve) => setTimeout(resolve, TIMEOUT_MS, false).unref());
+    const answer = this.#database.query('select 1').then(
+      () => true,
+      () => false,
+    );
+    const isUp = Promise.race([answer, timeout]);
+    this.#last = { atMs: nowMs, isUp };
+    return isUp;
+  }
+}

@@ -1,0 +1,152 @@
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import type { AttestationResult } from '../../auth/attestation/attestations.ts';
+import type { OverloadedResource } from '../../basics/errors.ts';
+import type { RequestLog } from '../request-log.ts';
+import { measureEventLoopLag } from './event-loop-lag.ts';
+
+/** From an echo to a switch's longest deadline. */
+const REQUEST_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 35, 60];
+/** One fsync of a good disk takes a millisecond; a commit of a second is an alarm. */
+const COMMIT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
+const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+const TAPS = '/transactions/mobile';
+/** What can refuse a tap: this process, its store, and a switch without a free slot. */
+const REFUSING: readonly OverloadedResource[] = ['gateway', 'store', 'switch'];
+
+type RequestLabel = 'http_request_method' | 'http_route' | 'http_response_status_code';
+type RequestSeries = Histogram.Internal<RequestLabel>;
+
+/** A committed outcome, in the terms of the interface. */
+export interface CountedOutcome {
+  readonly disposition: string;
+  readonly scheme: string;
+  /** Ids of acquirer and processor; empty if no switch was involved. */
+  readonly processor: string;
+}
+
+/** A decline of a switch, by the code of its response. */
+export interface CountedDecline {
+  readonly processor: string;
+  readonly code: string;
+}
+
+/**
+ * The metrics of this process for Prometheus, under OpenTelemetry's names where they exist. Labels are patterns,
+ * states and ids of configuration, never a reference, an address or card data.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+  readonly #requests: Histogram<RequestLabel>;
+  readonly #outcomes: Counter;
+  readonly #declines: Counter;
+  readonly #refusedTaps: Counter;
+  readonly #attestations: Counter;
+  readonly #commits: Histogram;
+  readonly #batches: Histogram;
+  readonly #requestSeries = new Map<string, RequestSeries>();
+
+  constructor() {
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    measureEventLoopLag(this.registry);
+    this.#requests = new Histogram({
+      name: 'http_server_request_duration_seconds',
+      help: 'Time from the request line to the last byte of the response',
+      labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
+      buckets: REQUEST_BUCKETS_S,
+      registers,
+    });
+    this.#outcomes = new Counter({
+      name: 'tapwire_outcomes_total',
+      help: 'Outcomes committed, by disposition, card scheme and processor',
+      labelNames: ['disposition', 'scheme', 'processor'],
+      registers,
+    });
+    this.#declines = new Counter({
+      name: 'tapwire_declines_total',
+      help: 'Declines of switches committed, by response code and processor',
+      labelNames: ['code', 'processor'],
+      registers,
+    });
+    this.#refusedTaps = new Counter({
+      name: 'tapwire_taps_refused_total',
+      help: 'Taps refused with 503 before anything was stored, by what had too much to do',
+      labelNames: ['reason'],
+      registers,
+    });
+    // A series that begins with its first refusal would hide that refusal from rate().
+    for (const reason of REFUSING) this.#refusedTaps.inc({ reason }, 0);
+    this.#attestations = new Counter({
+      name: 'tapwire_attestations_total',
+      help: 'Attestations of devices checked, by result',
+      labelNames: ['result'],
+      registers,
+    });
+    this.#commits = new Histogram({
+      name: 'tapwire_commit_duration_seconds',
+      help: 'Duration of a group commit, from BEGIN to the result of COMMIT',
+      buckets: COMMIT_BUCKETS_S,
+      registers,
+    });
+    this.#batches = new Histogram({
+      name: 'tapwire_commit_writes',
+      help: 'Number of writes that shared one commit',
+      buckets: BATCH_BUCKETS,
+      registers,
+    });
+  }
+
+  /** A request log that also measures. */
+  watchRequests(log: RequestLog): RequestLog {
+    return {
+      answered: (request, reply) => {
+        this.#seriesOf(request.method, request.routeOptions.url ?? 'unknown', reply.statusCode).observe(
+          reply.elapsedTime / 1_000,
+        );
+        log.answered(request, reply);
+      },
+      unforeseen: (error, request) => log.unforeseen(error, request),
+      overloaded: (request, resource) => {
+        if (request.routeOptions.url === TAPS) this.#refusedTaps.inc({ reason: resource });
+        log.overloaded(request, resource);
+      },
+    };
+  }
+
+  countOutcome(outcome: CountedOutcome): void {
+    this.#outcomes.inc({ ...outcome });
+  }
+
+  countDecline(decline: CountedDecline): void {
+    this.#declines.inc({ ...decline });
+  }
+
+  countAttestation(result: AttestationResult): void {
+    this.#attestations.inc({ result: result.toLowerCase() });
+  }
+
+  recordCommit(seconds: number, writes: number): void {
+    this.#commits.observe(seconds);
+    this.#batches.observe(writes);
+  }
+
+  /** The response to a scrape. */
+  text(): Promise<string> {
+    return this.registry.metrics();
+  }
+
+  /**
+   * There are few routes and status codes. Building the key of the labels for each request would cost more than the
+   * rest.
+   */
+  #seriesOf(method: string, route: string, status: number): RequestSeries {
+    const key = `${method} ${route} ${status}`;
+    let series = this.#requestSeries.get(key);
+    if (series === undefined) {
+      series = this.#requests.labels(method, route, String(status));
+      this.#requestSeries.set(key, series);
+    }
+    return series;
+  }
+}

@@ -1,0 +1,208 @@
+import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import { Disposition } from '../model/disposition.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../model/time-limits.ts';
+import { ReversalState, type Transaction, VoidState } from '../model/transaction.ts';
+import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
+import type { OriginalFacts } from '../ports/store-ports.ts';
+import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
+
+/**
+ * What the responses to a reversal mean together. The functions are pure, like those of reversal-steps.ts.
+ *
+ * A switch may answer an attempt after its deadline, on another connection, to another worker, or more than once.
+ * Each response is therefore weighed together with those to the other attempts of the same reversal:
+ *
+ * - An acknowledgement of any attempt counts at any time, unless the original was approved after that attempt was
+ *   sent.
+ * - "Duplicate" acknowledges a repeat if an earlier attempt has the same STAN and may have been accepted. A fresh
+ *   STAN cannot be a duplicate, and a repeat of refused attempts is a duplicate of what was refused.
+ * - A refusal ends only a void, and only if every attempt of the void was refused explicitly, at least twice. An
+ *   attempt without a response, or one during which the switch was in trouble, may have taken effect, and the next
+ *   attempts are then refused for that reason. In this case the void needs review, and the sale stays blocked.
+ * - A response that contradicts an earlier one to the same attempt counts if it has the greater weight: see
+ *   `WEIGHTS`.
+ */
+
+/** A response to one attempt of the reversal of a request. */
+export interface ReversalAnswered {
+  /** The request as stored. */
+  readonly transaction: Transaction;
+  readonly facts: Pick<OriginalFacts, 'attempts' | 'wasApprovedLate'>;
+  /** Identifies the attempt. */
+  readonly sentAtMs: number;
+  readonly answer: ReversalAnswer;
+  readonly nowMs: number;
+}
+
+/**
+ * Of two responses to one attempt, the one with the greater weight counts: first an acknowledgement, then the one
+ * that leaves more doubt.
+ */
+const WEIGHTS: Readonly<Record<ReversalAnswer, number>> = {
+  refused: 1,
+  unableToLocate: 2,
+  undecided: 3,
+  duplicate: 4,
+  acknowledged: 5,
+};
+
+/** The effect of a response on the reversal; undefined if the response contains nothing new. */
+export function answeredStep(answered: ReversalAnswered): ReversalStep | undefined {
+  const { transaction, facts, sentAtMs, answer, nowMs } = answered;
+  const attempt = facts.attempts.find((each) => each.sentAtMs === sentAtMs);
+  if (!attempt || (attempt.answer !== null && WEIGHTS[attempt.answer] >= WEIGHTS[answer])) return undefined;
+  const attempts = facts.attempts.map((each) => (each === attempt ? { ...each, answer } : each));
+  const weighed: Weighed = { transaction, attempt, attempts, facts, nowMs };
+  const step = effectOf(weighed, meaningOf(answer, weighed));
+  return {
+    ...(step ?? {
+      ...stepOf(transaction, nowMs, [{ reversalAnswer: answer, attempt: attempt.number }]),
+      to: resultOf(transaction),
+    }),
+    record: { kind: 'answered', sentAtMs, answer },
+    attempts: attempts.length,
+  };
+}
+
+interface Weighed extends Pick<ReversalAnswered, 'transaction' | 'facts' | 'nowMs'> {
+  readonly attempt: SentReversal;
+  /** Includes the new response. */
+  readonly attempts: readonly SentReversal[];
+}
+
+const REFUSALS: readonly (ReversalAnswer | null)[] = ['refused', 'unableToLocate'];
+
+function meaningOf(answer: ReversalAnswer, { attempt, attempts }: Weighed): ReversalAnswer {
+  if (answer !== 'duplicate') return answer;
+  const isRepeat = attempts.some(
+    (each) =>
+      each.counts && each.sentAtMs < attempt.sentAtMs && each.stan === attempt.stan && !REFUSALS.includes(each.answer),
+  );
+  return isRepeat ? 'acknowledged' : 'undecided';
+}
+
+/** Undefined if the response does not change the course of the reversal. */
+function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
+  const { transaction, attempt } = weighed;
+  const { voidState } = transaction;
+  // Any attempt counts: one that was sent before a late approval may have taken effect after it.
+  if (meaning === 'acknowledged' && wasRefused(transaction)) return disputedStep(weighed);
+  if (contradictsResolution(transaction, meaning)) return contradictedStep(weighed, meaning);
+  if (!attempt.counts) return undefined;
+  if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
+  if (REFUSALS.includes(meaning) && voidState === VoidState.asked) return refusalStep(weighed);
+  if (meaning === 'acknowledged' || meaning === 'unableToLocate') return acknowledgementStep(weighed, meaning);
+  return undefined;
+}
+
+/** Whether the switch made a reversal of a sale that a person found to stand, or refuses that of one found voided. */
+function contradictsResolution({ reversalState, disposition }: Transaction, meaning: ReversalAnswer): boolean {
+  const contrary = disposition === Disposition.Approved ? 'acknowledged' : 'refused';
+  return reversalState === ReversalState.resolved && meaning === contrary;
+}
+
+/** The transaction stays as it was reported until a person has looked again. */
+function contradictedStep({ transaction, attempt, nowMs }: Weighed, meaning: ReversalAnswer): ReversalStep {
+  return {
+    ...stepOf(transaction, nowMs, [{ reversalAnswer: meaning, attempt: attempt.number }]),
+    to: { ...resultOf(transaction), needsReview: true },
+  };
+}
+
+/** Whether the switch has finally refused the void of this sale and no new void was requested. */
+function wasRefused({ reversalState, disposition, voidState }: Transaction): boolean {
+  return reversalState === ReversalState.none && disposition === Disposition.Approved && voidState === null;
+}
+
+function acknowledgementStep(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | undefined {
+  const { transaction, attempt, facts, nowMs } = weighed;
+  const isDoubtful = meaning === 'unableToLocate' || attempt.couldOvertake;
+  if (isDoubtful && !attempt.confirms) {
+    return transaction.reversalState === ReversalState.confirming ? undefined : confirmingStep(weighed);
+  }
+  const { disposition, needsReview, voidState } = transaction;
+  // The switch cannot locate what it has approved, so a person must ask the acquirer about it.
+  const isStrange = meaning === 'unableToLocate' && facts.wasApprovedLate;
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'acknowledged', attempt: attempt.number }]),
+    to: {
+      ...resultOf(transaction),
+      reversalState: ReversalState.acknowledged,
+      // A transaction that was reported as Declined stays Declined.
+      disposition: disposition === Disposition.Declined ? disposition : Disposition.Voided,
+      needsReview: needsReview || isStrange,
+      voidState: voidState === VoidState.asked ? VoidState.done : voidState,
+    },
+    remove: nextJobs(weighed),
+  };
+}
+
+function confirmingStep(weighed: Weighed): ReversalStep {
+  const { transaction, attempt, nowMs } = weighed;
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'confirming', attempt: attempt.number }]),
+    to: { ...resultOf(transaction), reversalState: ReversalState.confirming },
+    enqueue: [reverseJob(transaction, transaction.reversalAttempt + 1, REVERSAL_CONFIRMED_AFTER_SECONDS)],
+    remove: nextJobs(weighed),
+  };
+}
+
+/**
+ * A void ends when all of its attempts were refused. A void needs review if it was refused twice but may have taken
+ * effect before.
+ */
+function refusalStep(weighed: Weighed): ReversalStep | undefined {
+  const { transaction, attempt, nowMs } = weighed;
+  const attempts = attemptsOfVoid(weighed);
+  if (!attempts.some(({ sentAtMs }) => sentAtMs === attempt.sentAtMs)) return undefined;
+  const lastTwo = attempts.slice(-2);
+  if (lastTwo.length < 2 || !lastTwo.every((each) => each.counts && isRefused(each))) return undefined;
+  // An attempt that was made before attempts were recorded may have taken effect as well.
+  if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {
+    return {
+      ...stepOf(transaction, nowMs, [{ reversal: 'refused', attempt: attempt.number }]),
+      to: { ...resultOf(transaction), reversalState: ReversalState.none, reversalAttempt: 0, voidState: null },
+      remove: nextJobs(weighed),
+    };
+  }
+  if (transaction.reversalState === ReversalState.needsReview) return undefined;
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),
+    to: { ...resultOf(transaction), reversalState: ReversalState.needsReview, needsReview: true },
+    remove: nextJobs(weighed),
+  };
+}
+
+/**
+ * The switch finally refused the void and now acknowledges it. No money is returned until a person has asked the
+ * acquirer.
+ */
+function disputedStep({ transaction, attempt, nowMs }: Weighed): ReversalStep {
+  return {
+    ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),
+    to: {
+      ...resultOf(transaction),
+      reversalState: ReversalState.needsReview,
+      needsReview: true,
+      voidState: VoidState.disputed,
+    },
+  };
+}
+
+/**
+ * All attempts since the void was requested. One before a late approval may have taken effect, although its
+ * acknowledgement no longer counts.
+ */
+function attemptsOfVoid({ transaction, attempts }: Weighed): readonly SentReversal[] {
+  if (transaction.reversalAttempt === 0) return []; // all recorded attempts belong to an earlier void
+  const first = attempts.findLastIndex(({ number }) => number === 1);
+  return attempts.slice(Math.max(first, 0));
+}
+
+function isRefused({ answer }: SentReversal): boolean {
+  return REFUSALS.includes(answer);
+}
+
+function nextJobs({ attempts }: Weighed): string[] {
+  return attempts.slice(-1).map(({ nextJob }) => nextJob);
+}

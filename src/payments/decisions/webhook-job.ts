@@ -1,0 +1,111 @@
+import type { WebhookType } from '#schemas/webhook';
+import { formatMoment } from '../../kits/processor-kit/iso-moment.ts';
+import type { Decision } from '../model/decision.ts';
+import { Disposition, type DispositionId, dispositionName } from '../model/disposition.ts';
+import type { JobRequest } from '../model/jobs.ts';
+import {
+  type Result,
+  type Transaction,
+  TransactionType,
+  type TransactionTypeId,
+  toldMinor,
+} from '../model/transaction.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+
+/**
+ * The jobs to commit with an outcome that notify the integrator: one, or none if no endpoint is configured. A PIN
+ * step leaves the disposition open, and so delays the event until the step ends.
+ *
+ * The job writes the event itself. A phone waits for the commit of the outcome, so that commit contains only the
+ * job.
+ *
+ * @param sequence that of the event if it does not follow from the outcome: an event about a resolution
+ */
+export function webhookJobs(
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  transaction: Transaction,
+  { disposition, approvedMinor }: Pick<Result, 'disposition' | 'approvedMinor'>,
+  nowMs: number,
+  sequence = disposition === null ? 0 : sequenceOf(transaction.attempt, disposition),
+): JobRequest[] {
+  const type = disposition === null ? undefined : webhookTypeOf(transaction.type, disposition);
+  if (disposition === null || type === undefined) return [];
+  const event = { type, disposition, sequence };
+  return eventJobs(deps, transaction, event, toldMinor({ ...transaction, approvedMinor }), nowMs);
+}
+
+interface Event {
+  readonly type: WebhookType;
+  readonly disposition: DispositionId;
+  readonly sequence: number;
+}
+
+function eventJobs(
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  { acquirerId, integratorId, id: transactionId, consumerId, currency }: Transaction,
+  { type, disposition, sequence }: Event,
+  amountMinor: number | null,
+  nowMs: number,
+): JobRequest[] {
+  const endpointId = deps.directory.webhookEndpoint(acquirerId, integratorId, consumerId === null ? 'taps' : 'links');
+  if (endpointId === undefined) return [];
+  const outcome = {
+    transactionId,
+    type,
+    disposition: dispositionName(disposition),
+    sequence,
+    at: formatMoment(nowMs),
+    // A later attempt may have another amount, and may be committed before the event is written.
+    amountMinor: amountMinor ?? 0,
+    currency: currency ?? '',
+  };
+  return [
+    { queue: 'webhook', data: { acquirerId, eventId: deps.newId(), endpointId, round: 1, delivery: 1, outcome } },
+  ];
+}
+
+/** The events for a void that was not carried out, and their order. */
+const VOID_EVENTS = {
+  needsReview: { type: 'void.needsReview', disposition: Disposition.Indeterminate, sequence: 1 },
+  failed: { type: 'void.failed', disposition: Disposition.Declined, sequence: 2 },
+  /** The switch acknowledged the void after it was reported as failed. */
+  disputed: { type: 'void.needsReview', disposition: Disposition.Indeterminate, sequence: 3 },
+  /** A person found that the sale stands nevertheless. */
+  upheld: { type: 'void.failed', disposition: Disposition.Declined, sequence: 4 },
+} as const;
+
+/**
+ * The jobs that report the outcome of a void. A completed void is reported as an event of its sale:
+ * `transaction.voided`.
+ */
+export function voidEventJobs(
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  row: Transaction,
+  event: keyof typeof VOID_EVENTS,
+  nowMs: number,
+): JobRequest[] {
+  return eventJobs(deps, row, VOID_EVENTS[event], toldMinor(row), nowMs);
+}
+
+/** Adds the webhook jobs to a decision. */
+export function withWebhook(
+  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  transaction: Transaction,
+  decision: Decision,
+  nowMs: number,
+): Decision {
+  const enqueue = [...decision.enqueue, ...webhookJobs(deps, transaction, decision.result, nowMs)];
+  return { ...decision, enqueue };
+}
+
+/** The row of a void has no event of its own, because its original becomes Voided. */
+function webhookTypeOf(type: TransactionTypeId, disposition: DispositionId): WebhookType | undefined {
+  if (type === TransactionType.Void) return undefined;
+  if (disposition === Disposition.Voided) return 'transaction.voided';
+  return type === TransactionType.Refund ? 'refund.completed' : 'transaction.completed';
+}
+
+/** Increases with every event of a transaction: an attempt has an outcome, and may be voided after it. */
+function sequenceOf(attempt: number, disposition: DispositionId): number {
+  return attempt * 2 - (disposition === Disposition.Voided ? 0 : 1);
+}

@@ -1,0 +1,76 @@
+import { NotFound, RequestRejected } from '../../basics/errors.ts';
+import { judgeAcknowledgement } from '../decisions/judge-acknowledgement.ts';
+import { offeredReference } from '../decisions/offered-reference.ts';
+import type { Link } from '../model/link.ts';
+import { LinkState, type LinkStateId } from '../model/link-state.ts';
+import type { IntentClaims } from '../ports/link-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { linkExpired } from '../taps/link-of-tap.ts';
+
+/** The values of a link that the payment app needs to read a card. */
+export interface OpenedLink {
+  readonly link: Link;
+  /** The reference for its tap: the paymentReference, or another one if that was used before. */
+  readonly merchantReference: string;
+}
+
+/**
+ * Returns the details of a link to the app that opened it, and marks the link as scanned.
+ *
+ * @param id the id in the request of the app; the token opens one link, and any other id is not found
+ * @throws NotFound, RequestRejected (LINK_EXPIRED), StoreUnavailable
+ */
+export async function openLink(
+  { links }: Pick<TransactionDependencies, 'links'>,
+  claims: IntentClaims,
+  id: string,
+): Promise<OpenedLink> {
+  const link = await findClaimed(links, claims, id);
+  if (link.isPast) throw linkExpired();
+  const { QRCodeScanned } = LinkState;
+  if (link.state < QRCodeScanned) await links.moveTo(link, QRCodeScanned);
+  const isUnused = await links.isUnused(link, link.paymentReference);
+  return { link, merchantReference: isUnused ? link.paymentReference : offeredReference(link) };
+}
+
+export interface LinkAcknowledgement {
+  readonly id: string;
+  readonly state: LinkStateId;
+  /** The tap whose response was received, if the app names it. */
+  readonly transactionId?: string | undefined;
+}
+
+/**
+ * Records the progress that the app reports. A report of an earlier or the same state changes nothing.
+ *
+ * @returns the link as stored
+ * @throws NotFound for another link or a tap of another link, RequestRejected (LINK_STATE_CONFLICT, LINK_EXPIRED),
+ * StoreUnavailable
+ */
+export async function acknowledgeLink(
+  { links }: Pick<TransactionDependencies, 'links'>,
+  claims: IntentClaims,
+  { id, state, transactionId }: LinkAcknowledgement,
+): Promise<LinkStateId> {
+  const link = await findClaimed(links, claims, id);
+  const tap = await links.findTapOf(link);
+  if (transactionId !== undefined && transactionId !== tap?.id) throw new NotFound();
+  const hasOutcome = tap !== undefined && tap.disposition !== null;
+  const verdict = judgeAcknowledgement(link.state, state, hasOutcome);
+  if (verdict === 'stays') return link.state;
+  if (verdict === 'refused') throw new RequestRejected('LINK_STATE_CONFLICT');
+  // A phone may receive its response after the time in which a tap may begin.
+  if (link.isPast && !hasOutcome) throw linkExpired();
+  await links.moveTo(link, state);
+  return state;
+}
+
+async function findClaimed(
+  links: TransactionDependencies['links'],
+  { acquirerId, id, merchantId }: IntentClaims,
+  asked: string,
+) {
+  const link = asked === id ? await links.find({ acquirerId, id }) : undefined;
+  if (link?.merchantId !== merchantId) throw new NotFound();
+  return link;
+}

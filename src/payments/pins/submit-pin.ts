@@ -1,0 +1,186 @@
+import { Forbidden, invalidValue, NoConfiguration, NotFound, PinNotAwaited, TapRefused } from '../../basics/errors.ts';
+import { fromHex } from '../../codecs/bytes/hex.ts';
+import { admit } from '../decisions/admit.ts';
+import { pinEntries } from '../decisions/pin-step.ts';
+import { isAwaitingPin } from '../model/pin.ts';
+import type { Principal } from '../model/principal.ts';
+import { moves, Status } from '../model/status.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { PinRequest } from '../ports/card-ports.ts';
+import type { PinAttempt } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { applyProfile, type ProfileApplied } from '../taps/apply-profile.ts';
+import { awaitOutcome } from '../taps/await-outcome.ts';
+import { indexChipTags } from '../taps/chip-tags.ts';
+import { type Draft, pinAttempt } from '../taps/draft.ts';
+import { findUnsupported } from '../taps/find-unsupported.ts';
+import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../taps/link-of-tap.ts';
+import { type AttemptDependencies, commitPlan, type Plan, planAttempt, planUnsent } from '../taps/plan-attempt.ts';
+import { openTap, type ReadTap, readTap } from '../taps/read-tap.ts';
+import { withPin } from './read-pin.ts';
+
+type PinDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links' | 'pinTokens'>;
+
+/**
+ * The chip's data objects that differ between any two taps: its cryptogram, its counter, the terminal's
+ * unpredictable number.
+ */
+const SAME_TAP_TAGS = [0x9f26, 0x9f36, 0x9f37];
+
+/**
+ * Processes the PIN that was requested for a tap, up to the outcome of the attempt that carries it (interface 4.5).
+ * The attempt is a new message of the same tap on the route that the tap took.
+ *
+ * @returns the transaction as committed with its result: an outcome, or that the PIN was wrong and another is
+ * required
+ * @throws NotFound, Forbidden, RequestRejected, TapRefused, PinNotAwaited, Overloaded, StoreUnavailable
+ */
+export async function submitPin(
+  deps: PinDependencies,
+  principal: Principal,
+  transactionId: string,
+  request: PinRequest,
+): Promise<Transaction> {
+  const { merchant } = admit(deps, principal, request.deviceInstallationId);
+  const before = await findForPin(deps, principal, transactionId, request);
+  if (isRepeated(deps, before, request)) return awaitOutcome(deps, before);
+  await checkToken(deps, before, request.pinToken);
+  const { tap, ...applied } = await readPinTap(deps, principal, before, request);
+  const nowMs = deps.clock.nowMs();
+  const submitted = {
+    pinFingerprint: deps.cardData.fingerprint(request),
+    correlationId: request.correlationId ?? null,
+  };
+  const draft = pinAttempt(merchant, before, submitted, nowMs);
+  const plan = await planPin(deps, draft, before, tap, applied);
+  if (await commitPlan(deps, plan, () => commitPin(deps, plan, before))) return plan.proceed();
+  plan.abandon();
+  return answerLoser(deps, before, request);
+}
+
+/** The expiry was faster, or another PIN, or the same PIN request that was sent twice at once. */
+async function answerLoser(deps: PinDependencies, before: Transaction, request: PinRequest): Promise<Transaction> {
+  const current = await deps.store.find(before);
+  if (current && isRepeated(deps, current, request)) return awaitOutcome(deps, current);
+  throw new PinNotAwaited();
+}
+
+/** A transaction of another merchant is not found; one of another device or user of the same merchant is forbidden. */
+async function findForPin(
+  deps: Pick<TransactionDependencies, 'links' | 'store'>,
+  principal: Principal,
+  id: string,
+  { deviceInstallationId, merchantReference }: PinRequest,
+): Promise<Transaction> {
+  const { acquirerId, merchantId, userClaim } = principal;
+  const before = await deps.store.find({ acquirerId, id });
+  if (before?.merchantId !== merchantId || !isOpenTo(principal, before)) throw new NotFound();
+  if (before.deviceInstallationId !== deviceInstallationId || before.userClaim !== userClaim)
+    throw new Forbidden('FORBIDDEN');
+  if (before.merchantReference === merchantReference) return before;
+  const link = await linkOfToken(deps, principal);
+  if (link) await checkReferenceOfToken(deps, link, merchantReference);
+  throw invalidValue('merchantReference', 'must be the reference of the transaction');
+}
+
+/** Whether this repeats the PIN request, because its response was lost or is still pending. */
+function isRepeated(
+  deps: Pick<TransactionDependencies, 'cardData'>,
+  { pinFingerprint }: Transaction,
+  request: PinRequest,
+): boolean {
+  return pinFingerprint !== null && deps.cardData.isFingerprintOf(pinFingerprint, request);
+}
+
+async function checkToken(
+  deps: Pick<TransactionDependencies, 'pinTokens'>,
+  before: Transaction,
+  pinToken: string,
+): Promise<void> {
+  if (!isAwaitingPin(before)) throw new PinNotAwaited();
+  const verdict = await deps.pinTokens.check(pinToken, before);
+  if (verdict === 'spent') throw new PinNotAwaited();
+  if (verdict === 'foreign') throw invalidValue('pinToken', 'must belong to this transaction and device');
+}
+
+/** Reads the tap again, now with its PIN. */
+async function readPinTap(
+  deps: Pick<TransactionDependencies, 'cardData' | 'directory' | 'vault'>,
+  principal: Principal,
+  before: Transaction,
+  request: PinRequest,
+): Promise<ProfileApplied & { tap: ReadTap }> {
+  const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
+  const { opened, fault } = applyProfile(deps.directory, submitter, await openTap(deps, submitter, request));
+  const tap = readTap(opened);
+  if (!isSameTap(deps, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 'card');
+  const unsupported = findUnsupported(tap, before.type);
+  if (unsupported) throw unsupported;
+  if (tap.pin) return { opened, fault, tap };
+  if (request.pinBlock === undefined || request.ksn === undefined) throw invalidValue('pinBlock', 'is missing');
+  const pin = { block: fromHex(request.pinBlock), ksn: fromHex(request.ksn) };
+  return { opened: withPin(opened, pin), fault, tap: { ...tap, pin } };
+}
+
+/** A PIN for another card or a larger amount would let a client try one block on many cards. */
+function isSameTap(
+  deps: Pick<TransactionDependencies, 'vault'>,
+  before: Transaction,
+  { card, chip, currency, amountMinor, decision }: ReadTap,
+): boolean {
+  const known = indexChipTags(before.chipTags);
+  return (
+    decision === 'goOnline' &&
+    amountMinor === before.amountMinor &&
+    currency.code === before.currency &&
+    before.panHash !== null &&
+    deps.vault.isHashOf(before.panHash, card.pan) &&
+    SAME_TAP_TAGS.every((tag) => chip.hex(tag) === known.hex(tag))
+  );
+}
+
+async function planPin(
+  deps: AttemptDependencies,
+  draft: Draft,
+  before: Transaction,
+  tap: ReadTap,
+  { opened, fault }: ProfileApplied,
+): Promise<Plan> {
+  const auditEntries = pinEntries(before, draft.transaction, deps.clock.nowMs());
+  const origin = { status: Status.RespondedToPhone, auditEntries };
+  if (fault) return planUnsent(deps, origin, draft);
+  const plan = await planAttempt(deps, origin, draft, tap, opened);
+  if (plan instanceof TapRefused) throw plan;
+  // The route that the tap took no longer exists.
+  return plan instanceof NoConfiguration ? planUnsent(deps, origin, draft) : plan;
+}
+
+/**
+ * A submitted PIN proves that the phone has the previous response. If that is not recorded yet, this commit records
+ * it. The record may also be committed between the read of the row and this commit. The commit then reads again, at
+ * most twice (9, then 8).
+ */
+async function commitPin(
+  deps: Pick<TransactionDependencies, 'clock' | 'store'>,
+  plan: Plan,
+  before: Transaction,
+): Promise<boolean> {
+  if (await deps.store.submitPin(guarded(deps, plan, before))) return true;
+  const current = await deps.store.find(before);
+  const hasMovedOn = !current || current.attempt !== before.attempt || !isAwaitingPin(current);
+  return hasMovedOn || current.status === before.status ? false : commitPin(deps, plan, current);
+}
+
+function guarded(
+  deps: Pick<TransactionDependencies, 'clock'>,
+  { attempt }: Plan,
+  { status, pinJob, overdueJob }: Transaction,
+): PinAttempt {
+  const isRecorded = status === Status.RespondedToPhone;
+  const answered = isRecorded ? [] : moves(status, [Status.RespondedToPhone], deps.clock.nowMs());
+  const remove = [
+    ...(pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob } as const]),
+    ...(overdueJob === null || isRecorded ? [] : [{ queue: 'overdue', id: overdueJob } as const]),
+  ];
+  return { ...attempt, fromStatus: status, auditEntries: [...answered, ...attempt.auditEntries], remove };
+}

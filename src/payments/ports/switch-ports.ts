@@ -1,0 +1,125 @@
+import type {
+  Completion,
+  OriginalData,
+  Outcome,
+  PinData,
+  Purchase,
+  Refund,
+  Reversal,
+  ReversalAnswer,
+  Terminal,
+} from '../../kits/processor-kit/processor.ts';
+import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
+import type { ProviderValues, TransactionKey } from '../model/transaction.ts';
+import type { Handover } from './card-ports.ts';
+import type { EnteredPin } from './pin-ports.ts';
+
+/**
+ * The result of a request to a switch, and the connection that carried it. `written`: whether a byte may have been
+ * sent.
+ */
+export type SwitchAnswer<Value> = { readonly connectionId: string } & (
+  | { readonly kind: 'answered'; readonly value: Value }
+  | { readonly kind: 'garbled' }
+  | { readonly kind: 'failed'; readonly written: boolean; readonly reason: string }
+);
+
+/** The switch response to a purchase, with its values for integrators. */
+export interface PurchaseAnswer {
+  readonly outcome: Outcome;
+  /** DE15, MMDD; undefined if the response has none, or its MAC is wrong. */
+  readonly settlementDate?: string | undefined;
+  readonly providerFields: ProviderValues;
+}
+
+/** A slot on a signed-on connection, held before anything is committed as submitted. */
+export interface SwitchSlot {
+  authorize(request: PreparedRequest, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<PurchaseAnswer>>;
+  reverse(reversal: Reversal, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<ReversalAnswer>>;
+  /** Whether the switch accepted the completion: then the approval is posted. */
+  complete(completion: Completion, timing: SendTiming, about: AttemptName): Promise<SwitchAnswer<boolean>>;
+  release(): void;
+}
+
+/** The attempt that a message belongs to, for later inspection of messages. */
+export interface AttemptName extends TransactionKey {
+  readonly attempt: number;
+}
+
+/** On the monotonic clock. A response counts until the first time, and nothing is written after the second. */
+export interface SendTiming {
+  readonly deadlineAtMs: number;
+  readonly sendByAtMs: number;
+}
+
+/** A processor of an acquirer with its connections. */
+export interface Switch {
+  readonly type: string;
+  readonly profile: ProcessorProfile;
+  /** Whether PINs can be enciphered for the switch. */
+  readonly takesPin: boolean;
+  /** Whether any connection is signed on, busy or not. If false, connections are being opened, or none exists. */
+  readonly isSignedOn: boolean;
+  /** Whether every signed-on connection has stopped responding: another switch is preferable, if there is one. */
+  readonly isSuspect: boolean;
+  /** Whether every slot of the signed-on connections is taken: a new request would have to wait. */
+  readonly isFull: boolean;
+  /**
+   * The next STAN within the scope that the profile names; undefined if the business day has none left.
+   *
+   * @param use `followUp`: for a reversal or completion of an earlier request, for which a reserve is kept
+   */
+  nextStan(tid: string, use?: 'followUp'): Promise<string | undefined>;
+  /** Undefined if no connection is signed on or about to be, or all are full. */
+  takeSlot(connectionId?: string): Promise<SwitchSlot | undefined>;
+  /** Whether the connection is still open, signed on or not. */
+  hasConnection(connectionId: string): boolean;
+  /**
+   * Builds the message and tries to encode it, so that a message that cannot be sent is found before anything is
+   * committed.
+   *
+   * @throws TapwireError if a value does not fit the fields of the switch
+   */
+  prepare(purchase: Purchase): PreparedRequest;
+  /** Whether the switch verifies cards for mandates. */
+  readonly takesMandates: boolean;
+  /** The same for a mandate, which verifies the card and takes no money; only if mandates are supported. */
+  prepareMandate(purchase: Purchase): PreparedRequest;
+  /** The same for a refund; undefined if the switch takes none. */
+  prepareRefund(refund: Refund): PreparedRequest | undefined;
+  /**
+   * Translates a PIN inside the HSM from the reader's key to the switch's.
+   *
+   * @throws PinUnusable if the block holds no PIN of this card, HsmUnavailable if the HSM does not respond in time
+   */
+  translatePin(pin: EnteredPin, pan: string): Promise<PinData>;
+  /** The identity of the merchant at this switch, for integrators. */
+  providerId(terminal: Terminal): ProviderValues;
+}
+
+/** A request to one switch, ready to be written. */
+export interface PreparedRequest {
+  /** What a reversal must repeat of the request. */
+  readonly original: OriginalData;
+  /** Whether the switch posts its approval only after a completion. */
+  readonly wantsCompletion?: boolean | undefined;
+}
+
+export interface Switches {
+  find(acquirerId: number, processorId: number): Switch | undefined;
+}
+
+/**
+ * The connections of the other processes of the installation. A switch may accept fewer sessions than there are
+ * processes, so a process without one leaves its work to a process that has one.
+ */
+export interface OtherProcesses {
+  /** Seals taps for the process with the connection; undefined if this process accepts no taps itself. */
+  readonly handover: Handover | undefined;
+  /** The processors, `<acquirer> <processor>`, to which only other processes are signed on. */
+  leftToOthers(): readonly string[];
+  /** The first of these processors to which another process is signed on, in its last report. */
+  reaching(acquirerId: number, processorIds: readonly number[]): number | undefined;
+  /** The same, with the reports read again. */
+  lookFor(acquirerId: number, processorIds: readonly number[]): Promise<number | undefined>;
+}

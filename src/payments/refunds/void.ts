@@ -1,0 +1,106 @@
+import { RequestRejected } from '../../basics/errors.ts';
+import { Disposition } from '../model/disposition.ts';
+import { moves, Status, type StatusId } from '../model/status.ts';
+import { NO_RESULT, ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
+import type { NewAttempt } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
+
+/**
+ * A void cancels an approved sale in full, before the switch settles it. It is the reversal of the sale with another
+ * reason, and reverse.ts sends and repeats it. The commit here records that the reversal is required. From then on
+ * it cannot be withdrawn, and no part of the sale can be refunded.
+ *
+ * A row of type Void represents it. The row rests from its creation, because the `reverse` job of the sale drives
+ * the void. Its disposition stays open until the switch acknowledges (Approved, and the sale is Voided) or finally
+ * refuses (Declined, and the sale is unchanged). While neither is certain, the sale stays blocked. Both rows need
+ * review if the time for attempts is over or the switch contradicts itself (reversal/reversal-answers.ts,
+ * reversal/void-row.ts).
+ */
+
+const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];
+
+/**
+ * Starts the void of a sale.
+ *
+ * @param sale the sale, already checked to belong to the caller
+ * @returns the void as committed, its disposition open
+ * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED), StoreUnavailable
+ */
+export async function voidSale(
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'refunds' | 'store'>,
+  sale: Transaction,
+  correlationId: string | null = null,
+): Promise<Transaction> {
+  refuseUnlessWhole(sale);
+  const merchant = deps.directory.merchant(sale.acquirerId, sale.merchantId);
+  if (await deps.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
+    throw new RequestRejected('SALE_SETTLED');
+  }
+  const nowMs = deps.clock.nowMs();
+  const transaction = draftVoid(deps, { ...sale, correlationId }, nowMs);
+  const attempt: NewAttempt = {
+    transaction,
+    auditEntries: moves(null, PATH, nowMs),
+    enqueue: [],
+    answerBySeconds: 0,
+    pinSeconds: null,
+    handover: null,
+  };
+  const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
+  const reverseJob = { queue: 'reverse', data } as const;
+  if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
+  refuseUnlessWhole((await deps.store.find(sale)) ?? sale);
+  throw alreadyTakenBack(); // another request was faster
+}
+
+function draftVoid(deps: Pick<TransactionDependencies, 'newId'>, sale: Transaction, nowMs: number): Transaction {
+  const id = deps.newId();
+  return {
+    ...sale,
+    ...NO_SUBMISSION,
+    ...NO_RESULT,
+    ...WITHOUT_PIN,
+    id,
+    // The sale may be voided again after a refusal, so each void has a reference of its own.
+    merchantReference: id,
+    type: TransactionType.Void,
+    originalId: sale.id,
+    attempt: 1,
+    status: Status.RespondedToPhone,
+    routeId: sale.routeId,
+    tid: sale.tid,
+    mid: sale.mid,
+    amountMinor: sale.approvedMinor ?? sale.amountMinor,
+    providerReference: sale.providerReference,
+    fingerprint: null,
+    chipTags: null,
+    sealedCard: null,
+    reversalAttempt: 0,
+    reversalArmedAtMs: null,
+    earlierAttempts: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
+  };
+}
+
+function refuseUnlessWhole(sale: Transaction): void {
+  refuseUnlessApproved(sale);
+  // Its outcome comes from the switch's books, after the end of its reversal.
+  if (sale.reversalState === ReversalState.resolved) throw new RequestRejected('SALE_SETTLED');
+  if (sale.refundedMinor > 0) throw alreadyTakenBack();
+}
+
+/** @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED) */
+export function refuseUnlessApproved({ type, disposition, voidState, reversalState, needsReview }: Transaction): void {
+  const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
+  if (isSale && (voidState !== null || disposition === Disposition.Voided)) throw alreadyTakenBack();
+  // The switch contradicts a person's finding, and may have returned the money already.
+  if (isSale && needsReview && reversalState === ReversalState.resolved) throw alreadyTakenBack();
+  if (isSale && disposition === Disposition.Approved) return;
+  throw new RequestRejected('SALE_NOT_APPROVED');
+}
+
+function alreadyTakenBack(): RequestRejected {
+  return new RequestRejected('ALREADY_VOIDED_OR_REFUNDED');
+}

@@ -1,0 +1,246 @@
+import { SealError } from '../../basics/errors.ts';
+import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
+import type { Reversal } from '../../kits/processor-kit/processor.ts';
+import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
+import { connectionRetrySeconds, MAX_CONNECTION_RETRY_SECONDS, stampAfter } from '../decisions/attempt-times.ts';
+import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from '../decisions/reversal-steps.ts';
+import { Status } from '../model/status.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../model/time-limits.ts';
+import { ReversalState, type Transaction } from '../model/transaction.ts';
+import type { ReversalAttempt, ReversalStep } from '../ports/reversal-ports.ts';
+import type { OriginalFacts } from '../ports/store-ports.ts';
+import type { Switch, SwitchSlot } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { leaveTo, reachedElsewhere } from '../taps/leave-to-others.ts';
+import { type ReversalAnswerDependencies, recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
+import { reviewUnsendable } from './review-unsendable.ts';
+
+type ReverseDependencies = ReversalAnswerDependencies & Pick<TransactionDependencies, 'originals' | 'path' | 'vault'>;
+
+/**
+ * Sends one attempt of a reversal (reversal-steps.ts describes its states) on a connection where it cannot overtake
+ * its original.
+ *
+ * On the connection that carried the original, the reversal always follows it: at the deadline of the original, any
+ * unsent part was discarded with its connection. On another connection nothing orders the two. There the reversal
+ * waits until the guard of the switch's profile after the deadline of the original (`overtakingGuardSeconds`, which
+ * explains why it is enough). If the switch has answered the original, no part of it is in transit, and the reversal
+ * does not wait.
+ *
+ * A killed worker is no exception: its kernel still delivers the contents of the socket buffer. Its orphaned
+ * transactions are decided two seconds after the deadline, and their reversals are sent when the guard is over: with
+ * a guard of five seconds, within ten seconds of the deadline. An acknowledgement on another connection leaves a
+ * doubt and is confirmed a minute later (reversal-steps.ts).
+ */
+
+export type ReversalJobResult = 'done' | { readonly againAfterSeconds: number; readonly group?: string };
+
+/** A switch usually answers a completion within a second. */
+const COMPLETION_POLL_SECONDS = 1;
+/** Another process has taken a step meanwhile: look at what remains to be done. */
+const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
+
+/** @param jobId the job that requested the attempt, if it waits in the queue: the commit of the attempt removes it */
+export async function sendReversal(
+  deps: ReverseDependencies,
+  asked: ReversalAttempt,
+  jobId?: string,
+): Promise<ReversalJobResult> {
+  const transaction = await deps.store.findRequest(asked);
+  if (!transaction || !isDue(transaction, asked.reversalAttempt)) return 'done';
+  if (deps.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
+  const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
+  const processorId = route?.processorId ?? 0;
+  const target = route && deps.path.switches.find(asked.acquirerId, processorId);
+  // A switch may accept fewer sessions than there are processes.
+  const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds: () => [processorId] });
+  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
+  try {
+    return await attemptReversal(deps, transaction, target, {
+      number: asked.reversalAttempt,
+      processorId,
+      jobId,
+    });
+  } catch (error) {
+    return reviewUnsendable(deps, transaction, target, error);
+  }
+}
+
+/** The attempt to send, and the job that requested it if the commit of the attempt removes that job. */
+interface NumberedAttempt {
+  readonly number: number;
+  readonly processorId: number;
+  readonly jobId: string | undefined;
+}
+
+async function attemptReversal(
+  deps: ReverseDependencies,
+  transaction: Transaction,
+  target: Switch | undefined,
+  { number, ...asked }: NumberedAttempt,
+): Promise<ReversalJobResult> {
+  if (!target) return waitForSlot(deps, transaction, target, NOT_NOW);
+  const original = await deps.store.findOriginalFacts(transaction);
+  // The reversal must not overtake a completion either, because the completion would post what was reversed.
+  if (original.completingSeconds > 0)
+    return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
+  // Nor may it be sent before the deadline of the previous attempt, which may still be in transit.
+  if (original.underWaySeconds > 0) return { againAfterSeconds: original.underWaySeconds };
+  const doubtSeconds = secondsOfDoubt(transaction, original);
+  if (doubtSeconds > 0) return { againAfterSeconds: doubtSeconds };
+  const line = await takeSlotFor(deps, target, transaction, original);
+  if (!line.slot) return waitForSlot(deps, transaction, target, line);
+  return sendOn(deps, { transaction, target, original, ...asked, ...line }, number);
+}
+
+/**
+ * How long a confirmation has to wait. The job of the next attempt may have been scheduled before the doubtful
+ * response arrived, and then finds the reversal confirming. The time of that job therefore does not include the
+ * minute.
+ */
+function secondsOfDoubt({ reversalState }: Transaction, { sinceAcknowledgementSeconds: since }: OriginalFacts): number {
+  if (reversalState !== ReversalState.confirming || since === null) return 0;
+  return REVERSAL_CONFIRMED_AFTER_SECONDS - since;
+}
+
+interface FreeSlot {
+  readonly slot: SwitchSlot;
+  readonly couldOvertake: boolean;
+}
+
+/** No slot is free now; if a time is given, none will be free before it. */
+interface NoSlot {
+  readonly slot?: undefined;
+  readonly againAfterSeconds?: number;
+}
+
+const NOT_NOW: NoSlot = {};
+
+async function takeSlotFor(
+  deps: Pick<TransactionDependencies, 'originals'>,
+  target: Switch,
+  transaction: Transaction,
+  original: OriginalFacts,
+): Promise<FreeSlot | NoSlot> {
+  const carrier = deps.originals.find(transaction.id);
+  const behind = carrier === undefined ? undefined : await target.takeSlot(carrier);
+  if (behind) return { slot: behind, couldOvertake: false };
+  if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // signing on again, or full
+  const { overtakingGuardSeconds } = target.profile.reversal;
+  const waitSeconds = original.wasAnswered ? 0 : overtakingGuardSeconds - original.sinceDeadlineSeconds;
+  if (waitSeconds > 0) return { againAfterSeconds: waitSeconds };
+  const slot = await target.takeSlot();
+  return slot ? { slot, couldOvertake: !original.wasAnswered } : NOT_NOW;
+}
+
+/** No connection could take the attempt. The attempt does not count, but the elapsed time does. */
+async function waitForSlot(
+  deps: ReversalAnswerDependencies,
+  transaction: Transaction,
+  target: Switch | undefined,
+  { againAfterSeconds }: NoSlot,
+): Promise<ReversalJobResult> {
+  const nowMs = deps.clock.nowMs();
+  const exhausted = exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
+  if (exhausted && !(await stepReversal(deps, exhausted))) return MOVED;
+  return { againAfterSeconds: againAfterSeconds ?? connectionRetrySeconds(transaction, nowMs) };
+}
+
+interface Sending extends FreeSlot {
+  readonly transaction: Transaction;
+  readonly target: Switch;
+  readonly processorId: number;
+  readonly original: OriginalFacts;
+  readonly jobId: string | undefined;
+}
+
+async function sendOn(deps: ReverseDependencies, sending: Sending, number: number): Promise<ReversalJobResult> {
+  const { transaction, target, slot, jobId } = sending;
+  let made: { readonly reversal: Reversal; readonly attempt: Attempt; readonly step: ReversalStep } | undefined;
+  try {
+    made = await buildAttempt(deps, sending, number);
+    if (!made || !(await stepReversal(deps, { ...made.step, remove: jobId ? [jobId] : [] }))) {
+      slot.release();
+      if (made) return MOVED;
+      // No STAN is left before the cut-over.
+      return waitForSlot(deps, transaction, target, { againAfterSeconds: MAX_CONNECTION_RETRY_SECONDS });
+    }
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+  const { reversal, attempt, step } = made;
+  const startedAtMs = deps.clock.monotonicMs();
+  const timing = { deadlineAtMs: startedAtMs + target.profile.deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
+  const answer = await slot.reverse(reversal, timing, transaction);
+  await finishAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
+  return 'done';
+}
+
+async function finishAttempt(
+  deps: ReversalAnswerDependencies,
+  { transaction, target }: Sending,
+  sent: Transaction,
+  attempt: Attempt,
+  answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
+): Promise<void> {
+  if (answer.kind === 'failed' && !answer.written) {
+    const now = { ...attempt, nowMs: deps.clock.nowMs() };
+    const delaySeconds = connectionRetrySeconds(transaction, now.nowMs);
+    await stepReversal(deps, unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
+    return;
+  }
+  if (answer.kind === 'answered') {
+    const { acquirerId, id, attempt: of } = transaction;
+    await recordReversalAnswer(deps, { acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
+  }
+  if (sent.reversalState !== ReversalState.needsReview) return;
+  // This was the last attempt, or one for a connection that came back too late. If no acknowledgement is known by
+  // now, a person is needed.
+  const after = await deps.store.findRequest(transaction);
+  if (after?.reversalState === ReversalState.needsReview) deps.alarms.needsReview(sent, 'UNACKNOWLEDGED');
+}
+
+/** Undefined if the attempt needs a STAN of its own and the business day has none left. */
+async function buildAttempt(
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'vault'>,
+  { transaction, target, processorId, original, couldOvertake }: Sending,
+  number: number,
+) {
+  if (transaction.sealedCard === null) throw new SealError('NOT_KEPT');
+  const { keepsStan } = target.profile.reversal;
+  const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!, 'followUp');
+  if (stan === undefined) return undefined;
+  const kept = deps.vault.open(transaction.id, transaction.sealedCard);
+  const nowMs = deps.clock.nowMs();
+  const sentAtMs = stampAfter(transaction, original.attempts, nowMs);
+  const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: deps.newId(), nowMs };
+  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  const reversal: Reversal = {
+    original: kept.original,
+    reason: reasonOf(transaction, original),
+    attempt: number,
+    stan,
+    sentAtMs,
+    localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
+    authorizationCode: authorizationCodeOf(transaction, original),
+  };
+  return { reversal, attempt, step: sentStep(transaction, attempt, original.attempts.length, target.profile) };
+}
+
+function authorizationCodeOf(
+  { authorizationCode, unusableAuthorizationCode }: Transaction,
+  { lateAuthorizationCode }: OriginalFacts,
+): string | undefined {
+  return lateAuthorizationCode ?? authorizationCode ?? unusableAuthorizationCode ?? undefined;
+}
+
+function reasonOf(
+  { responseCode, status, voidState }: Transaction,
+  { wasApprovedLate }: OriginalFacts,
+): Reversal['reason'] {
+  if (voidState !== null) return 'void';
+  if (wasApprovedLate) return 'late-approval';
+  const isUnusable = responseCode !== null || status === Status.BadResponseFromPaymentProcessor;
+  return isUnusable ? 'unusable-response' : 'timeout';
+}

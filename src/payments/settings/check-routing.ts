@@ -1,0 +1,88 @@
+import type { z } from 'zod';
+import type { ProcessorSettings, RouteSettings } from '#schemas/admin-routing';
+import { brokenRules, type Fault, invalidValue, invalidValues, type Rule } from '../../basics/errors.ts';
+import { SCHEMES } from '../../codecs/emv/scheme.ts';
+import { keyExchangeFaults } from '../../kits/processor-kit/key-change.ts';
+import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
+import { findCurrency } from '../model/money.ts';
+
+/** The processor types of this installation, keyed by name. */
+export type ProcessorTypes = ReadonlyMap<string, Processor>;
+
+/**
+ * Checks that a processor can run with the settings that are to be stored: its type exists, and the type accepts the
+ * configuration.
+ *
+ * @param foreignIn finds values in the configuration that do not belong to its acquirer
+ * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
+ */
+export function checkProcessorSettings(
+  types: ProcessorTypes,
+  { type, config }: ProcessorSettings,
+  foreignIn: (config: SwitchConfig) => Fault[],
+): void {
+  const processor = types.get(type);
+  if (!processor) throw invalidValue('type', `must be one of ${[...types.keys()].join(', ')}`);
+  const { data, error } = processor.configSchema.safeParse(config);
+  const faults = error ? error.issues.flatMap(faultsIn) : [...contradictionsIn(processor, data), ...foreignIn(data)];
+  if (faults.length === 0) return;
+  throw invalidValues(faults.map(({ path, detail }) => ({ path: ['config', ...path], detail })));
+}
+
+/**
+ * Finds settings that are valid alone and contradict each other. Without this check, the next start of a worker
+ * would find them.
+ */
+function contradictionsIn(processor: Processor, { addresses, accept, tls, macKeys, ...rest }: SwitchConfig): Fault[] {
+  const headerBytes = (rest.transportHeader?.length ?? 0) / 2;
+  const rules: readonly Rule[] = [
+    [addresses.length === 0 && !accept, 'addresses', 'must contain an address, or accept must be set'],
+    [
+      (tls?.certFile === undefined) !== (tls?.keyFile === undefined),
+      'tls',
+      'must contain both certFile and keyFile, or neither',
+    ],
+    [
+      accept !== undefined && tls !== undefined && !tls.certFile,
+      'tls',
+      'must contain certFile and keyFile because accept is set',
+    ],
+    // Anything that reaches the port would be the switch: it would get card data and approve taps.
+    [
+      accept !== undefined && accept.from === undefined && !tls?.caFile,
+      'accept',
+      'must contain from, the addresses of the switch, or tls must contain caFile',
+    ],
+    [rest.macAlgorithm !== undefined && macKeys === undefined, 'macAlgorithm', 'not allowed without macKeys'],
+    [macKeys !== undefined && !processor.mac, 'macKeys', 'not allowed: messages of this processor type carry no MAC'],
+    [
+      headerBytes > 0 && headerBytes !== (processor.framing.transportHeader?.bytes.length ?? 0),
+      'transportHeader',
+      'must have the length that the processor type requires',
+    ],
+    ...keyExchangeFaults(processor, { macKeys, ...rest }).map((fault) => [true, 'keyExchange', fault] as const),
+  ];
+  return brokenRules(rules);
+}
+
+/** An unknown name is reported at that name, not at the object that contains it. */
+function faultsIn(issue: z.core.$ZodIssue): Fault[] {
+  if (issue.code !== 'unrecognized_keys') return [{ path: issue.path, detail: issue.message }];
+  return issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'unknown setting' }));
+}
+
+/**
+ * Checks that a tap can match the route: no tap matches an unknown currency or scheme.
+ *
+ * @throws RequestRejected (INVALID_VALUES) with a JSON pointer to each fault
+ */
+export function checkRouteSettings({ currency, scheme }: RouteSettings): void {
+  const faults: Fault[] = [];
+  if (currency !== null && !findCurrency(currency)) {
+    faults.push({ path: ['currency'], detail: 'must be a currency of ISO 4217' });
+  }
+  if (scheme !== null && !SCHEMES.has(scheme)) {
+    faults.push({ path: ['scheme'], detail: `must be one of ${[...SCHEMES].join(', ')}` });
+  }
+  if (faults.length > 0) throw invalidValues(faults);
+}

@@ -1,0 +1,137 @@
+import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
+import type { Completion } from '../../kits/processor-kit/processor.ts';
+import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../kits/processor-kit/profile.ts';
+import { connectionRetrySeconds } from '../decisions/attempt-times.ts';
+import { Disposition } from '../model/disposition.ts';
+import type { JobRequest } from '../model/jobs.ts';
+import { SEND_WITHIN_MS } from '../model/time-limits.ts';
+import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
+import type { Switch } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { type Again, leaveTo, reachedElsewhere } from './leave-to-others.ts';
+
+type CompletionDependencies = Pick<
+  TransactionDependencies,
+  'alarms' | 'clock' | 'completions' | 'directory' | 'path' | 'store' | 'vault'
+>;
+
+/**
+ * Some switches post an approval only after a completion advice. This file sends that advice. Its job is committed
+ * with the outcome, so a crash does not lose it. The job repeats the advice until the switch accepts it or the time
+ * limit of a reversal is over.
+ *
+ * A completion must not reach the switch after a void, because it would undo the void. The sender therefore first
+ * acquires the right to complete, which a sale that is being voided or reversed does not grant. The reversal of a
+ * void waits while a completion holds this right (reverse.ts).
+ */
+
+/** The payload of a completion job: one attempt, the first or a repeat. */
+export interface CompletionAttempt extends TransactionKey {
+  readonly attempt: number;
+  readonly completionAttempt: number;
+}
+
+export type CompletionJobResult = 'done' | (Again & { readonly payload?: CompletionAttempt });
+
+/** No slot is free, a void is being decided, or the attempt before may still be in transit: try again later. */
+function later(
+  transaction: Transaction,
+  { clock }: Pick<TransactionDependencies, 'clock'>,
+): { readonly againAfterSeconds: number } {
+  return { againAfterSeconds: connectionRetrySeconds(transaction, clock.nowMs()) };
+}
+
+/** The job that is committed with an approval. */
+export function completionJob({ acquirerId, id, attempt }: Transaction): JobRequest {
+  return { queue: 'complete', data: { acquirerId, id, attempt, completionAttempt: 1 } };
+}
+
+export async function sendCompletion(
+  deps: CompletionDependencies,
+  asked: CompletionAttempt,
+): Promise<CompletionJobResult> {
+  const transaction = await deps.store.find(asked);
+  if (transaction?.attempt !== asked.attempt || transaction.disposition !== Disposition.Approved) return 'done';
+  if (deps.path.kind !== 'direct') throw new Error('Completions are sent by workers');
+  // A requested void may be refused, and then the sale remains approved. A void without a response already needs
+  // review. If a person has resolved it, the books agree with the sale.
+  const { reversalState } = transaction;
+  if (reversalState === ReversalState.needsReview || reversalState === ReversalState.resolved) return 'done';
+  if (reversalState !== ReversalState.none) return later(transaction, deps);
+  const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
+  const target = route && deps.path.switches.find(asked.acquirerId, route.processorId);
+  const processorIds = () => (route ? [route.processorId] : []);
+  const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds });
+  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
+  const nowMs = deps.clock.nowMs();
+  if (isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs)) {
+    await deps.completions.giveUp(transaction, nowMs);
+    deps.alarms.needsReview(transaction, 'UNACKNOWLEDGED');
+    return 'done';
+  }
+  return target ? attemptAt(deps, target, transaction, asked) : later(transaction, deps);
+}
+
+function isTooOld(
+  { sentAtMs }: Transaction,
+  { giveUpAfterSeconds }: Pick<ReversalProfile, 'giveUpAfterSeconds'>,
+  nowMs: number,
+): boolean {
+  return nowMs - (sentAtMs ?? nowMs) > giveUpAfterSeconds * 1_000;
+}
+
+async function attemptAt(
+  deps: Pick<TransactionDependencies, 'clock' | 'completions' | 'directory' | 'vault'>,
+  target: Switch,
+  transaction: Transaction,
+  asked: CompletionAttempt,
+): Promise<CompletionJobResult> {
+  const slot = await target.takeSlot();
+  if (!slot) return later(transaction, deps);
+  const { deadlineMs, reversal } = target.profile;
+  const startedAtMs = deps.clock.monotonicMs();
+  let completion: Completion | undefined;
+  try {
+    completion = await buildCompletion(deps, target, transaction, asked);
+    const onItsWaySeconds = deadlineMs / 1_000 + reversal.overtakingGuardSeconds;
+    if (!completion || !(await deps.completions.begin(transaction, onItsWaySeconds))) {
+      slot.release();
+      return later(transaction, deps);
+    }
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+  const timing = { deadlineAtMs: startedAtMs + deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
+  const answer = await slot.complete(completion, timing, transaction);
+  // A completion that was written without a response may still be in transit: its right expires after its time
+  // limit.
+  if (answer.kind !== 'failed' || !answer.written) await deps.completions.end(transaction);
+  if (answer.kind === 'answered' && answer.value) return 'done';
+  if (answer.kind === 'failed' && !answer.written) return later(transaction, deps);
+  const { completionAttempt } = asked;
+  const againAfterSeconds = reversal.delaysSeconds[Math.min(completionAttempt, reversal.delaysSeconds.length) - 1]!;
+  return { againAfterSeconds, payload: { ...asked, completionAttempt: completionAttempt + 1 } };
+}
+
+/** Undefined if the business day has no STAN left. */
+async function buildCompletion(
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'vault'>,
+  target: Switch,
+  transaction: Transaction,
+  { completionAttempt }: CompletionAttempt,
+): Promise<Completion | undefined> {
+  const stan = await target.nextStan(transaction.tid!, 'followUp');
+  if (stan === undefined) return undefined;
+  const sentAtMs = deps.clock.nowMs();
+  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
+  return {
+    original: deps.vault.open(transaction.id, transaction.sealedCard!).original,
+    amountMinor: transaction.approvedMinor!,
+    authorizationCode: transaction.authorizationCode ?? undefined,
+    attempt: completionAttempt,
+    stan,
+    sentAtMs,
+    localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
+  };
+}

@@ -1,0 +1,83 @@
+import { retrievalReference } from '../../kits/processor-kit/field-values.ts';
+import type { PinWait } from '../decisions/pin-step.ts';
+import { SEND_WITHIN_MS } from '../model/time-limits.ts';
+import type { Submission, Transaction } from '../model/transaction.ts';
+import type { PreparedRequest, Switch, SwitchSlot } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+
+/** Everything that a submission commits, and the slot for its bytes. */
+export interface ReadySubmission {
+  readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
+  readonly request: PreparedRequest;
+  readonly slot: SwitchSlot;
+  /** How to await a PIN; null if none can be taken. */
+  readonly pinWait: PinWait | null;
+  /** On the monotonic clock, counted from before the commit: never later than the deadline in the database. */
+  readonly deadlineAtMs: number;
+  readonly sendByAtMs: number;
+  /** The same on the next route whose switch has a free slot; undefined if no route is left. */
+  readonly next: () => Promise<ReadySubmission | undefined>;
+}
+
+/** A submission that one switch can take; the use case adds how to await a PIN, and what to try next. */
+export type PreparedSubmission = Omit<ReadySubmission, 'pinWait' | 'next'>;
+
+/** What the switch is to be asked, and by whom. */
+export interface SubmissionOrigin extends Pick<Transaction, 'id' | 'routeId' | 'mid'> {
+  readonly tid: string;
+}
+
+/** The numbers that identify a request, and its time. */
+export interface RequestStamp {
+  readonly stan: string;
+  readonly rrn: string;
+  readonly sentAtMs: number;
+}
+
+export interface SubmissionContent {
+  /** The card to keep sealed for a later reversal or refund. */
+  readonly card: { readonly pan: string; readonly expiry: string };
+  readonly build: (stamp: RequestStamp) => PreparedRequest;
+}
+
+/**
+ * Takes a slot, numbers the request and builds its message once, so that a value that cannot be encoded is found
+ * before anything is committed. The slot is released on every failure; the caller owns it only after a success.
+ *
+ * @param readContent called once there is a slot
+ * @returns `full` if the switch can be reached but no slot becomes free in time; `down` if it cannot be reached, or
+ * its business day has no STAN left
+ * @throws the errors of `readContent`, `build`, the STANs and the vault
+ */
+export async function prepareSubmission(
+  { clock, vault }: Pick<TransactionDependencies, 'clock' | 'vault'>,
+  target: Switch,
+  { id, routeId, tid, mid }: SubmissionOrigin,
+  readContent: () => SubmissionContent,
+): Promise<PreparedSubmission | 'full' | 'down'> {
+  const slot = await target.takeSlot();
+  if (!slot) return target.isFull ? 'full' : 'down';
+  let isReady = false;
+  try {
+    const { card, build } = readContent();
+    const stan = await target.nextStan(tid);
+    if (stan === undefined) return 'down';
+    const sentAtMs = clock.nowMs();
+    const rrn = retrievalReference(sentAtMs, stan);
+    const request = build({ stan, rrn, sentAtMs });
+    const startedAtMs = clock.monotonicMs();
+    const { deadlineMs } = target.profile;
+    const sealedCard = vault.seal(id, { ...card, original: request.original });
+    const numbers = { routeId, tid, mid, stan, rrn, sentAtMs };
+    isReady = true;
+    return {
+      submission: { ...numbers, deadlineSeconds: deadlineMs / 1000, overdueJob: null, sealedCard },
+      request,
+      slot,
+      deadlineAtMs: startedAtMs + deadlineMs,
+      sendByAtMs: startedAtMs + Math.min(SEND_WITHIN_MS, deadlineMs),
+    };
+  } finally {
+    if (!isReady) slot.release();
+  }
+}

@@ -1,0 +1,135 @@
+import {
+  CardDataError,
+  CardError,
+  HsmUnavailable,
+  NoConfiguration,
+  Overloaded,
+  TapRefused,
+  TlvError,
+} from '../../basics/errors.ts';
+import { type Card, maskPan, readCard } from '../../codecs/emv/card.ts';
+import { decideOnline } from '../../codecs/emv/cryptogram.ts';
+import { schemeOf } from '../../codecs/emv/scheme.ts';
+import { joinTlv, type TlvValues } from '../../codecs/emv/tlv-values.ts';
+import { type Currency, findCurrency } from '../model/money.ts';
+import type { Principal } from '../model/principal.ts';
+import type { TapFacts } from '../model/transaction.ts';
+import { readPin } from '../pins/read-pin.ts';
+import type { OpenedTap, TapRequest } from '../ports/card-ports.ts';
+import type { EnteredPin } from '../ports/pin-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { chooseProfile } from './apply-profile.ts';
+import { keepChipTags } from './chip-tags.ts';
+
+/** Tags of the general blob (design: card data). */
+const AMOUNT_AUTHORISED = 0x9f02;
+const TRANSACTION_CURRENCY = 0x5f2a;
+const READER_ID = 0xdf8a01;
+const READER_TRANSACTION_ID = 0xdf8a02;
+const LATITUDE = 0xdf8a03;
+const LONGITUDE = 0xdf8a04;
+/** Texts of the reader are for people. A longer text is refused, because truncating it would change it. */
+const MAX_TEXT_BYTES = 64;
+
+/** The values of a tap: its card data, and everything that may be stored or sent. */
+export interface ReadTap {
+  readonly decision: 'goOnline' | 'declinedOffline';
+  readonly card: Card;
+  readonly chip: TlvValues;
+  readonly amountMinor: number;
+  readonly currency: Currency;
+  readonly facts: TapFacts;
+  /** Undefined if the reader took none. */
+  readonly pin: EnteredPin | undefined;
+}
+
+export const NO_FACTS: TapFacts = {
+  amountMinor: null,
+  currency: null,
+  readerId: null,
+  readerTransactionId: null,
+  latitude: null,
+  longitude: null,
+  scheme: null,
+  maskedPan: null,
+  chipTags: null,
+};
+
+/**
+ * Opens the blobs in the format that the terminal profile names.
+ *
+ * @throws TapRefused if they cannot be opened, the same for every cause; NoConfiguration (NO_READER); Overloaded if the
+ * HSM does not respond
+ */
+export async function openTap(
+  { cardData, directory }: Pick<TransactionDependencies, 'cardData' | 'directory'>,
+  principal: Principal,
+  request: TapRequest,
+): Promise<OpenedTap> {
+  const profile = chooseProfile(directory, principal);
+  // A profile that does not exist is reported with the facts of the tap.
+  const reader = profile instanceof NoConfiguration ? undefined : profile?.reader;
+  try {
+    return await cardData.open(request, { acquirerId: principal.acquirerId, reader });
+  } catch (error) {
+    if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 'card');
+    if (error instanceof HsmUnavailable) throw new Overloaded();
+    throw error;
+  }
+}
+
+/**
+ * Reads an opened tap and refuses taps that must not go online: no amount or currency, no usable card, a card that
+ * approved offline or was read as a magnetic stripe.
+ *
+ * @throws TapRefused with the errorCode of the response and a pointer to the faulty blob
+ */
+export function readTap({ general, payment }: { general: TlvValues; payment: TlvValues }): ReadTap {
+  const chip = joinTlv(payment, general);
+  try {
+    const { amountMinor, currency } = readAmount(chip);
+    const decision = decideOnline(chip);
+    const card = readCard(chip);
+    const facts: TapFacts = {
+      amountMinor,
+      currency: currency.code,
+      readerId: textOf(general, READER_ID),
+      readerTransactionId: textOf(general, READER_TRANSACTION_ID),
+      latitude: textOf(general, LATITUDE),
+      longitude: textOf(general, LONGITUDE),
+      scheme: schemeOf(chip, card.pan) ?? null,
+      maskedPan: maskPan(card.pan),
+      chipTags: keepChipTags(chip),
+    };
+    return { decision, card, chip, amountMinor, currency, facts, pin: readPin(payment) };
+  } catch (error) {
+    if (error instanceof CardError || error instanceof TlvError)
+      throw new TapRefused('/paymentCardData', error.code, 'card', { cause: error });
+    throw error;
+  }
+}
+
+function readAmount(chip: TlvValues): { amountMinor: number; currency: Currency } {
+  const amount = packedDigits(chip, AMOUNT_AUTHORISED, 12);
+  if (amount === undefined) throw new TapRefused('/generalCardData', 'AMOUNT_MISSING', 'request');
+  // 5F2A is n3 in two bytes, with a leading zero.
+  const numeric = packedDigits(chip, TRANSACTION_CURRENCY, 4);
+  const currency = numeric?.startsWith('0') ? findCurrency(numeric.slice(1)) : undefined;
+  if (!currency) throw new TapRefused('/generalCardData', 'CURRENCY_MISSING', 'request');
+  return { amountMinor: Number(amount), currency };
+}
+
+function packedDigits(chip: TlvValues, tag: number, digits: number): string | undefined {
+  chip.single(tag); // two different amounts are not an amount
+  const text = chip.hex(tag);
+  return text !== undefined && text.length === digits && /^\d+$/.test(text) ? text : undefined;
+}
+
+function textOf(general: TlvValues, tag: number): string | null {
+  const value = general.value(tag);
+  if (value === undefined) return null;
+  if (value.length > MAX_TEXT_BYTES || value.some((byte) => byte < 0x20 || byte > 0x7e)) {
+    throw new TapRefused('/generalCardData', 'TEXT_MALFORMED', 'request');
+  }
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1');
+}

@@ -1,0 +1,252 @@
+import {
+  DuplicateReference,
+  Forbidden,
+  NoConfiguration,
+  Overloaded,
+  RequestRejected,
+  StoreUnavailable,
+  TapRefused,
+} from '../../basics/errors.ts';
+import { ERROR_CODES } from '../decisions/decide-outcome.ts';
+import { pinEntries, submitPinStep } from '../decisions/pin-step.ts';
+import { Disposition } from '../model/disposition.ts';
+import { holdsLink } from '../model/link.ts';
+import { NO_PIN } from '../model/pin.ts';
+import type { Principal } from '../model/principal.ts';
+import { moves, Status, type StatusId } from '../model/status.ts';
+import type { Transaction } from '../model/transaction.ts';
+import { saysOnlinePin } from '../pins/read-pin.ts';
+import type { OpenedTap, TapRequest } from '../ports/card-ports.ts';
+import type { NewAttempt } from '../ports/store-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { applyProfile } from './apply-profile.ts';
+import { awaitOutcome } from './await-outcome.ts';
+import { type Draft, draftTap, nextAttempt } from './draft.ts';
+import { findUnsupported } from './find-unsupported.ts';
+import {
+  checkLinkedAmount,
+  checkReferenceOfToken,
+  isOpenTo,
+  linkHeld,
+  linkOfToken,
+  refusedLink,
+} from './link-of-tap.ts';
+import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
+import { openTap, type ReadTap, readTap } from './read-tap.ts';
+
+type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
+
+/** A link may expire or be created between the lookup and the commit. More retries than this point to another cause. */
+const MOST_LOOKS = 3;
+
+/**
+ * Attempts of one reference. Each adds about 1.5 KB of chip data to the row of the transaction, and the next one reads
+ * and writes all of it. A customer taps a few times; a phone that repeats without end would slow down all others.
+ */
+const MOST_ATTEMPTS = 50;
+
+/**
+ * Processes one tap from the phone's request to its outcome.
+ *
+ * @returns the transaction as committed with its result: an outcome, or a request for a PIN
+ * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, RequestRejected (TOO_MANY_ATTEMPTS), Overloaded,
+ * StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
+ */
+export async function submitTap(
+  deps: TapDependencies,
+  principal: Principal,
+  request: TapRequest,
+): Promise<Transaction> {
+  let link = await linkOfToken(deps, principal);
+  if (link) await checkReferenceOfToken(deps, link, request.merchantReference);
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
+    const draft = draftTap(deps, submitter, request, link);
+    let plan: Plan;
+    try {
+      plan = await planTap(deps, submitter, draft, request);
+    } catch (error) {
+      const before = error instanceof Overloaded ? await findRepeated(deps, submitter, draft, request) : undefined;
+      if (!before) throw error;
+      return awaitOutcome(deps, before);
+    }
+    const outcome = await commitPlan(deps, plan, () => deps.store.insert(plan.attempt));
+    if (outcome === 'inserted') return plan.proceed();
+    plan.abandon();
+    if (outcome !== 'named') return answerRepeat(deps, submitter, draft, request);
+    link = await deps.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
+  }
+  throw new StoreUnavailable(false);
+}
+
+/**
+ * The same merchant has used this reference before, or the link is unavailable. The result is the stored response, a
+ * new attempt, or a refusal.
+ */
+async function answerRepeat(
+  deps: TapDependencies,
+  principal: Principal,
+  draft: Draft,
+  request: TapRequest,
+): Promise<Transaction> {
+  const { acquirerId, merchantId, merchantReference } = draft.transaction;
+  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
+  if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
+  if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
+  if (isRepeated(deps, principal, draft, { before, request })) return awaitOutcome(deps, before);
+  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
+  if (before.attempt >= MOST_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
+  const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
+  if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
+  plan.abandon();
+  throw new DuplicateReference(); // another attempt of this reference was faster
+}
+
+/**
+ * The transaction of the same tap, if it was submitted before. Its response needs neither the HSM nor the switch, so it is
+ * returned although they take nothing new.
+ */
+async function findRepeated(
+  deps: TapDependencies,
+  principal: Principal,
+  draft: Draft,
+  request: TapRequest,
+): Promise<Transaction | undefined> {
+  const { acquirerId, merchantId, merchantReference } = draft.transaction;
+  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
+  return before && isRepeated(deps, principal, draft, { before, request }) ? before : undefined;
+}
+
+function isRepeated(
+  deps: TapDependencies,
+  principal: Principal,
+  draft: Draft,
+  { before, request }: { readonly before: Transaction; readonly request: TapRequest },
+): boolean {
+  const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
+  return isSubmitter && isAnswered(before) && isSameTap(deps, before, request);
+}
+
+type Submitter = Pick<Transaction, 'deviceInstallationId' | 'userClaim'>;
+
+function isSameSubmitter(one: Submitter, other: Submitter): boolean {
+  return one.deviceInstallationId === other.deviceInstallationId && one.userClaim === other.userClaim;
+}
+
+function isSameTap(
+  { cardData }: Pick<TransactionDependencies, 'cardData'>,
+  { fingerprint }: Transaction,
+  request: TapRequest,
+): boolean {
+  return fingerprint !== null && cardData.isFingerprintOf(fingerprint, request);
+}
+
+/** A refusal is not a stored response: the same blobs may be accepted after its cause is resolved. */
+function isAnswered({ status }: Transaction): boolean {
+  return status !== Status.BadRequestReceived && status !== Status.ErrorFindingConfig;
+}
+
+/**
+ * Why a reference cannot be used if its transaction may have reached a switch: it belongs to another device or user,
+ * or to another tap. A link may be paid by any device, so the device and user of its tap are no reason.
+ */
+function usedReference(principal: Principal, submitter: Submitter, before: Transaction): Error {
+  if (before.consumerId !== null && isOpenTo(principal, before) && holdsLink(before)) return linkHeld();
+  // For the app of one link, this also covers the tap of another link.
+  if (before.consumerId !== null || !isOpenTo(principal, before)) return new DuplicateReference();
+  return isSameSubmitter(submitter, before) ? new DuplicateReference() : new Forbidden('FORBIDDEN');
+}
+
+/**
+ * Whether nothing reached a switch. Then the reference belongs to no device or user, because one phone's faulty blob
+ * must not keep another phone from the order. A transaction with a PIN was declined by a switch before.
+ */
+function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): boolean {
+  if (pinFingerprint !== null) return false;
+  if (status === Status.BadRequestReceived || status === Status.ErrorFindingConfig) return true;
+  const rests = status === Status.RespondedToPhone || status === Status.FailedToRespondToPhone;
+  return rests && (disposition === Disposition.UnableToGoOnline || disposition === Disposition.DeclinedOffline);
+}
+
+async function planTap(deps: TapDependencies, principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
+  let opened: OpenedTap;
+  let fault: NoConfiguration | undefined;
+  let tap: ReadTap;
+  try {
+    ({ opened, fault } = applyProfile(deps.directory, principal, await openTap(deps, principal, request)));
+    tap = readTap(opened);
+    checkLinkedAmount(draft.link, tap);
+    if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
+  } catch (error) {
+    if (error instanceof NoConfiguration) return misconfigured(deps, principal, draft, error);
+    return refused(deps, principal, draft, error);
+  }
+  const read: Draft = {
+    ...draft,
+    transaction: { ...draft.transaction, ...tap.facts, panHash: deps.vault.hashPan(tap.card.pan) },
+  };
+  if (fault) return misconfigured(deps, principal, read, fault);
+  const unsupported = findUnsupported(tap, draft.transaction.type);
+  if (unsupported) return refused(deps, principal, draft, unsupported);
+  if (tap.decision === 'declinedOffline') return declinedOffline(deps, read);
+  const plan = tap.pin ? await planWithPin(deps, read, tap, opened) : await planAttempt(deps, NEW, read, tap, opened);
+  if (plan instanceof NoConfiguration) return misconfigured(deps, principal, read, plan);
+  return plan instanceof TapRefused ? refused(deps, principal, draft, plan) : plan;
+}
+
+/** The reader took the PIN before it was requested, so the first message carries it. */
+function planWithPin(deps: AttemptDependencies, draft: Draft, tap: ReadTap, opened: OpenedTap) {
+  const step = submitPinStep(NO_PIN);
+  const origin = { ...NEW, auditEntries: pinEntries(NO_PIN, step, deps.clock.nowMs()) };
+  return planAttempt(deps, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
+}
+
+/** 0 BadRequestReceived: one row records the request; nothing else happens. */
+function refused(
+  deps: Pick<TransactionDependencies, 'clock'>,
+  principal: Principal,
+  draft: Draft,
+  error: unknown,
+): Plan {
+  if (!(error instanceof TapRefused)) throw error;
+  return ending(deps, principal, draft, [Status.BadRequestReceived], error);
+}
+
+function misconfigured(
+  deps: Pick<TransactionDependencies, 'clock'>,
+  principal: Principal,
+  draft: Draft,
+  error: NoConfiguration,
+): Plan {
+  return ending(deps, principal, draft, [Status.RequestReceived, Status.ErrorFindingConfig], error);
+}
+
+/** @throws `error` at once for the token of a link: customers hold it, and their faulty requests leave no row */
+function ending(
+  deps: Pick<TransactionDependencies, 'clock'>,
+  principal: Principal,
+  { transaction }: Draft,
+  path: StatusId[],
+  error: Error,
+): Plan {
+  if (principal.consumerId !== undefined) throw error;
+  const status = path.at(-1)!;
+  const attempt: NewAttempt = {
+    transaction: { ...transaction, status },
+    auditEntries: moves(null, path, deps.clock.nowMs()),
+    enqueue: [],
+    answerBySeconds: 0,
+    pinSeconds: null,
+    handover: null,
+  };
+  return { attempt, proceed: () => Promise.reject(error), abandon: () => {} };
+}
+
+/** The card declined (AAC): it is never sent online. */
+function declinedOffline(
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId'>,
+  { transaction }: Draft,
+): Plan {
+  const result = { disposition: Disposition.DeclinedOffline, errorCode: ERROR_CODES.declinedOffline };
+  return answeredHere(deps, NEW, { ...transaction, ...result }, [Status.RequestReceived]);
+}

@@ -1,0 +1,174 @@
+import {
+  HsmUnavailable,
+  Iso8583Error,
+  NoConfiguration,
+  Overloaded,
+  PinUnusable,
+  TapRefused,
+} from '../../basics/errors.ts';
+import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
+import type { Purchase } from '../../kits/processor-kit/processor.ts';
+import { chooseRoutes } from '../decisions/choose-route.ts';
+import { TransactionType } from '../model/transaction.ts';
+import type { RouteRecord, TerminalRecord } from '../ports/directory-ports.ts';
+import type { Switch, Switches } from '../ports/switch-ports.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { Draft } from './draft.ts';
+import { prepareSubmission, type ReadySubmission, type RequestStamp } from './prepare-submission.ts';
+import type { ReadTap } from './read-tap.ts';
+
+export type RouteDependencies = Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'pinSeconds' | 'vault'>;
+
+/**
+ * Finds the first route whose switch has a free slot, takes the slot and builds the message.
+ *
+ * @returns undefined if no switch can be reached now; NoConfiguration if no route or terminal fits at all;
+ * TapRefused if a value of the card fits no field of the switch, or the tap has a PIN that may not be taken;
+ * PinUnusable if the HSM cannot open its PIN block
+ * @throws Overloaded if a switch can be reached, but no slot becomes free in time
+ */
+export async function takeRoute(
+  deps: RouteDependencies,
+  switches: Switches,
+  draft: Draft,
+  tap: ReadTap,
+): Promise<ReadySubmission | NoConfiguration | TapRefused | PinUnusable | undefined> {
+  const { acquirerId, xTid } = draft.transaction;
+  const terminal = xTid === null ? undefined : deps.directory.terminal(draft.transaction, xTid);
+  if (!terminal) return new NoConfiguration('NO_TERMINAL');
+  // A switch that cannot be opened now may take mandates: it is unavailable, and its route exists.
+  const takesType = ({ processorId }: RouteRecord) =>
+    draft.transaction.type !== TransactionType.TT3 || switches.find(acquirerId, processorId)?.takesMandates !== false;
+  const routes = routesFor(deps, draft, tap, terminal).filter(takesType);
+  if (routes.length === 0) return new NoConfiguration('NO_ROUTE');
+  const taken = await takeFirst(deps, switches, { draft, tap, terminal }, byReach(switches, acquirerId, routes));
+  if (taken === 'full') throw new Overloaded('switch');
+  return taken === 'down' ? undefined : taken;
+}
+
+function routesFor(
+  { directory }: Pick<TransactionDependencies, 'directory'>,
+  { transaction: { acquirerId, routeId } }: Draft,
+  tap: ReadTap,
+  { xTid }: TerminalRecord,
+): readonly RouteRecord[] {
+  const known = directory.routes(acquirerId);
+  // A PIN uses the route of its tap.
+  const allowed = routeId === null ? known : known.filter(({ id }) => id === routeId);
+  return chooseRoutes(allowed, { currency: tap.currency.code, scheme: tap.facts.scheme, xTid });
+}
+
+/** The processors that may receive the tap, best first; empty if no route or terminal fits. */
+export function processorsFor(
+  deps: Pick<TransactionDependencies, 'directory'>,
+  draft: Draft,
+  tap: ReadTap,
+): readonly number[] {
+  const { xTid } = draft.transaction;
+  const terminal = xTid === null ? undefined : deps.directory.terminal(draft.transaction, xTid);
+  return terminal ? routesFor(deps, draft, tap, terminal).map(({ processorId }) => processorId) : [];
+}
+
+/**
+ * While another switch responds, no tap waits for a connection to open or uses one that has stopped responding.
+ * Within each group the priority decides.
+ */
+function byReach(switches: Switches, acquirerId: number, routes: readonly RouteRecord[]): readonly RouteRecord[] {
+  const reachOf = ({ processorId }: RouteRecord) => {
+    const target = switches.find(acquirerId, processorId);
+    if (!target?.isSignedOn) return 2;
+    return target.isSuspect ? 1 : 0;
+  };
+  // Each switch is queried once, because its state may change during the comparison.
+  const reached = routes.map((route) => ({ route, reach: reachOf(route) }));
+  return reached.toSorted((one, other) => one.reach - other.reach).map(({ route }) => route);
+}
+
+/** A tap to be routed. */
+interface Wanted {
+  readonly draft: Draft;
+  readonly tap: ReadTap;
+  readonly terminal: TerminalRecord;
+}
+
+async function takeFirst(
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'vault'>,
+  switches: Switches,
+  wanted: Wanted,
+  routes: readonly RouteRecord[],
+): Promise<ReadySubmission | TapRefused | PinUnusable | 'full' | 'down'> {
+  let isFull = false;
+  for (const [index, { id: routeId, processorId }] of routes.entries()) {
+    const target = switches.find(wanted.draft.transaction.acquirerId, processorId);
+    if (!target) continue;
+    try {
+      const prepared = await prepareTap(deps, { ...wanted, routeId, target });
+      isFull ||= prepared === 'full';
+      if (typeof prepared === 'string') continue;
+      const others = routes.slice(index + 1);
+      return { ...prepared, next: () => takeNext(deps, switches, wanted, others) };
+    } catch (error) {
+      // All switches share the HSM, so another route does not help, and the phone is waiting.
+      if (error instanceof HsmUnavailable) return 'down';
+      if (error instanceof PinUnusable || error instanceof TapRefused) return error;
+      if (!(error instanceof Iso8583Error)) throw error;
+      // Values from the directory have limits of their own, so the fault is in the card data.
+      return new TapRefused('/paymentCardData', 'VALUE_MALFORMED', 'card', { cause: error });
+    }
+  }
+  return isFull ? 'full' : 'down';
+}
+
+async function takeNext(...question: Parameters<typeof takeFirst>): Promise<ReadySubmission | undefined> {
+  const taken = await takeFirst(...question);
+  return typeof taken === 'object' && 'slot' in taken ? taken : undefined;
+}
+
+interface Chosen extends Wanted {
+  readonly routeId: number;
+  readonly target: Switch;
+}
+
+async function prepareTap(
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'vault'>,
+  chosen: Chosen,
+): Promise<Omit<ReadySubmission, 'next'> | 'full' | 'down'> {
+  const { draft, tap, routeId, target } = chosen;
+  const { id, type } = draft.transaction;
+  const terminal = { ...chosen.terminal, canTakePin: chosen.terminal.canTakePin && target.takesPin };
+  // Before the slot is taken, so that a slow HSM does not block the connection for other taps.
+  const pin = tap.pin && terminal.canTakePin ? await target.translatePin(tap.pin, tap.card.pan) : undefined;
+  const origin = { id, routeId, tid: terminal.tid, mid: terminal.mid };
+  const prepared = await prepareSubmission(deps, target, origin, () => {
+    if (tap.pin && !pin) throw new TapRefused('/paymentCardData', 'PIN_NOT_TAKEN', 'card');
+    const build = (stamp: RequestStamp) => {
+      const purchase = { ...buildPurchase({ ...chosen, terminal }, stamp), pin };
+      return type === TransactionType.TT3 ? target.prepareMandate(purchase) : target.prepare(purchase);
+    };
+    return { card: { pan: tap.card.pan, expiry: tap.card.expiry ?? '' }, build };
+  });
+  if (typeof prepared === 'string') return prepared;
+  return { ...prepared, pinWait: terminal.canTakePin ? { job: deps.newId(), seconds: deps.pinSeconds } : null };
+}
+
+function buildPurchase({ draft, tap, terminal }: Wanted, { stan, rrn, sentAtMs }: RequestStamp): Purchase {
+  const { merchant } = draft;
+  const { card, chip, currency, amountMinor, facts } = tap;
+  return {
+    stan,
+    rrn,
+    sentAtMs,
+    localDateTime: localDateTime(sentAtMs, merchant.timeZone),
+    amount: { amountMinor, currency: currency.code, currencyNumeric: currency.numeric },
+    card: {
+      pan: card.pan,
+      expiry: card.expiry ?? '',
+      track2: card.track2?.text('D'),
+      panSequence: card.sequenceNumber,
+      scheme: facts.scheme ?? '',
+    },
+    chip,
+    terminal,
+    merchant,
+  };
+}

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
+import { createPinTokens } from '../auth/tokens/pin-token.ts';
+import { createCardVault } from '../card/card-vault.ts';
+import { createCardDataOpener } from '../card/open-card-data.ts';
+import type { HandoverSealer } from '../card/seal-handover.ts';
+import type { PipelineHandle } from '../jobs/pipeline.ts';
+import type { Log } from '../observe/log.ts';
+import { OriginalConnections } from '../payments/model/original-connections.ts';
+import type { ReviewReason } from '../payments/ports/process-ports.ts';
+import type { OtherProcesses } from '../payments/ports/switch-ports.ts';
+import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
+import type { Config } from './config.ts';
+import type { LongestDeadlines } from './longest-deadlines.ts';
+import type { CardReaders } from './open-card-readers.ts';
+import type { Stores } from './open-stores.ts';
+
+/** Logged on level error, because a person must act. */
+const REVIEWS: Readonly<Record<ReviewReason, string>> = {
+  UNACKNOWLEDGED: 'no switch acknowledged a reversal or completion in the allowed time, transaction needs review',
+  UNSENDABLE: 'a reversal cannot be built, transaction needs review',
+  APPROVED_AFTER_DECLINE: 'a switch approved after a decline, a reversal follows and the transaction needs review',
+  CONTRADICTORY: 'responses of a switch to a reversal contradict each other, transaction needs review',
+};
+
+export interface DependencyParts extends Pick<TransactionDependencies, 'clock' | 'wakeups'> {
+  readonly config: Config;
+  readonly stores: Stores;
+  readonly ownTokens: OwnTokens;
+  readonly cardReaders: CardReaders;
+  readonly deadlines: LongestDeadlines;
+  /** Present in a process with connections to switches; other processes hand their taps over. */
+  readonly switches: AcquirerSwitches | undefined;
+  /** Present in a process that shares the switches with others. */
+  readonly others: OtherProcesses | undefined;
+  /** For taps that this process hands over. */
+  readonly sealer: HandoverSealer;
+  readonly log: Log;
+  readonly pipeline: PipelineHandle;
+}
+
+/** All dependencies of the use cases. */
+export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
+  const { config, stores, ownTokens, cardReaders, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } =
+    parts;
+  const { keys, directory, store, refunds, completions, links } = stores;
+  return {
+    clock,
+    newId: randomUUID,
+    ...{ directory, store, refunds, completions, links, wakeups },
+    cardData: createCardDataOpener({ blobHmac: keys.blobHmac, ...cardReaders, allowBare: config.ALLOW_BARE_CARD_DATA }),
+    vault: createCardVault(keys),
+    longestDeadlineSeconds: deadlines.secondsOf,
+    originals: new OriginalConnections(),
+    pinTokens: createPinTokens(ownTokens),
+    pinSeconds: config.PIN_SECONDS,
+    alarms: {
+      needsReview: ({ acquirerId, id }, reason, fault) =>
+        log.error({ acquirerId, id, reason: fault ?? reason }, REVIEWS[reason]),
+    },
+    reverseAhead: (asked, jobId) => pipeline.reverseAhead(asked, jobId),
+    path: switches ? { kind: 'direct', switches, others } : { kind: 'handover', handover: sealer },
+  };
+}

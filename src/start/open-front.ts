@@ -1,0 +1,70 @@
+import { StartError } from '../basics/errors.ts';
+import type { TapLoad } from '../basics/limits/tap-load.ts';
+import { admitTaps } from '../http/admit-taps.ts';
+import { registerHealthRoutes } from '../http/routes/health.ts';
+import { registerMetricsRoute } from '../http/routes/metrics.ts';
+import { createServer, type Server } from '../http/server.ts';
+import { followTlsFiles, isHttps, type TlsFiles } from '../http/tls-files.ts';
+import { traceRequests } from '../http/trace-requests.ts';
+import type { Log } from '../observe/log.ts';
+import { createRequestLog } from '../observe/request-log.ts';
+import type { Tracing } from '../observe/tracing/tracing.ts';
+import type { Config } from './config.ts';
+import { registerConsole } from './open-console.ts';
+import type { Closers } from './opening.ts';
+import type { Shown } from './processes/shown-for.ts';
+import { type ExamplesOf, registerReference } from './register-reference.ts';
+import { registerRoutes } from './register-routes.ts';
+import type { RouteParts } from './route-parts.ts';
+
+interface FrontParts {
+  readonly log: Log;
+  readonly tracing: Tracing | undefined;
+  readonly examplesOf: ExamplesOf | undefined;
+  readonly shown: Shown;
+  readonly tapLoad: TapLoad;
+}
+
+/** The HTTP server with the routes of the process's role. */
+export function openFront(parts: RouteParts, { log, tracing, examplesOf, shown, tapLoad }: FrontParts): Server {
+  const { config, deadlines, deps, metrics } = parts;
+  const isDev = config.TAPWIRE_ENV === 'dev';
+  const answerTimes = { switchWaitMs: () => deadlines.requestMs };
+  const front = { trustedProxies: config.TRUSTED_PROXIES, tls: tlsFiles(config), requiresHttps: !isDev, answerTimes };
+  const requestLog = metrics.watchRequests(createRequestLog(log));
+  const server = createServer({ ...front, log: requestLog });
+  const { monotonicMs } = deps.clock;
+  admitTaps(server, { load: tapLoad, log: requestLog, requiresHttps: front.requiresHttps, monotonicMs });
+  if (tracing) traceRequests(server, tracing);
+  const access = { token: config.METRICS_TOKEN, isOpen: isDev };
+  registerHealthRoutes(server, { checks: shown.checks, ...access });
+  registerMetricsRoute(server, { metrics: shown.metrics, ...access });
+  if (config.TAPWIRE_ROLE !== 'worker') {
+    registerRoutes(server, parts);
+    registerConsole(server, parts);
+    registerReference(server, config, examplesOf);
+  }
+  return server;
+}
+
+/** Loads renewed certificate files without a restart. */
+export function followCertificate(server: Server, config: Config, log: Log, closers: Closers): void {
+  const files = tlsFiles(config);
+  if (!files || !isHttps(server.server)) return;
+  const onReplaced = () => log.info('new TLS files in use');
+  const onError = (error: unknown) => log.error({ error }, 'new TLS files are unusable, previous files remain in use');
+  closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
+}
+
+function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined {
+  return TLS_CERT_FILE && TLS_KEY_FILE ? { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } : undefined;
+}
+
+export async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
+  try {
+    return await server.listen({ host: HOST, port: PORT });
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== 'EADDRINUSE') throw cause;
+    throw new StartError('PORT_IN_USE', `Port ${PORT} is in use. Set PORT to another port.`, { cause });
+  }
+}

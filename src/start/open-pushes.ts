@@ -1,0 +1,72 @@
+import { AppTokens } from '../auth/tokens/app-tokens.ts';
+import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
+import type { Log } from '../observe/log.ts';
+import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import { DeviceRegistry } from '../push/device-registry.ts';
+import { FcmSender } from '../push/fcm-sender.ts';
+import { createLogSender, NO_PUSH_SENDER } from '../push/log-sender.ts';
+import type { PushSender } from '../push/ports.ts';
+import { PushPayments } from '../push/push-payments.ts';
+import { createPushTokenVault } from '../push/push-token-vault.ts';
+import { readServiceAccount } from '../push/service-account.ts';
+import { PostgresDevices } from '../store/directory/devices.ts';
+import { inTransaction } from '../store/postgres/group-commit.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import type { Config } from './config.ts';
+import { createLinkServices } from './create-link-services.ts';
+import type { Stores } from './open-stores.ts';
+import type { Report } from './opening.ts';
+
+export interface PushParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly ownTokens: OwnTokens;
+  readonly deps: TransactionDependencies;
+  readonly fetcher: GuardedFetch;
+  readonly log: Log;
+  readonly report: Report;
+  /** The address on which this process listens. */
+  readonly origin: () => string;
+}
+
+/** The registry of devices that receive payments, and the sender, for routes and for jobs that repeat a push. */
+export interface Pushes {
+  readonly registry: DeviceRegistry;
+  readonly payments: PushPayments;
+}
+
+/** @throws StartError BAD_CONFIG for an unusable service account */
+export async function openPushes(parts: PushParts): Promise<Pushes> {
+  const { database, stores, ownTokens, deps, log, report, origin } = parts;
+  const { keys, jobs, links, directory } = stores;
+  const devices = new PostgresDevices(database);
+  const vault = createPushTokenVault(keys);
+  const merchants = {
+    onlyMerchant: links.onlyMerchant.bind(links),
+    findOwned: directory.findOwned.bind(directory),
+  };
+  const payments = new PushPayments({
+    devices,
+    vault,
+    services: createLinkServices(parts, new AppTokens(ownTokens, directory, deps.clock.nowMs), origin),
+    links,
+    sender: await openSender(parts),
+    directory,
+    record: (push) => links.recordPush(push).catch(report('the outcome of a push could not be recorded')),
+    enqueue: (job) => inTransaction(database, (client) => jobs.enqueue(client, [job])),
+    onFailed: (push) => log.warn(push, 'payment could not be pushed to its device'),
+  });
+  return { registry: new DeviceRegistry({ devices, vault, merchants, directory }), payments };
+}
+
+async function openSender({ config, fetcher, deps, log }: PushParts): Promise<PushSender> {
+  const { FCM_SERVICE_ACCOUNT_FILE: file, FCM_URL: url, TAPWIRE_ENV } = config;
+  if (file !== undefined) {
+    return new FcmSender({ account: await readServiceAccount(file), url, fetcher, clock: deps.clock });
+  }
+  if (TAPWIRE_ENV !== 'dev') return NO_PUSH_SENDER;
+  // A warning, because the terminal of a demo shows no lower level.
+  return createLogSender((message) => log.warn(message, 'push not sent to a device, no push service is configured'));
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HandoverOpener, readHandovers } from '../card/open-handover.ts';
+import { LIVE_KEYS_TRUSTED_MS } from '../card/seal-handover.ts';
+import { namesInPayload } from '../jobs/names-in-payload.ts';
+import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';
+import { MAX_DEADLINE_MS } from '../kits/processor-kit/profile.ts';
+import { armFetcher } from '../observe/failpoints.ts';
+import type { Log } from '../observe/log.ts';
+import { ANSWER_SLACK_SECONDS } from '../payments/model/time-limits.ts';
+import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
+import { purge, type Retention } from '../store/transactions/purge.ts';
+import { PostgresWaitingDeliveries } from '../store/webhooks/waiting-deliveries.ts';
+import { PostgresWebhookDeliveries } from '../store/webhooks/webhook-deliveries.ts';
+import type { SharedLines } from '../switching/switches/other-processes.ts';
+import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { Lanes } from '../webhooks/lanes.ts';
+import { Recoveries } from '../webhooks/recoveries.ts';
+import { providerIdOf, webhookBody } from '../webhooks/webhook-body.ts';
+import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
+import { createSecretVault } from '../webhooks/webhook-secret.ts';
+import type { Config } from './config.ts';
+import type { Databases } from './open-databases.ts';
+import type { Pushes } from './open-pushes.ts';
+import type { Stores } from './open-stores.ts';
+import type { Closers, Report } from './opening.ts';
+
+export interface JobParts {
+  readonly config: Config;
+  readonly databases: Databases;
+  readonly stores: Stores;
+  readonly handoverKeys: ReturnType<typeof postgresHandoverKeys>;
+  /** Present in a process that shares the switches with others: it takes their taps. */
+  readonly others: SharedLines | undefined;
+  readonly deps: TransactionDependencies;
+  readonly fetcher: GuardedFetch;
+  readonly pushes: Pushes;
+  readonly log: Log;
+  readonly report: Report;
+  readonly closers: Closers;
+  /** Wraps each job when tracing is enabled. */
+  readonly around?: AroundJob | undefined;
+}
+
+/**
+ * Starts everything that works through queues: the status pipeline, the webhook deliverer and the handover opener.
+ */
+export async function startJobs(parts: JobParts): Promise<Pipeline> {
+  const { config, databases, stores, handoverKeys, others, deps, report, closers } = parts;
+  const isWorker = config.TAPWIRE_ROLE === 'worker';
+  const onUnpublished = report('handover key could not be published');
+  const opener = others ? await openHandovers(handoverKeys, isWorker, onUnpublished) : undefined;
+  if (opener) closers.push(() => opener.stop());
+  const lanes = new Lanes(deps.clock.monotonicMs);
+  const recoveries = createRecoveries(parts, lanes);
+  const deliverer = createDeliverer(parts, lanes, recoveries);
+  const onPartitionError = report('partitions could not be kept, the next purge tries again');
+  const onJobError = report('job failed, it will be retried');
+  const pipeline = new Pipeline(stores.jobs, deps, {
+    onError: (error, queue, asked) => onJobError(error, { queue, ...namesInPayload(queue, asked) }),
+    onUnknownDue: report('jobs that are due could not be looked for'),
+    openHandover: opener && readHandovers(opener),
+    deliverWebhook: (payload, jobId, hand) => deliverer.deliver(payload, jobId, hand),
+    around: parts.around,
+    retryPush: (payload) => parts.pushes.payments.retry(payload),
+    purge: () => purge(databases.reports, retentionOf(config), onPartitionError),
+  });
+  await stores.jobs.keepOne({ queue: 'purge', data: {} });
+  closers.push(() => pipeline.stop());
+  closers.push(() => deliverer.stop());
+  closers.push(() => recoveries.stop());
+  if (opener) closers.push(() => withdraw(opener, isWorker));
+  if (others) closers.push(() => others.withdraw());
+  return pipeline;
+}
+
+async function openHandovers(
+  keys: ReturnType<typeof postgresHandoverKeys>,
+  isWorker: boolean,
+  onError: (error: unknown) => void,
+): Promise<HandoverOpener> {
+  const longestWaitMs = MAX_DEADLINE_MS + ANSWER_SLACK_SECONDS * 1_000;
+  const opener = new HandoverOpener({ keys, workerId: randomUUID(), longestWaitMs, onError });
+  const others = await keys.live();
+  await opener.start();
+  // Until the api processes seal for this worker too, it would only take taps from the workers that can open them.
+  // Processes that submit their own taps hand over few.
+  if (isWorker && others.length > 0) await sleep(LIVE_KEYS_TRUSTED_MS);
+  return opener;
+}
+
+/**
+ * Waits until no api process seals taps for this worker any longer. The worker still opens the taps that are in
+ * transit. Taps from processes that submit their own are sealed for all of them, and rare: they are not waited for.
+ */
+async function withdraw(opener: HandoverOpener, isWorker: boolean): Promise<void> {
+  await opener.withdraw();
+  if (isWorker) await sleep(LIVE_KEYS_TRUSTED_MS);
+}
+
+function createRecoveries({ databases, deps, report }: JobParts, lanes: Lanes): Recoveries {
+  return new Recoveries({
+    waiting: new PostgresWaitingDeliveries(databases.jobs),
+    lanes,
+    nowMs: deps.clock.monotonicMs,
+    random: Math.random,
+    onError: report('waiting webhooks could not be brought forward'),
+  });
+}
+
+function createDeliverer(
+  { config, databases, stores, deps, fetcher }: JobParts,
+  lanes: Lanes,
+  recoveries: Recoveries,
+): WebhookDeliverer {
+  const { clock } = deps;
+  const store = new PostgresWebhookDeliveries(databases.jobs, stores.jobs, (transaction, outcome, paymentReference) =>
+    webhookBody(transaction, outcome, providerIdOf(deps, transaction), paymentReference),
+  );
+  const vault = createSecretVault(stores.keys);
+  const armed = armFetcher(fetcher, config.TAPWIRE_FAILPOINTS);
+  return new WebhookDeliverer({ store, fetcher: armed, vault, lanes, recoveries, clock, random: Math.random });
+}
+
+function retentionOf(config: Config): Retention {
+  return {
+    cardDays: config.RETENTION_CARD_DAYS,
+    auditDays: config.RETENTION_AUDIT_DAYS,
+    webhookDays: config.RETENTION_WEBHOOK_DAYS,
+    linkDays: config.RETENTION_LINK_DAYS,
+    messageDays: config.RETENTION_MESSAGE_DAYS,
+  };
+}

@@ -1,0 +1,222 @@
+import { ConnectionError } from '../../basics/errors.ts';
+import { Deadline, type Deadlines } from './deadlines.ts';
+import { KeyTable, type KeyTableEntry } from './key-table.ts';
+import type { OutgoingFrame } from './outgoing-frames.ts';
+import { RecentKeys } from './recent-keys.ts';
+import type { SwitchProtocol } from './switch-protocol.ts';
+
+/** Why a request got no response. */
+export type RequestFailure =
+  /** Its deadline passed. */
+  | 'deadline'
+  /** The time by which it had to be written passed first. Never written. */
+  | 'sendBy'
+  /** The connection that carried it, or was to carry it, was lost. */
+  | 'connectionLost'
+  /** No connection was ready or could become ready in time. Never written. */
+  | 'noConnection'
+  /** Too many callers were already waiting for a slot. Never written. */
+  | 'busy'
+  /** The pool was closed or destroyed. */
+  | 'closed';
+
+/**
+ * `written` states whether `socket.write` was ever called for the message. If not, the switch cannot have received
+ * it.
+ */
+export type RequestResult<Message> =
+  | {
+      readonly kind: 'answered';
+      readonly response: Message;
+      /** The key fields that the response lacked; empty if the whole key matched. */
+      readonly missing: readonly string[];
+      /** The connection that carried the request. */
+      readonly connectionId: string;
+      readonly roundTripMs: number;
+    }
+  /** A response that could not be decoded, but whose key could be read: `error` is what `decode` threw. */
+  | {
+      readonly kind: 'unreadable';
+      readonly error: unknown;
+      readonly connectionId: string;
+      readonly roundTripMs: number;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly written: boolean;
+      readonly reason: RequestFailure;
+      readonly connectionId: string | undefined;
+    };
+
+/** A response without a waiting request. */
+export interface UnmatchedResponse<Message> {
+  /**
+   * `late`: its request was given up; `duplicate`: its request was answered; `unknown`: this process remembers
+   * neither.
+   */
+  readonly kind: 'late' | 'duplicate' | 'unknown';
+  readonly response: Message;
+  readonly connectionId: string;
+  /** The key fields that it lacked. */
+  readonly missing: readonly string[];
+  /** Time since its request was given up or answered. */
+  readonly sinceMs: number | undefined;
+}
+
+/** What a request needs of the connection that carries it. */
+export interface Carrier<Message> {
+  readonly id: string;
+  /** Called when the deadline of `pending` has passed. */
+  expire(pending: PendingRequest<Message>): void;
+}
+
+/** A request that waits for its response, with its deadline and its position in the outgoing bytes. */
+export class PendingRequest<Message> extends Deadline implements OutgoingFrame, KeyTableEntry<PendingRequest<Message>> {
+  readonly key: string;
+  readonly request: Message;
+  readonly carrier: Carrier<Message>;
+  readonly deadlineAtMs: number;
+  sendByAtMs: number;
+  writtenAtMs = -1;
+  batch = 0;
+  nextInBucket: PendingRequest<Message> | undefined = undefined;
+  readonly settle: (result: RequestResult<Message>) => void;
+
+  constructor(
+    key: string,
+    request: Message,
+    carrier: Carrier<Message>,
+    times: RequestTimes,
+    settle: (result: RequestResult<Message>) => void,
+  ) {
+    super();
+    this.key = key;
+    this.request = request;
+    this.carrier = carrier;
+    this.deadlineAtMs = times.deadlineAtMs;
+    this.sendByAtMs = Math.min(times.sendByAtMs ?? times.deadlineAtMs, times.deadlineAtMs);
+    this.settle = settle;
+  }
+
+  get isWritten(): boolean {
+    return this.writtenAtMs >= 0;
+  }
+
+  override onDue(): void {
+    this.carrier.expire(this);
+  }
+}
+
+/** Times of the monotonic clock (`performance.now()`) in milliseconds, not durations. */
+export interface RequestTimes {
+  /** No later response counts. The deadline covers the wait for a slot, the write and the wait for the response. */
+  readonly deadlineAtMs: number;
+  /** The message is not written after this time; the deadline by default. */
+  readonly sendByAtMs?: number | undefined;
+}
+
+/** The request that a response answers, if any. */
+export interface Match<Message> {
+  readonly pending: PendingRequest<Message> | undefined;
+  /** Undefined if the response lacks a field of the key. */
+  readonly key: string | undefined;
+  readonly missing: readonly string[];
+}
+
+const NOTHING_MISSING: readonly string[] = [];
+
+/**
+ * The requests of a pool that wait for a response, by key. A switch may respond on another connection, so all
+ * connections of the pool share the table. A waiting key is never overwritten.
+ */
+export class PendingRequests<Message> {
+  readonly #protocol: SwitchProtocol<Message>;
+  readonly #deadlines: Deadlines;
+  readonly #live = new KeyTable<PendingRequest<Message>>();
+  readonly #answered = new RecentKeys();
+  readonly #givenUp = new RecentKeys();
+
+  constructor(protocol: SwitchProtocol<Message>, deadlines: Deadlines) {
+    this.#protocol = protocol;
+    this.#deadlines = deadlines;
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** @throws ConnectionError DUPLICATE_KEY */
+  add(pending: PendingRequest<Message>): void {
+    if (this.#live.get(pending.key)) throw new ConnectionError('DUPLICATE_KEY');
+    this.#deadlines.schedule(pending, pending.deadlineAtMs);
+    this.#live.add(pending);
+  }
+
+  /** Removes a request whose caller gets its result in another way. */
+  remove(pending: PendingRequest<Message>): void {
+    this.#live.remove(pending);
+    this.#deadlines.cancel(pending);
+  }
+
+  /** Ends a request with its response. @returns the response time of the switch in milliseconds */
+  answer(pending: PendingRequest<Message>, response: Message, missing: readonly string[], monotonicMs: number): number {
+    const roundTripMs = this.#end(pending, monotonicMs);
+    pending.settle({ kind: 'answered', response, missing, connectionId: pending.carrier.id, roundTripMs });
+    return roundTripMs;
+  }
+
+  /** Ends a request with a response that `decode` refused with `error`. */
+  answerUnreadable(pending: PendingRequest<Message>, error: unknown, monotonicMs: number): void {
+    const roundTripMs = this.#end(pending, monotonicMs);
+    pending.settle({ kind: 'unreadable', error, connectionId: pending.carrier.id, roundTripMs });
+  }
+
+  giveUp(pending: PendingRequest<Message>, reason: RequestFailure, monotonicMs: number): void {
+    this.remove(pending);
+    if (pending.isWritten) this.#givenUp.add(pending.key, monotonicMs);
+    pending.settle({ kind: 'failed', written: pending.isWritten, reason, connectionId: pending.carrier.id });
+  }
+
+  giveUpAll(carrier: Carrier<Message>, reason: RequestFailure, monotonicMs: number): void {
+    for (const pending of this.#live.entries())
+      if (pending.carrier === carrier) this.giveUp(pending, reason, monotonicMs);
+  }
+
+  /** Returns the request that `response`, read on `carrier`, answers. */
+  match(response: Message, carrier: Carrier<Message>): Match<Message> {
+    const key = this.#protocol.responseKey(response);
+    if (key !== undefined) {
+      const pending = this.#live.get(key);
+      return { pending: pending?.isWritten ? pending : undefined, key, missing: NOTHING_MISSING };
+    }
+    const missing = this.#protocol.missingKeyFields?.(response) ?? NOTHING_MISSING;
+    return { pending: this.#onlyCandidate(response, carrier), key, missing };
+  }
+
+  /** What is remembered of the request of a late, duplicate or unknown response. */
+  lookBack(key: string | undefined, monotonicMs: number): Pick<UnmatchedResponse<Message>, 'kind' | 'sinceMs'> {
+    const givenUpAtMs = key === undefined ? undefined : this.#givenUp.get(key);
+    if (givenUpAtMs !== undefined) return { kind: 'late', sinceMs: monotonicMs - givenUpAtMs };
+    const answeredAtMs = key === undefined ? undefined : this.#answered.get(key);
+    if (answeredAtMs !== undefined) return { kind: 'duplicate', sinceMs: monotonicMs - answeredAtMs };
+    return { kind: 'unknown', sinceMs: undefined };
+  }
+
+  #end(pending: PendingRequest<Message>, monotonicMs: number): number {
+    this.remove(pending);
+    this.#answered.add(pending.key, monotonicMs);
+    return monotonicMs - pending.writtenAtMs;
+  }
+
+  #onlyCandidate(response: Message, carrier: Carrier<Message>): PendingRequest<Message> | undefined {
+    if (!this.#protocol.couldAnswer) return undefined;
+    let only: PendingRequest<Message> | undefined;
+    for (const pending of this.#live.entries()) {
+      if (pending.carrier !== carrier || !pending.isWritten) continue;
+      if (!this.#protocol.couldAnswer(response, pending.request)) continue;
+      if (only) return undefined;
+      only = pending;
+    }
+    return only;
+  }
+}

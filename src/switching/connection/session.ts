@@ -1,0 +1,172 @@
+import { ConnectionError, type ConnectionErrorCode } from '../../basics/errors.ts';
+import type { Connection } from './connection.ts';
+import type { CloseCause } from './connection-state.ts';
+import { Alarm, type Deadlines } from './deadlines.ts';
+import type { PoolTimeouts } from './pool-options.ts';
+import { silentAtMs } from './suspicion.ts';
+import type { ProtocolConnection, SessionStep, SwitchProtocol } from './switch-protocol.ts';
+
+const NOT_SENT: ConnectionErrorCode = 'NOT_SENT';
+
+/**
+ * The session of one connection: sign-on before it is ready, an echo if it has read nothing for a while, and sign-off
+ * at the end. A step that fails or takes too long ends the connection.
+ */
+export class Session<Message> implements ProtocolConnection<Message> {
+  readonly connectionId: string;
+  readonly #connection: Connection<Message>;
+  readonly #protocol: SwitchProtocol<Message>;
+  readonly #timeouts: PoolTimeouts;
+  readonly #deadlines: Deadlines;
+  readonly #onSuspend: () => boolean;
+  readonly #onSignedOn: () => void;
+  readonly #onSilence: (isSilent: boolean) => void;
+  readonly #watch: Alarm;
+  #lookAtMs = Number.POSITIVE_INFINITY;
+  #isSigningOn = false;
+  #isSigningOff = false;
+  /** Limit of one exchange: the full time of the current step. */
+  #exchangeMs: number;
+
+  constructor(
+    connection: Connection<Message>,
+    parts: {
+      readonly protocol: SwitchProtocol<Message>;
+      readonly timeouts: PoolTimeouts;
+      readonly deadlines: Deadlines;
+      /**
+       * Called when the connection must get no new requests for now; returns false if its state does not allow
+       * another sign-on.
+       */
+      readonly onSuspend: () => boolean;
+      readonly onSignedOn: () => void;
+      /** Called when the connection is silent, and when it has answered the echo that was sent for this reason. */
+      readonly onSilence: (isSilent: boolean) => void;
+    },
+  ) {
+    this.connectionId = connection.id;
+    this.#connection = connection;
+    this.#protocol = parts.protocol;
+    this.#timeouts = parts.timeouts;
+    this.#deadlines = parts.deadlines;
+    this.#onSuspend = parts.onSuspend;
+    this.#onSignedOn = parts.onSignedOn;
+    this.#onSilence = parts.onSilence;
+    this.#exchangeMs = parts.timeouts.signOnMs;
+    this.#watch = new Alarm(() => void this.#look());
+  }
+
+  /** Signs on; the connection is then marked ready, or destroyed. */
+  async open(): Promise<void> {
+    if (this.#isSigningOn) return;
+    this.#isSigningOn = true;
+    this.#deadlines.cancel(this.#watch);
+    const { signOn } = this.#protocol;
+    const isAccepted = !signOn || (await this.#take(signOn, this.#timeouts.signOnMs, 'signOnFailed'));
+    this.#isSigningOn = false;
+    if (!isAccepted || this.#connection.isClosed) return;
+    this.#onSignedOn();
+    this.#lookAgainAt(this.#quietEndsAtMs());
+  }
+
+  signOnAgain(): void {
+    if (this.#isSigningOn || !this.#onSuspend()) return;
+    void this.open();
+  }
+
+  /**
+   * The first request since the last frame was read has been written. Without a response, the connection is checked
+   * soon.
+   */
+  noteAsked(): void {
+    const atMs = silentAtMs(this.#connection, this.#timeouts);
+    if (this.#protocol.echo && this.#watch.isScheduled && atMs < this.#lookAtMs) this.#lookAgainAt(atMs);
+  }
+
+  async exchange(request: Message): Promise<Message> {
+    const result = await this.#connection.exchange(request, this.#exchangeMs);
+    if (result.kind === 'answered') return result.response;
+    throw new ConnectionError('EXCHANGE_FAILED', result.kind === 'failed' ? result.reason : result.kind);
+  }
+
+  /** Signs off as far as the switch cooperates, and ends the connection. */
+  async close(): Promise<void> {
+    if (this.#isSigningOff) return;
+    this.#isSigningOff = true;
+    this.stop();
+    const { signOff } = this.#protocol;
+    if (signOff && !this.#connection.isClosed) await this.#take(signOff, this.#timeouts.signOffMs, 'drained');
+    this.#connection.destroy({ cause: 'drained' });
+  }
+
+  /** Stops watching a connection that has ended. */
+  stop(): void {
+    this.#deadlines.cancel(this.#watch);
+  }
+
+  /** When to send an echo on a connection that reads nothing, or to give it up if the switch has no echo. */
+  #quietEndsAtMs(): number {
+    const { lastReadAtMs, firstUnansweredAtMs } = this.#connection;
+    if (this.#protocol.echo) {
+      return Math.min(lastReadAtMs + this.#timeouts.idleEchoMs, silentAtMs(this.#connection, this.#timeouts));
+    }
+    return (firstUnansweredAtMs ?? this.#deadlines.monotonicMs()) + this.#timeouts.silenceMs;
+  }
+
+  #lookAgainAt(atMs: number): void {
+    if (this.#connection.isClosed) return;
+    this.#lookAtMs = atMs;
+    this.#deadlines.schedule(this.#watch, atMs);
+  }
+
+  async #look(): Promise<void> {
+    const quietEndsAtMs = this.#quietEndsAtMs();
+    if (this.#deadlines.monotonicMs() < quietEndsAtMs) return this.#lookAgainAt(quietEndsAtMs);
+    const { echo } = this.#protocol;
+    if (!echo) return this.#connection.destroy({ cause: 'silence' });
+    const { echoMs, suspectEchoMs } = this.#timeouts;
+    const wasSilent = this.#deadlines.monotonicMs() >= silentAtMs(this.#connection, this.#timeouts);
+    if (wasSilent) this.#onSilence(true);
+    const timeoutMs = wasSilent ? Math.max(echoMs, suspectEchoMs) : echoMs;
+    const failure = await this.#attemptWithin(echo, timeoutMs);
+    // Nothing was asked, so the silence proves nothing: requests in flight may still be answered.
+    if (failure === NOT_SENT) return this.#lookAgainAt(this.#deadlines.monotonicMs() + echoMs);
+    if (failure !== '') return this.#connection.destroy({ cause: 'echoFailed', detail: failure });
+    if (wasSilent) this.#onSilence(false);
+    this.#lookAgainAt(this.#quietEndsAtMs());
+  }
+
+  /** Runs a step within its time. If the step is refused, throws or hangs, the connection ends. */
+  async #take(step: SessionStep<Message>, timeoutMs: number, cause: CloseCause): Promise<boolean> {
+    const failure = await this.#attemptWithin(step, timeoutMs);
+    if (failure === '') return true;
+    this.#connection.destroy({ cause, detail: failure });
+    return false;
+  }
+
+  async #attemptWithin(step: SessionStep<Message>, timeoutMs: number): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const alarm = new Alarm(() => resolve('timeout'));
+    this.#exchangeMs = timeoutMs;
+    this.#deadlines.schedule(alarm, this.#deadlines.monotonicMs() + timeoutMs);
+    this.#attempt(step).then(resolve);
+    const failure = await promise;
+    this.#deadlines.cancel(alarm);
+    return failure;
+  }
+
+  /** @returns why the step failed, as a name; the empty text if it was accepted */
+  async #attempt(step: SessionStep<Message>): Promise<string> {
+    try {
+      return (await step(this)) ? '' : 'refused';
+    } catch (error) {
+      return causeOf(error);
+    }
+  }
+}
+
+/** A name for what a step threw. Its text is not used, because it is not trusted. */
+function causeOf(error: unknown): string {
+  if (error instanceof ConnectionError) return error.code;
+  return error instanceof Error ? error.name : 'error';
+}

@@ -1,0 +1,112 @@
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { type Fault, StartError } from '../../../basics/errors.ts';
+import type { SwitchConfig } from '../../../kits/processor-kit/switch-config.ts';
+import { isAllowedAddress } from '../../../outbound/public-addresses.ts';
+import { type Grant, hasPort, isGrantedTo, isInNetwork, type ListenerGrant, type NetworkGrant } from './grants.ts';
+import { type KeyOwnership, keysNamedBy } from './key-ownership.ts';
+
+export interface SwitchAccessRules {
+  readonly networks: readonly Grant<NetworkGrant>[];
+  readonly listeners: readonly Grant<ListenerGrant>[];
+  readonly keys: KeyOwnership;
+  /** Contains a folder for each acquirer, named with its number. */
+  readonly tlsFilesDirectory: string;
+}
+
+/** RFC 6761 6.3: these names always mean this machine, regardless of DNS. */
+const LOCALHOST = /(^|\.)localhost\.?$/i;
+const LOOPBACK = ['127.0.0.1', '::1'];
+
+const DENIED = {
+  address: 'an address that the operator has not given to this acquirer (SWITCH_NETWORKS)',
+  listener: 'a host and port that the operator has not given to this acquirer (SWITCH_LISTENERS)',
+  key: 'a key that is not of this acquirer (its own are acquirer/<id>/..., others are in SWITCH_KEYS)',
+} as const;
+
+/**
+ * Controls which parts of the machine, its network and its HSM a switch's configuration may use. Acquirers configure
+ * their own switches, so each address, port, file and key has an owner. Resources that the operator has not granted
+ * to an acquirer are refused: when the configuration is stored, when the connection is opened (the configuration may
+ * be older than the check), and for names each time they are dialled.
+ */
+export class SwitchAccess {
+  readonly #rules: SwitchAccessRules;
+
+  constructor(rules: SwitchAccessRules) {
+    this.#rules = rules;
+  }
+
+  /**
+   * A granted address belongs to the acquirers that have the grant, also if it is public: a switch may trust every
+   * connection from this machine. Public addresses without a grant are free; all other addresses are refused.
+   */
+  mayDial(acquirerId: number, address: string, port: number): boolean {
+    const given = this.#rules.networks.filter(({ what }) => hasPort(what, port) && isInNetwork(what.network, address));
+    if (given.length > 0) return given.some((grant) => isGrantedTo(grant, acquirerId));
+    return isAllowedAddress(address, { allowLoopback: false }) && !isOwnAddress(address);
+  }
+
+  /** Folder of the PEM files that the acquirer's configurations name. */
+  tlsFolder(acquirerId: number): string {
+    return join(this.#rules.tlsFilesDirectory, String(acquirerId));
+  }
+
+  /** Resources in the configuration that do not belong to the acquirer. */
+  faults(acquirerId: number, config: SwitchConfig): Fault[] {
+    const { keys } = this.#rules;
+    const addresses = config.addresses.flatMap(({ host, port }, at) =>
+      literalAddresses(host).every((address) => this.mayDial(acquirerId, address, port))
+        ? []
+        : [{ path: ['addresses', at, 'host'], detail: DENIED.address }],
+    );
+    const listener =
+      config.accept && !this.#mayListen(acquirerId, config.accept)
+        ? [{ path: ['accept', 'port'], detail: DENIED.listener }]
+        : [];
+    const foreign = keysNamedBy(config).filter(({ keyId }) => !keys.mayUse(acquirerId, keyId));
+    return [...addresses, ...listener, ...foreign.map(({ path }) => ({ path, detail: DENIED.key }))];
+  }
+
+  /**
+   * Like `faults`, but runs before the HSM is called or anything is read or dialled, because a configuration may have
+   * been stored before this check existed.
+   *
+   * @param where names the processor
+   * @throws StartError BAD_PROCESSOR naming each setting whose value does not belong to the acquirer
+   */
+  check(acquirerId: number, config: SwitchConfig, where: string): void {
+    const faults = this.faults(acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
+    if (faults.length > 0) throw new StartError('BAD_PROCESSOR', `${where}: ${faults.join('; ')}`);
+  }
+
+  #mayListen(acquirerId: number, { host, port }: { readonly host: string; readonly port: number }): boolean {
+    return this.#rules.listeners.some(
+      (grant) => isGrantedTo(grant, acquirerId) && grant.what.host === host && hasPort(grant.what, port),
+    );
+  }
+}
+
+/**
+ * The addresses of a host that are known without a lookup; none for a name. They are read as by `inet_aton`: `0x7f.1`
+ * and `2130706433` are 127.0.0.1.
+ */
+function literalAddresses(host: string): readonly string[] {
+  if (isIP(host) !== 0) return [host];
+  if (LOCALHOST.test(host)) return LOOPBACK;
+  const normal = URL.parse(`http://${host}/`)?.hostname ?? '';
+  return isIPv4(normal) ? [normal] : [];
+}
+
+/**
+ * An address of this machine's interfaces is equivalent to loopback: a service that listens on all interfaces listens
+ * there.
+ */
+function isOwnAddress(address: string): boolean {
+  const own = new BlockList();
+  for (const interfaces of Object.values(networkInterfaces()))
+    for (const { address: mine, family } of interfaces ?? [])
+      own.addAddress(mine.split('%', 1)[0]!, family === 'IPv4' ? 'ipv4' : 'ipv6');
+  return isInNetwork(own, address);
+}

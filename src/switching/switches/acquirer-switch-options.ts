@@ -1,0 +1,29 @@
+import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
+import type { Clock } from '../../payments/ports/process-ports.ts';
+import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { SwitchAccess } from './access/switch-access.ts';
+import type { MacHsm } from './hsm-codec.ts';
+import type { KeyExchangeParts } from './open-keys.ts';
+import type { BusinessDates, MessageKeeper, Stans } from './ports.ts';
+import type { PinTranslation } from './translate-pin.ts';
+import type { UnmatchedResponses } from './unmatched-responses.ts';
+
+export interface AcquirerSwitchOptions {
+  readonly acquirerId: number;
+  readonly processorId: number;
+  readonly processor: Processor;
+  readonly config: SwitchConfig;
+  readonly stans: Stans;
+  readonly dates: BusinessDates;
+  readonly unmatchedResponses: UnmatchedResponses;
+  readonly messages: MessageKeeper;
+  /** The HSM that authenticates messages; undefined if the installation has none. */
+  readonly macs: MacHsm | undefined;
+  readonly pins: PinTranslation | undefined;
+  /** Also from the HSM. */
+  readonly keyExchange: KeyExchangeParts | undefined;
+  /** Which parts of the machine, its network and its HSM acquirers may use. */
+  readonly access: SwitchAccess;
+  readonly clock: Clock;
+  readonly log: ConnectionLog;
+}

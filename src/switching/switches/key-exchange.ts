@@ -1,0 +1,194 @@
+import { KeyExchangeError } from '../../basics/errors.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import type { KeyChange } from '../../kits/processor-kit/key-change.ts';
+import type { KeyExchangeConfig } from '../../kits/processor-kit/key-exchange-config.ts';
+import { isTrusted, judgeMac } from '../../kits/processor-kit/mac-verdict.ts';
+import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
+import type { ConnectionLog } from '../connection/pool-options.ts';
+import { codeOf, KeyFaults } from './key-faults.ts';
+import { KeyIntake } from './key-intake.ts';
+import { KeyRefresh } from './key-refresh.ts';
+import { KeyRequests } from './key-requests.ts';
+import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
+import type { WorkingKeys } from './working-keys.ts';
+
+const TIMES = {
+  /** Interval at which keys exchanged by other workers are read, and the age of keys is checked. */
+  followEveryMs: 2_000,
+  /** Limit for the response to the request, and again for the key. A sign-on takes no longer than two keys. */
+  exchangeMs: 2_400,
+};
+/**
+ * If a connection is lost this soon after the gateway's response, the response may be lost, too. The key is then
+ * requested again.
+ */
+const ANSWER_SETTLED_MS = 5_000;
+
+export interface KeyExchangeOptions {
+  readonly where: ProcessorKey;
+  readonly keyChange: KeyChange;
+  readonly config: SwitchConfig & { readonly keyExchange: KeyExchangeConfig };
+  readonly keys: WorkingKeys;
+  readonly kept: ExchangedKeys;
+  /** Whether the switch has accepted a request. */
+  readonly isAccepted: (answer: IsoMessage) => boolean;
+  readonly nextStamp: () => MessageStamp;
+  readonly monotonicMs: () => number;
+  readonly log: ConnectionLog;
+  readonly times?: Partial<typeof TIMES> | undefined;
+}
+
+/** State of one switch's keys; the first two numbers only increase. */
+export interface KeyExchangeStats {
+  readonly exchanged: number;
+  readonly failed: number;
+  /** Why the last exchange failed; undefined after a later one has succeeded. */
+  readonly lastFault: string | undefined;
+  /** The accepted exchanged keys, newest first. */
+  readonly keys: readonly { readonly use: WorkingKeyUse; readonly number: number; readonly kcv: string }[];
+  /** How long the key of each use has been in use; null while it is the key of the configuration. */
+  readonly ages: readonly { readonly use: WorkingKeyUse; readonly ageMs: number | null }[];
+  /** Age at which the gateway requests a new key; null if the switch decides when keys change. */
+  readonly maxAgeMs: number | null;
+}
+
+/** The connection of the last response to an announcement. */
+interface LastAnswer {
+  readonly use: WorkingKeyUse;
+  readonly connectionId: string;
+  readonly atMs: number;
+}
+
+/**
+ * Exchanges the working keys of one switch while traffic runs (`processor-kit/key-change.ts` describes the steps).
+ * After any failure the previous keys remain in use, and the failure is logged, counted and retried.
+ *
+ * {@link KeyRequests} asks for keys that are due, {@link KeyIntake} imports the keys that the switch announces, and
+ * {@link KeyRefresh} reads those that other workers have exchanged. This class knows the signed-on connections, and
+ * takes a key into use.
+ */
+export class KeyExchange implements KeyChangeSide {
+  readonly macKeys: WorkingKeys;
+  readonly #options: KeyExchangeOptions;
+  readonly #faults: KeyFaults;
+  readonly #requests: KeyRequests;
+  readonly #intake: KeyIntake;
+  readonly #refresh: KeyRefresh;
+  readonly #follower: Repetition;
+  readonly #lines = new Map<string, ExchangeConnection>();
+  #lastAnswer: LastAnswer | undefined;
+  #exchanged = 0;
+
+  constructor(options: KeyExchangeOptions) {
+    const { followEveryMs, exchangeMs } = { ...TIMES, ...options.times };
+    this.#options = options;
+    this.macKeys = options.keys;
+    this.#faults = new KeyFaults(options);
+    this.#refresh = new KeyRefresh(options.keys, this.#faults);
+    this.#requests = new KeyRequests({ ...options, exchangeMs, faults: this.#faults });
+    this.#intake = new KeyIntake({
+      ...options,
+      isTrusted: (announcement) => this.#isTrustedNow(announcement),
+      isAskedAnew: (use) => this.#requests.isAskedAnew(use),
+      onTaken: (key, line) => this.#begin(key, line),
+      onRefused: (fault) => this.#faults.record(fault),
+    });
+    this.#follower = repeatEvery(
+      followEveryMs,
+      () => this.#follow(),
+      (error) => this.#faults.record(error),
+    );
+  }
+
+  get stats(): KeyExchangeStats {
+    const { keys: uses, startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
+    const { count: failed, last: lastFault } = this.#faults;
+    const keys = this.macKeys.live.map(({ use, number, kcv }) => ({ use, number, kcv }));
+    const ages = uses.map((use) => ({ use, ageMs: this.macKeys.current(use)?.acknowledgedMsAgo ?? null }));
+    const maxAgeMs = startedBy === 'us' ? maxAgeSeconds * 1_000 : null;
+    return { exchanged: this.#exchanged, failed, lastFault, keys, ages, maxAgeMs };
+  }
+
+  /** Set while a PIN key changes: no PIN is sent between the announcement and the gateway's response. */
+  get pinGate(): Promise<void> | undefined {
+    return this.#intake.pinGate;
+  }
+
+  /** The MACs of a connection were bad for too long, so new keys are needed regardless of the age. */
+  distrust(): void {
+    if (this.#options.config.keyExchange.keys.includes('mac')) this.#requests.want('mac');
+  }
+
+  forget(connectionId: string): void {
+    this.#lines.delete(connectionId);
+    const last = this.#lastAnswer;
+    const mayBeLost =
+      last?.connectionId === connectionId && this.#options.monotonicMs() - last.atMs < ANSWER_SETTLED_MS;
+    if (mayBeLost) this.#requests.want(last.use);
+  }
+
+  close(): void {
+    void this.#follower.stop();
+  }
+
+  /**
+   * A connection has signed on: due keys are exchanged before its first tap. Returns false if they are required and
+   * do not arrive.
+   */
+  async afterSignOn(line: ExchangeConnection, answer: IsoMessage | undefined): Promise<boolean> {
+    this.#lines.set(line.connectionId, line);
+    if (answer && !(await this.isTrusted(answer))) this.distrust();
+    const mustHaveMac = this.#requests.isWanted('mac');
+    const missing = await this.#requests.askForDue(line);
+    return !(mustHaveMac && missing.includes('mac'));
+  }
+
+  /** Whether a message's MAC is valid, also with a key that another worker has just exchanged. */
+  async isTrusted(message: IsoMessage): Promise<boolean> {
+    await judgeMac(message);
+    if (isTrusted(message)) return true;
+    await this.#intake.isIdle;
+    return this.#isTrustedNow(message);
+  }
+
+  takeAnnouncement(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision> {
+    return this.#intake.take(announcement, line);
+  }
+
+  /** Does not wait for announcements that are being processed. */
+  async #isTrustedNow(message: IsoMessage): Promise<boolean> {
+    await judgeMac(message);
+    if (isTrusted(message)) return true;
+    await this.#refresh.lookAgain();
+    await judgeMac(message);
+    return isTrusted(message);
+  }
+
+  /** The switch has the gateway's response: the key is in use from now on. */
+  #begin(key: ExchangedKey, { connectionId }: ExchangeConnection): void {
+    const { keyId, use, number, kcv } = key;
+    if (!this.#lines.has(connectionId)) {
+      this.#requests.want(use); // the response was not sent: both keys are valid until there is another one
+      return;
+    }
+    const { where, kept, config, log, monotonicMs } = this.#options;
+    this.macKeys.accept(key, true);
+    this.#lastAnswer = { use, connectionId, atMs: monotonicMs() };
+    this.#exchanged++;
+    this.#faults.clear();
+    kept.acknowledge(where, { keyId, use }, config.keyExchange.overlapSeconds).catch((error: unknown) => {
+      this.#requests.want(use); // after a restart it would not be known that the key is in use
+      this.#faults.record(new KeyExchangeError('NOT_KEPT', { cause: error, detail: codeOf(error) }));
+    });
+    log.info({ ...where, use, number, kcv }, 'working key exchanged');
+    this.#requests.satisfy(use);
+  }
+
+  async #follow(): Promise<void> {
+    await this.macKeys.refresh();
+    const line = this.#lines.values().next().value;
+    if (line) await this.#requests.askInTurn(line);
+  }
+}

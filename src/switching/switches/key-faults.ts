@@ -1,0 +1,56 @@
+import { TapwireError } from '../../basics/errors.ts';
+import { LogBudget } from '../../basics/limits/log-budget.ts';
+import type { ConnectionLog } from '../connection/pool-options.ts';
+import type { ProcessorKey } from './ports.ts';
+
+/** A switch may repeat refused announcements at any rate. */
+const LINES_PER_SECOND = 5;
+
+export interface KeyFaultsOptions {
+  readonly where: ProcessorKey;
+  readonly monotonicMs: () => number;
+  readonly log: ConnectionLog;
+}
+
+/** Counts and logs the failures of one switch's key exchanges. */
+export class KeyFaults {
+  readonly #options: KeyFaultsOptions;
+  readonly #budget = new LogBudget(LINES_PER_SECOND);
+  #count = 0;
+  #last: string | undefined;
+
+  constructor(options: KeyFaultsOptions) {
+    this.#options = options;
+  }
+
+  /** Only increases. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The code of the last failure; undefined after a later exchange has succeeded. */
+  get last(): string | undefined {
+    return this.#last;
+  }
+
+  record(error: unknown): void {
+    this.#count++;
+    this.#last = codeOf(error);
+    const reason = error instanceof TapwireError ? error.message : codeOf(error);
+    const { where, log, monotonicMs } = this.#options;
+    const fields = { ...where, code: this.#last, reason };
+    this.#budget.spend(monotonicMs(), (suppressed) => {
+      log.warn({ ...fields, suppressed }, 'key exchange failed, previous keys remain in use');
+    });
+  }
+
+  clear(): void {
+    this.#last = undefined;
+  }
+}
+
+/** A name for an error: never its text, because it may contain foreign data. */
+export function codeOf(error: unknown): string {
+  if (error instanceof TapwireError) return error.code;
+  return error instanceof Error ? error.name : 'unknown';
+}

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { KeyExchangeError } from '../../basics/errors.ts';
+import { within } from '../../basics/limits/within.ts';
+import { toHex } from '../../codecs/bytes/hex.ts';
+import { exchangedKeyId } from '../../codecs/crypto/key-ids.ts';
+import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import type { KeyChange, WrappedKey } from '../../kits/processor-kit/key-change.ts';
+import type { KeyExchangeConfig } from '../../kits/processor-kit/key-exchange-config.ts';
+import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { ExchangeConnection, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
+import { codeOf } from './key-faults.ts';
+import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
+import type { WorkingKeys } from './working-keys.ts';
+
+/**
+ * Limit for importing a key: the HSM and one commit. PINs wait for it, so it is far shorter than the limit of a tap.
+ */
+const TAKE_IN_MS = 2_000;
+
+/**
+ * A switch has two keys to announce, and may repeat itself. Behind more announcements PINs would wait without limit.
+ */
+const MOST_AT_HAND = 8;
+
+/**
+ * Keys of one use that are valid at a time. A switch changes its key daily or hourly, and each remains valid for
+ * `overlapSeconds` after the next. The store of the HSM is shared by all acquirers, so one switch must not fill it.
+ */
+const MOST_LIVE = 16;
+
+/** DE39 of refusals (ISO 8583:1987 table A7): format error, security violation, system malfunction. */
+const REFUSALS: Partial<Record<KeyExchangeError['code'], string>> = {
+  UNREADABLE: '30',
+  NOT_AGREED: '30',
+  NUMBER_TAKEN: '30',
+  NOT_KEPT: '96',
+  TOO_MANY: '96',
+};
+const SECURITY_VIOLATION = '63';
+
+export interface KeyIntakeOptions {
+  readonly where: ProcessorKey;
+  readonly keyChange: KeyChange;
+  readonly config: { readonly keyExchange: KeyExchangeConfig };
+  readonly keys: WorkingKeys;
+  readonly kept: ExchangedKeys;
+  readonly isTrusted: (announcement: IsoMessage) => Promise<boolean>;
+  /** Whether the gateway has requested such a key because the keys no longer match. */
+  readonly isAskedAnew: (use: WorkingKeyUse) => boolean;
+  /** The switch has been informed that the gateway has the key. */
+  readonly onTaken: (key: ExchangedKey, line: ExchangeConnection) => void;
+  readonly onRefused: (fault: KeyExchangeError) => void;
+}
+
+/** Imports the keys that a switch announces: first into the HSM and the database, then it responds to the switch. */
+export class KeyIntake {
+  readonly #options: KeyIntakeOptions;
+  #taking: Promise<unknown> = Promise.resolve();
+  #atHand = 0;
+  #pinGate: Promise<void> | undefined;
+
+  constructor(options: KeyIntakeOptions) {
+    this.#options = options;
+  }
+
+  /** Set while a PIN key is imported: no PIN is sent between the announcement and the gateway's response. */
+  get pinGate(): Promise<void> | undefined {
+    return this.#pinGate;
+  }
+
+  /** Resolves when all announcements so far have been imported or refused. */
+  get isIdle(): Promise<unknown> {
+    return this.#taking;
+  }
+
+  /** Processes one announcement at a time. */
+  take(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision> {
+    if (this.#atHand >= MOST_AT_HAND) return Promise.resolve(this.#refuse(new KeyExchangeError('TOO_MANY')));
+    this.#atHand++;
+    const openPins = this.#holdPins(this.#options.keyChange.readUse(announcement));
+    const decision = this.#taking
+      .then(() => this.#decide(announcement, line, openPins))
+      .finally(() => {
+        this.#atHand--;
+      });
+    this.#taking = decision.catch(() => {});
+    return decision;
+  }
+
+  #refuse(fault: KeyExchangeError): KeyDecision {
+    this.#options.onRefused(fault);
+    return { responseCode: REFUSALS[fault.code] ?? SECURITY_VIOLATION };
+  }
+
+  async #decide(announcement: IsoMessage, line: ExchangeConnection, openPins: () => void): Promise<KeyDecision> {
+    try {
+      const key = await this.#takeIn(announcement);
+      const whenAnswered = (isSent: boolean) => {
+        if (key && isSent) this.#options.onTaken(key, line);
+        openPins();
+      };
+      return { responseCode: '00', whenAnswered };
+    } catch (error) {
+      openPins();
+      return this.#refuse(
+        error instanceof KeyExchangeError ? error : new KeyExchangeError('NOT_IMPORTED', { cause: error }),
+      );
+    }
+  }
+
+  #holdPins(use: WorkingKeyUse | undefined): () => void {
+    if (use !== 'pin') return () => {};
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#pinGate = promise;
+    return () => {
+      if (this.#pinGate === promise) this.#pinGate = undefined; // another announcement may have replaced it
+      resolve();
+    };
+  }
+
+  /**
+   * Imports the announced key into the HSM and the database; undefined if it is the current key, whose announcement
+   * the switch has repeated.
+   */
+  async #takeIn(announcement: IsoMessage): Promise<ExchangedKey | undefined> {
+    const announced = this.#options.keyChange.readKey(announcement);
+    if (!announced) throw new KeyExchangeError('UNREADABLE');
+    const { use, number, kcv } = announced;
+    const { transportKeyId, form, keys } = this.#options.config.keyExchange;
+    if (!keys.includes(use)) throw new KeyExchangeError('NOT_AGREED');
+    // If the keys no longer match, no MAC can be valid. A requested key is accepted nevertheless, because its transport
+    // key protects it.
+    const { isAskedAnew, isTrusted } = this.#options;
+    if (!isAskedAnew(use) && !(await isTrusted(announcement))) throw new KeyExchangeError('UNTRUSTED');
+    const current = this.#options.keys.current(use);
+    if (current?.kcv === kcv && current.number === number) return undefined;
+    this.#refuseOld(announced);
+    if (this.#options.keys.live.filter((key) => key.use === use).length >= MOST_LIVE)
+      throw new KeyExchangeError('TOO_MANY');
+    const { wrapped } = announced;
+    const bytes = 'block' in wrapped ? wrapped.block : toHex(wrapped.cryptogram);
+    const { acquirerId, processorId } = this.#options.where;
+    const keyId = exchangedKeyId(acquirerId, processorId, use, randomUUID());
+    const key: ExchangedKey = { keyId, use, number, transportKeyId, form, wrapped: bytes, kcv };
+    await this.#store(key);
+    return key;
+  }
+
+  /** An attacker that cannot create an announcement may replay an old one. */
+  #refuseOld({ use, number, kcv }: WrappedKey): void {
+    for (const key of this.#options.keys.live) {
+      if (key.use !== use || key.acknowledgedMsAgo === null) continue;
+      if (key.kcv === kcv) throw new KeyExchangeError('REPLAYED');
+      if (key.number === number && number !== 0) throw new KeyExchangeError('NUMBER_TAKEN');
+    }
+  }
+
+  async #store(key: ExchangedKey): Promise<void> {
+    await within(TAKE_IN_MS, this.#options.keys.import(key)).catch((cause: unknown) => {
+      throw new KeyExchangeError('NOT_IMPORTED', { cause, detail: codeOf(cause) });
+    });
+    try {
+      await within(TAKE_IN_MS, this.#options.kept.keep(this.#options.where, key));
+    } catch (cause) {
+      await this.#options.keys.forget(key.keyId).catch(() => {});
+      throw new KeyExchangeError('NOT_KEPT', { cause, detail: codeOf(cause) });
+    }
+    this.#options.keys.accept(key, false);
+  }
+}

@@ -1,0 +1,142 @@
+import { KeyExchangeError } from '../../basics/errors.ts';
+import { Backoff } from '../../basics/limits/backoff.ts';
+import { within } from '../../basics/limits/within.ts';
+import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import type { KeyChange } from '../../kits/processor-kit/key-change.ts';
+import type { KeyExchangeConfig } from '../../kits/processor-kit/key-exchange-config.ts';
+import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { ExchangeConnection } from '../../kits/processor-kit/switch-protocol.ts';
+import { codeOf, type KeyFaults } from './key-faults.ts';
+import type { ExchangedKeys, ProcessorKey } from './ports.ts';
+import type { WorkingKeys } from './working-keys.ts';
+
+/** By then the claim expires, also if its owner has crashed. */
+const CLAIM_SECONDS = 15;
+const RETRY = { firstMs: 1_000, mostMs: 300_000 };
+
+export interface KeyRequestsOptions {
+  readonly where: ProcessorKey;
+  readonly keyChange: KeyChange;
+  readonly config: SwitchConfig & { readonly keyExchange: KeyExchangeConfig };
+  readonly keys: WorkingKeys;
+  readonly kept: ExchangedKeys;
+  /** Whether the switch has accepted a request. */
+  readonly isAccepted: (answer: IsoMessage) => boolean;
+  readonly nextStamp: () => MessageStamp;
+  readonly monotonicMs: () => number;
+  /** Limit for the response to the request, and again for the key. */
+  readonly exchangeMs: number;
+  readonly faults: KeyFaults;
+}
+
+/**
+ * Requests the keys of one switch that are due: too old, or wanted regardless of their age. One worker requests a key
+ * at a time, by a claim in the database.
+ */
+export class KeyRequests {
+  readonly #options: KeyRequestsOptions;
+  readonly #backoff = new Backoff(RETRY);
+  /** Keys to be requested regardless of their age. */
+  readonly #wanted = new Set<WorkingKeyUse>();
+  /** Callers that wait for a requested key. */
+  readonly #awaited = new Map<WorkingKeyUse, () => void>();
+  #retryAtMs = 0;
+  /** The number of callers that are requesting due keys: a sign-on takes precedence over the timer. */
+  #askers = 0;
+
+  constructor(options: KeyRequestsOptions) {
+    this.#options = options;
+  }
+
+  /** The key of this use no longer fits, or may not: it is requested regardless of its age. */
+  want(use: WorkingKeyUse): void {
+    this.#wanted.add(use);
+  }
+
+  isWanted(use: WorkingKeyUse): boolean {
+    return this.#wanted.has(use);
+  }
+
+  /** Whether a request for such a key, made because the keys no longer match, is in progress. */
+  isAskedAnew(use: WorkingKeyUse): boolean {
+    return this.#wanted.has(use) && this.#awaited.has(use);
+  }
+
+  /** A key of this use has come into use, requested or not. */
+  satisfy(use: WorkingKeyUse): void {
+    this.#wanted.delete(use);
+    this.#backoff.reset();
+    this.#awaited.get(use)?.();
+  }
+
+  /** Requests one key after the other. @returns the uses whose key did not arrive */
+  async askForDue(line: ExchangeConnection): Promise<WorkingKeyUse[]> {
+    const missing: WorkingKeyUse[] = [];
+    this.#askers++;
+    try {
+      for (const use of this.#options.config.keyExchange.keys) {
+        if (this.#isDue(use) && !(await this.#askFor(use, line))) missing.push(use);
+      }
+    } finally {
+      this.#askers--;
+    }
+    return missing;
+  }
+
+  /** The same for a timer: not while a sign-on requests keys, nor too soon after a failure. */
+  async askInTurn(line: ExchangeConnection): Promise<void> {
+    if (this.#askers === 0 && this.#options.monotonicMs() >= this.#retryAtMs) await this.askForDue(line);
+  }
+
+  #isDue(use: WorkingKeyUse): boolean {
+    const { startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
+    if (this.#wanted.has(use)) return true;
+    if (startedBy !== 'us') return false;
+    const ageMs = this.#options.keys.current(use)?.acknowledgedMsAgo;
+    return ageMs === undefined || ageMs === null || ageMs > maxAgeSeconds * 1_000;
+  }
+
+  /** Whether the key has arrived, or is about to because of another worker's request. */
+  async #askFor(use: WorkingKeyUse, line: ExchangeConnection): Promise<boolean> {
+    const { where, kept } = this.#options;
+    try {
+      if (!(await kept.claim(where, use, CLAIM_SECONDS))) return !this.#wanted.has(use);
+    } catch (error) {
+      return this.#retryLater(error);
+    }
+    try {
+      await this.#request(use, line);
+      return true;
+    } catch (error) {
+      return this.#retryLater(error);
+    } finally {
+      // A worker releases only its own claim.
+      await kept.release(where, use).catch(() => {});
+    }
+  }
+
+  /** @throws KeyExchangeError if the key does not arrive */
+  async #request(use: WorkingKeyUse, line: ExchangeConnection): Promise<void> {
+    const { keyChange, config, nextStamp, isAccepted, exchangeMs } = this.#options;
+    const { promise: isThere, resolve } = Promise.withResolvers<void>();
+    this.#awaited.set(use, resolve);
+    try {
+      const request = keyChange.request(use, nextStamp(), config);
+      const answer = await within(exchangeMs, line.exchange(request)).catch((cause: unknown) => {
+        throw new KeyExchangeError('UNANSWERED', { cause, detail: codeOf(cause) });
+      });
+      if (!isAccepted(answer)) throw new KeyExchangeError('REFUSED');
+      await within(exchangeMs, isThere).catch(() => {
+        throw new KeyExchangeError('NOT_ANNOUNCED');
+      });
+    } finally {
+      this.#awaited.delete(use);
+    }
+  }
+
+  #retryLater(error: unknown): false {
+    this.#options.faults.record(error);
+    this.#retryAtMs = this.#options.monotonicMs() + this.#backoff.nextDelayMs();
+    return false;
+  }
+}

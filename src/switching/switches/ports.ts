@@ -1,0 +1,107 @@
+import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { AttemptName } from '../../payments/ports/switch-ports.ts';
+
+/** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
+export interface StanScope {
+  readonly acquirerId: number;
+  /** DE41, at most 8 characters; a longer text names a scope that is not a terminal. Null: the whole acquirer. */
+  readonly tid: string | null;
+}
+
+/** Source of the numbers in DE11. */
+export interface Stans {
+  /**
+   * Returns the next number of a scope; undefined if its business date (`2026-11-20`) has none left.
+   *
+   * @param leaving how many of the day's numbers must remain for others; none by default
+   */
+  next(scope: StanScope, day: string, leaving?: number): Promise<string | undefined>;
+}
+
+/** The business dates of switches, as the switches announce them. */
+export interface BusinessDates {
+  /** The date by which an acquirer's numbers are counted, `2026-11-20`. */
+  current(acquirerId: number): string;
+  /** A switch has cut over, or has named its settlement date (MMDD). */
+  announce(processor: { readonly acquirerId: number; readonly processorId: number }, monthDay?: string): void;
+}
+
+/** A processor of an acquirer. */
+export interface ProcessorKey {
+  readonly acquirerId: number;
+  readonly processorId: number;
+}
+
+/** A working key as a switch has announced it: enciphered under a key of the HSM. */
+export interface ExchangedKey {
+  /** Its id in the HSM. */
+  readonly keyId: string;
+  readonly use: WorkingKeyUse;
+  /** Its number in messages. */
+  readonly number: number;
+  readonly transportKeyId: string;
+  readonly form: 'keyBlock' | 'cryptogram';
+  /** The key block, or the cryptogram in hex. */
+  readonly wrapped: string;
+  readonly kcv: string;
+}
+
+export interface LiveKey extends ExchangedKey {
+  /** Time since the switch was informed that the gateway has it; null if that is not certain. */
+  readonly acknowledgedMsAgo: number | null;
+}
+
+/** Stores exchanged keys. All workers of an installation share them, and they survive a restart. */
+export interface ExchangedKeys {
+  /** The accepted keys, newest first. */
+  live(processor: ProcessorKey): Promise<readonly LiveKey[]>;
+  /** Stores a key before the switch is informed that the gateway has it. */
+  keep(processor: ProcessorKey, key: ExchangedKey): Promise<void>;
+  /** The switch was informed: previous keys retire at the end of the overlap. */
+  acknowledge(processor: ProcessorKey, key: Pick<ExchangedKey, 'keyId' | 'use'>, overlapSeconds: number): Promise<void>;
+  /** The right to request a key, for the given number of seconds; false while another process has it. */
+  claim(processor: ProcessorKey, use: WorkingKeyUse, seconds: number): Promise<boolean>;
+  release(processor: ProcessorKey, use: WorkingKeyUse): Promise<void>;
+}
+
+/** A processor that a worker cannot open, with the reason: names of files, keys and settings, never their content. */
+export interface ProcessorFault extends ProcessorKey {
+  readonly reason: string;
+}
+
+/** Receives the processors that workers cannot open, for the person who manages processors. */
+export interface ProcessorFaults {
+  tell(faults: readonly ProcessorFault[]): Promise<void>;
+}
+
+/**
+ * A message as people may see it: its bytes with all secrets overwritten, or only its length if that is not possible.
+ */
+export type MaskedMessage = Uint8Array | number;
+
+/** A request to a switch and its response. */
+export interface Exchange {
+  readonly about: AttemptName;
+  readonly kind: 'authorization' | 'reversal' | 'completion';
+  /** For a reversal or completion, the number of the attempt; 1 for everything else. */
+  readonly number: number;
+  readonly processorId: number;
+  readonly connectionId: string;
+  readonly sentAtMs: number;
+  readonly tookMs: number;
+  /** `answered`, `garbled`, or why there is no response. */
+  readonly outcome: string;
+  /** An ordinary approval, which is the least interesting for people. */
+  readonly isRoutine: boolean;
+  /** Undefined if it was never encoded. */
+  readonly request: MaskedMessage | undefined;
+  readonly response: MaskedMessage | undefined;
+}
+
+/** Stores messages for people in the background; messages may be dropped. */
+export interface MessageKeeper {
+  /** False if nothing is stored; then nothing needs to be masked. */
+  readonly isKeeping: boolean;
+  /** Never throws, and no caller waits for it. */
+  keep(exchange: Exchange): void;
+}

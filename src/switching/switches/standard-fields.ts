@@ -1,0 +1,34 @@
+import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import type { Processor } from '../../kits/processor-kit/processor.ts';
+
+/** Fields of every dialect, under any name, as far as a message has them. */
+export interface StandardFields {
+  /** DE7, MMDDhhmmss. */
+  readonly transmissionDateTime: string | undefined;
+  /** DE11. */
+  readonly stan: string | undefined;
+  /** DE15 as MMDD, also where it has a year (YYMMDD in ISO 8583:1993): its date is the nearest one with that day. */
+  readonly settlementDate: string | undefined;
+  /** DE37. */
+  readonly rrn: string | undefined;
+  /** DE41. */
+  readonly tid: string | undefined;
+}
+
+/** Reads data elements by the standard's numbers: the field table maps them to the names of a dialect. */
+export function standardFieldReader({ spec }: Pick<Processor, 'spec'>): (message: IsoMessage) => StandardFields {
+  const nameOf = (number: number) => spec.fields[number]?.name;
+  const names = { at: nameOf(7), stan: nameOf(11), settled: nameOf(15), rrn: nameOf(37), tid: nameOf(41) };
+  return (message) => ({
+    transmissionDateTime: textOf(message, names.at),
+    stan: textOf(message, names.stan),
+    settlementDate: textOf(message, names.settled)?.slice(-'MMDD'.length),
+    rrn: textOf(message, names.rrn),
+    tid: textOf(message, names.tid),
+  });
+}
+
+function textOf(message: IsoMessage, name: string | undefined): string | undefined {
+  const value = name === undefined ? undefined : message[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,82 @@
+import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import { isTrusted } from '../../kits/processor-kit/mac-verdict.ts';
+import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
+import type { SwitchAnswer, SwitchSlot } from '../../payments/ports/switch-ports.ts';
+import type { Slot } from '../connection/slot.ts';
+import type { Outgoing } from './exchange-record.ts';
+import type { ReportFault } from './fault-log.ts';
+import { providerValues } from './provider-values.ts';
+import type { Prepared } from './request-builder.ts';
+import type { StandardFields } from './standard-fields.ts';
+
+export interface SwitchSlotParts {
+  readonly processor: Processor;
+  readonly config: SwitchConfig;
+  readonly fieldsOf: (message: IsoMessage) => StandardFields;
+  /** Sends on the slot, and returns what `read` makes of the response. */
+  readonly exchange: <Value>(
+    slot: Slot<IsoMessage>,
+    outgoing: Outgoing,
+    read: (response: IsoMessage, request: IsoMessage) => Value,
+  ) => Promise<SwitchAnswer<Value>>;
+  /** No PIN is sent until it resolves; undefined if no wait is needed. */
+  readonly pinGate: () => Promise<void> | undefined;
+  readonly reportFault: ReportFault;
+}
+
+/** A slot of the pool as the domain sees it: in terms of requests and outcomes, not of messages. */
+export function switchSlot(
+  slot: Slot<IsoMessage>,
+  { processor, config, fieldsOf, exchange, pinGate, reportFault }: SwitchSlotParts,
+): SwitchSlot {
+  return {
+    release: () => slot.release(),
+    complete: (completion, timing, about) => {
+      const advice = processor.completion!;
+      const named = { about, kind: 'completion', number: completion.attempt, timing } as const;
+      const message = buildFor(slot, () => advice.build(completion, config));
+      return exchange(
+        slot,
+        { ...named, message },
+        (response) => isTrusted(response) && advice.isAcknowledged(response),
+      );
+    },
+    authorize: async (request, timing, about) => {
+      const { message, hasPin } = request as Prepared;
+      const gate = hasPin ? pinGate : undefined;
+      return exchange(slot, { about, kind: 'authorization', number: 1, message, timing, gate }, (response, sent) => ({
+        outcome: processor.readOutcome(response, sent),
+        settlementDate: isTrusted(response) ? fieldsOf(response).settlementDate : undefined,
+        providerFields: providerValues(() => processor.providerFields(response)),
+      }));
+    },
+    reverse: async (reversal, timing, about) => {
+      const named = { about, kind: 'reversal', number: reversal.attempt, timing } as const;
+      let message: IsoMessage;
+      try {
+        message = buildFor(slot, () => processor.reversal(reversal, config));
+      } catch (error) {
+        // The attempt is committed by now, so the caller must learn that nothing was written.
+        reportFault(error, slot.connectionId);
+        return { kind: 'failed', written: false, reason: 'MESSAGE_INVALID', connectionId: slot.connectionId };
+      }
+      const answer = await exchange(slot, { ...named, message }, (response) =>
+        isTrusted(response) ? processor.readReversalAnswer(response) : undefined,
+      );
+      if (answer.kind !== 'answered') return answer;
+      const { value, connectionId } = answer;
+      // An untrusted response means nothing, not even a refusal: a refused void would end.
+      return value === undefined ? { kind: 'garbled', connectionId } : { kind: 'answered', value, connectionId };
+    },
+  };
+}
+
+/** Builds a message for a slot, and releases the slot if that fails. */
+export function buildFor(slot: Pick<Slot<IsoMessage>, 'release'>, build: () => IsoMessage): IsoMessage {
+  try {
+    return build();
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}

@@ -1,0 +1,198 @@
+import { isStoreCondition } from '../../basics/errors/store-conditions.ts';
+import { StoreUnavailable } from '../../basics/errors.ts';
+import type { UnmatchedKind, UnmatchedResponse } from '../../payments/reversals/late-response.ts';
+
+/** Responses looked up by one statement. */
+const MAX_BATCH = 256;
+/** Pause between two statements, of which at most one runs at a time: at most 5,120 responses a second. */
+const PAUSE_MS = 50;
+/**
+ * Limit of responses that wait to be looked up. A switch that hung for a deadline and then answers everything sends
+ * this many at once. If a switch sends more, it makes them up. Each response above the limit displaces the oldest one of
+ * the acquirer that has the most, so no switch takes the places of another acquirer's late approvals. The oldest have
+ * been looked up, and not found.
+ */
+const MAX_WAITING = 8_192;
+/**
+ * The commit that made a transaction uncertain may still be running, so the first look-up is repeated after this
+ * time.
+ */
+const FIRST_AGAIN_MS = 1_000;
+/**
+ * While the database is unavailable, a look-up does not count and is repeated: the switch may never repeat its
+ * response, which may be an approval of a tap that was declined. After an hour the response is counted as dropped.
+ */
+const LONGEST_RETRY_MS = 60_000;
+const MOST_RETRIES = 64;
+
+/** Counters of the unmatched responses of one switch. They only increase. */
+export class UnmatchedCounters {
+  late = 0;
+  duplicates = 0;
+  /** Responses that match nothing uncertain. */
+  unknown = 0;
+  /** Too many responses came to look them all up, or the database was unavailable for too long. */
+  dropped = 0;
+}
+
+interface Waiting {
+  readonly unmatched: UnmatchedResponse;
+  readonly counters: UnmatchedCounters;
+  /** When to look up again, counted from the previous look-up. */
+  readonly againMs: readonly number[];
+  /** Consecutive look-ups that failed because the database was unavailable. */
+  readonly failures: number;
+  /** Until the next look-up is due. */
+  timer?: NodeJS.Timeout;
+}
+
+type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[]) => Promise<readonly UnmatchedKind[]>;
+
+/**
+ * Unmatched responses on their way to the database: in batches and at a limited rate, because a faulty switch may
+ * send thousands.
+ *
+ * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while
+ * the `overdue` job has not decided yet. A response that is not found is therefore looked up again, for the last time
+ * when every request that it could answer has been decided.
+ */
+export class UnmatchedResponses {
+  readonly #onError: (error: unknown) => void;
+  readonly #onUnknown: (unmatched: UnmatchedResponse) => void;
+  /** Those to look up now, oldest first. */
+  readonly #due = new Set<Waiting>();
+  /** Those to look up now or later, by acquirer, oldest first. */
+  readonly #held = new Map<number, Set<Waiting>>();
+  #settle: RecordUnmatchedResponses | undefined;
+  #waiting = 0;
+  #looking: Promise<void> | undefined;
+  #pause: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  /** @param onUnknown called for each response that the last look-up did not find */
+  constructor(onError: (error: unknown) => void, onUnknown: (unmatched: UnmatchedResponse) => void = () => {}) {
+    this.#onError = onError;
+    this.#onUnknown = onUnknown;
+  }
+
+  /** Starts the look-ups. */
+  open(settle: RecordUnmatchedResponses): void {
+    this.#settle = settle;
+    this.#lookSoon();
+  }
+
+  /** Number of responses that wait, are being looked up, or will be looked up again. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** @param decidedAfterMs by then every request that is in flight now will have been decided */
+  take(unmatched: UnmatchedResponse, counters: UnmatchedCounters, decidedAfterMs: number): void {
+    if (this.#isClosed) {
+      counters.dropped++;
+      return;
+    }
+    if (this.#waiting >= MAX_WAITING) this.#displace();
+    this.#waiting++;
+    const waiting = { unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs], failures: 0 };
+    this.#hold(waiting);
+    this.#due.add(waiting);
+    this.#lookSoon();
+  }
+
+  /** Looks up the responses that wait, and ends. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#pause);
+    for (const held of this.#held.values()) for (const { timer } of held) clearTimeout(timer);
+    await this.#looking;
+    while (this.#settle && this.#due.size > 0) await this.#look(this.#settle);
+  }
+
+  #hold(waiting: Waiting): void {
+    const { acquirerId } = waiting.unmatched;
+    const held = this.#held.get(acquirerId);
+    if (held) held.add(waiting);
+    else this.#held.set(acquirerId, new Set([waiting]));
+  }
+
+  #release(waiting: Waiting): void {
+    const { acquirerId } = waiting.unmatched;
+    const held = this.#held.get(acquirerId);
+    held?.delete(waiting);
+    if (held?.size === 0) this.#held.delete(acquirerId);
+    this.#due.delete(waiting);
+    clearTimeout(waiting.timer);
+  }
+
+  #displace(): void {
+    let most: Set<Waiting> = new Set();
+    for (const held of this.#held.values()) if (held.size > most.size) most = held;
+    const [oldest] = most;
+    if (!oldest) return;
+    this.#release(oldest);
+    this.#waiting--;
+    oldest.counters.dropped++;
+  }
+
+  #lookSoon(): void {
+    if (this.#looking || this.#pause || !this.#settle || this.#due.size === 0 || this.#isClosed) return;
+    this.#looking = this.#look(this.#settle).then(() => {
+      this.#looking = undefined;
+      this.#pause = setTimeout(() => {
+        this.#pause = undefined;
+        this.#lookSoon();
+      }, PAUSE_MS).unref();
+    });
+  }
+
+  async #look(settle: RecordUnmatchedResponses): Promise<void> {
+    const batch = [...this.#due.values().take(MAX_BATCH)];
+    for (const waiting of batch) this.#release(waiting);
+    let kinds: readonly UnmatchedKind[] = [];
+    try {
+      kinds = await settle(batch.map(({ unmatched }) => unmatched));
+    } catch (error) {
+      this.#onError(error);
+      if (error instanceof StoreUnavailable || isStoreCondition(error)) {
+        for (const waiting of batch) this.#retry(waiting);
+        return;
+      }
+    }
+    for (const [index, waiting] of batch.entries()) this.#end(waiting, kinds[index] ?? 'unknown');
+  }
+
+  #retry(waiting: Waiting): void {
+    const failures = waiting.failures + 1;
+    if (failures > MOST_RETRIES || this.#isClosed) {
+      this.#waiting--;
+      waiting.counters.dropped++;
+      return;
+    }
+    const delayMs = Math.min(FIRST_AGAIN_MS * 2 ** (failures - 1), LONGEST_RETRY_MS);
+    this.#putLater({ ...waiting, failures }, delayMs);
+  }
+
+  #end({ unmatched, counters, againMs }: Waiting, kind: UnmatchedKind): void {
+    const [nextMs, ...laterMs] = againMs;
+    if (kind === 'unknown' && nextMs !== undefined && !this.#isClosed) {
+      this.#putLater({ unmatched, counters, againMs: laterMs, failures: 0 }, nextMs);
+      return;
+    }
+    this.#waiting--;
+    if (kind === 'late') counters.late++;
+    else if (kind === 'duplicate') counters.duplicates++;
+    else {
+      counters.unknown++;
+      this.#onUnknown(unmatched);
+    }
+  }
+
+  #putLater(waiting: Waiting, delayMs: number): void {
+    waiting.timer = setTimeout(() => {
+      this.#due.add(waiting);
+      this.#lookSoon();
+    }, delayMs).unref();
+    this.#hold(waiting);
+  }
+}

@@ -1,0 +1,94 @@
+import { ACQUIRERS_PER_CELL } from '../../store/settings/acquirers.ts';
+import { CellError } from './cell-error.ts';
+import type { Cell } from './cell-list.ts';
+import { type CellSession, openCellSession } from './cell-session.ts';
+
+/** An acquirer in one cell. */
+export interface AcquirerInCell {
+  readonly id: number;
+  readonly name: string;
+  /** `serving` also if it was never moved. */
+  readonly state: string;
+  readonly generation: number;
+  readonly peer: string | null;
+  /** The last step of a move, with its time. */
+  readonly lastStep: string | null;
+  readonly lastStepAt: Date | null;
+}
+
+export interface CellStatus {
+  readonly name: string;
+  readonly url: string;
+  /** Why nothing is known; null if the cell answers. */
+  readonly fault: string | null;
+  readonly acquirers: readonly AcquirerInCell[];
+}
+
+const ACQUIRERS = `
+select coalesce(a.id, c.acquirer_id) as id, coalesce(a.name, '') as name, coalesce(c.state, 'serving') as state,
+  coalesce(c.generation, 0) as generation, c.peer, m.step as "lastStep", m.at as "lastStepAt"
+from acquirers a full join acquirer_cells c on c.acquirer_id = a.id
+left join lateral (select step, at from cell_moves m where m.acquirer_id = c.acquirer_id order by generation desc, id desc limit 1) m on true
+order by 1`;
+
+export function acquirersIn(session: CellSession): Promise<AcquirerInCell[]> {
+  return session.query<AcquirerInCell>(ACQUIRERS);
+}
+
+export async function readStatus(cell: Cell): Promise<CellStatus> {
+  const { name, url } = cell;
+  let session: CellSession | undefined;
+  try {
+    session = await openCellSession(cell);
+    const [identity] = await session.query<{ name: string }>('select name from cell_identity');
+    const fault = identity?.name === name ? null : `its database belongs to ${identity?.name ?? 'no cell yet'}`;
+    return { name, url, fault, acquirers: await acquirersIn(session) };
+  } catch (error) {
+    return { name, url, fault: faultOf(error), acquirers: [] };
+  } finally {
+    await session?.close();
+  }
+}
+
+/** A sentence for people, without the code. */
+export function faultOf(error: unknown): string {
+  return error instanceof CellError ? error.reason : (error as Error).message;
+}
+
+/** What an operator must resolve: an acquirer that two cells serve, or that none serves. */
+export function conflictsIn(cells: readonly CellStatus[]): string[] {
+  const ids = new Set(cells.flatMap(({ acquirers }) => acquirers.map(({ id }) => id)));
+  const faults = cells.filter(({ fault }) => fault !== null).map(({ name, fault }) => `${name}: ${fault}`);
+  const conflicts = [...ids].flatMap((id) => {
+    const serving = cells.filter(({ acquirers }) =>
+      acquirers.some((each) => each.id === id && !['arriving', 'gone'].includes(each.state)),
+    );
+    if (serving.length === 1) return [];
+    if (serving.length === 0) {
+      return faults.length > 0 ? [] : [`acquirer ${id} is served by no cell: run its move again to complete it`];
+    }
+    return [`acquirer ${id} is in ${serving.map(({ name }) => name).join(' and ')}`];
+  });
+  return [...faults, ...conflicts];
+}
+
+/** The first number that a cell assigns to a new acquirer. */
+export function firstAcquirerOf({ number }: Pick<Cell, 'number'>): number {
+  return number * ACQUIRERS_PER_CELL + 1;
+}
+
+/**
+ * From now on the cell assigns its own numbers to new acquirers. May be repeated.
+ *
+ * @throws CellError CELLS_INVALID unless processes of this cell have been started
+ */
+export async function reserveNumbers(session: CellSession): Promise<void> {
+  const { name } = session.cell;
+  const text = 'update cell_identity set first_acquirer = $1 where name = $2 returning name';
+  const rows = await session.query(text, [firstAcquirerOf(session.cell), name]).catch((cause) => {
+    throw new CellError('CELL_UNREACHABLE', `The database of cell ${name} has no schema of this version.`, { cause });
+  });
+  if (rows.length > 0) return;
+  const what = `The database does not belong to cell ${name}. Start its processes with CELL_NAME=${name} first.`;
+  throw new CellError('CELLS_INVALID', what);
+}

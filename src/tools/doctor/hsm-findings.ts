@@ -1,0 +1,50 @@
+import type { HsmDeviceState, HsmDeviceStatus } from '../../switching/hsm/device-state.ts';
+import { type Finding, fault, good, warning } from './finding.ts';
+
+const ADVICE: Readonly<Record<Exclude<HsmDeviceStatus, 'ready'>, string>> = {
+  starting:
+    'its diagnostics (NC, NO, B2) get no response: check the message header length and the host command settings',
+  unreachable: 'check host, port, firewall and TLS files in the HSM file, and that the device is in the online state',
+  circuitOpen: 'it failed repeatedly: see the last failure and the log of the device',
+  wrongLmk: 'load the same LMK into all devices, or correct lmk.id and lmk.checkValue in the HSM file',
+};
+
+/** What is wrong with the devices of an HSM. */
+export function hsmFindings(states: readonly HsmDeviceState[]): Finding[] {
+  const findings = states.map((state) => (state.kind === 'service' ? serviceFinding(state) : findingOf(state)));
+  if (states.length === 1 && states[0]!.kind === 'device')
+    findings.push(
+      warning('hsm', 'has one device: without it, no PIN and no MAC', 'add a second device to the HSM file'),
+    );
+  return findings;
+}
+
+function findingOf({ name, address, status, firmware, lmkCheckValue, lastFailure }: HsmDeviceState): Finding {
+  const part = `hsm device ${name}`;
+  if (status === 'ready')
+    return good(part, `${address} is ready: firmware ${firmware ?? 'unknown'}, LMK ${lmkCheckValue ?? 'unknown'}`);
+  const last = lastFailure === undefined ? '' : `; last failure: ${lastFailure}`;
+  return fault(part, `${address} is ${WORDS[status]}${last}`, ADVICE[status]);
+}
+
+/** What to do about the failures of a service that an operator can cause, by code of AwsError. */
+const ADVICE_OF_SERVICE: Readonly<Record<string, string>> = {
+  UnrecognizedClientException: 'check the credentials of this machine and the region',
+  InvalidSignatureException: 'check the credentials of this machine, and its clock',
+  ExpiredTokenException: 'renew the credentials of this machine',
+  UNREACHABLE: 'check region, endpoints and network in the HSM file, and that this machine has credentials',
+  TIMEOUT: 'check the network to the endpoint, and timeLimitMs in the HSM file',
+};
+
+function serviceFinding({ name, address, status, lastFailure }: HsmDeviceState): Finding {
+  if (status === 'ready') return good(`hsm service ${name}`, `${address} responds`);
+  const advice = ADVICE_OF_SERVICE[lastFailure ?? ''] ?? 'see the last failure, and the log of the service';
+  return fault(`hsm service ${name}`, `${address} does not respond: ${lastFailure ?? 'no key is configured'}`, advice);
+}
+
+const WORDS: Readonly<Record<Exclude<HsmDeviceStatus, 'ready'>, string>> = {
+  starting: 'connected, but not ready',
+  unreachable: 'unreachable',
+  circuitOpen: 'out of use after failures',
+  wrongLmk: 'out of use, because its LMK is not the configured one',
+};

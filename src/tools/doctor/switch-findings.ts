@@ -1,0 +1,126 @@
+import { connect } from 'node:net';
+import { resolve } from 'node:path';
+import type { Processor } from '../../kits/processor-kit/processor.ts';
+import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
+import { guardedLookup, type MayDial } from '../../outbound/guarded-lookup.ts';
+import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
+import type { StoredProcessor } from '../../switching/switches/acquirer-switches.ts';
+import { certificateFindings } from './certificate-findings.ts';
+import { type Finding, fault, good, warning } from './finding.ts';
+import type { Availabilities } from './signed-on.ts';
+
+/** A switch in another country answers a SYN within this time. */
+const DIAL_TIMEOUT_MS = 3_000;
+const GIVE =
+  'grant it to the acquirer in every process (SWITCH_NETWORKS, SWITCH_LISTENERS, SWITCH_KEYS), or change the processor';
+
+export interface SwitchQuestions {
+  readonly types: ReadonlyMap<string, Processor>;
+  readonly stored: readonly StoredProcessor[];
+  /** Acquirers that have a processor but no route to it. */
+  readonly withoutRoute: readonly number[];
+  /** The grants of the acquirers. */
+  readonly access: SwitchAccess;
+  /** As the running gateway reports; undefined if none does. */
+  readonly availabilities: Availabilities | undefined;
+  readonly nowMs: number;
+}
+
+/** Checks each stored processor: its type, settings and certificates, and whether its switch accepts connections. */
+export async function switchFindings(questions: SwitchQuestions): Promise<Finding[]> {
+  const { stored, withoutRoute } = questions;
+  const each = await Promise.all(stored.map((processor) => findingsOf(processor, questions)));
+  const unrouted = withoutRoute.map((acquirerId) =>
+    warning(
+      `acquirer ${acquirerId}`,
+      'has processors but no route, so its taps end in ErrorFindingConfig',
+      'run tapwire route add',
+    ),
+  );
+  if (stored.length === 0)
+    return [warning('switches', 'no processor is configured', 'run tapwire processor add, then tapwire route add')];
+  return [...each.flat(), ...unrouted];
+}
+
+async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): Promise<Finding[]> {
+  const { types } = questions;
+  const part = `processor ${stored.id} of acquirer ${stored.acquirerId}`;
+  const type = types.get(stored.type);
+  if (!type) {
+    return [fault(part, `unknown processor type ${stored.type}`, 'add its folder or package to PROCESSORS')];
+  }
+  const checked = type.configSchema.safeParse(stored.config);
+  if (!checked.success) {
+    const description = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+    return [fault(part, description, 'run tapwire processor change')];
+  }
+  const config: SwitchConfig = checked.data;
+  const { access } = questions;
+  const foreign = access.faults(stored.acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
+  // The doctor does not connect to addresses that the acquirer has no grant for.
+  if (foreign.length > 0) return [fault(part, foreign.join('; '), GIVE)];
+  const mayDial: MayDial = (address, port) => access.mayDial(stored.acquirerId, address, port);
+  const dialled = await dialFindings(part, config, mayDial);
+  if (dialled.every(({ verdict }) => verdict === 'good'))
+    dialled.splice(0, 1, signOnFinding(dialled[0]!, stored, questions));
+  return [...(await tlsFindings(part, stored, config, questions)), ...dialled];
+}
+
+async function tlsFindings(
+  part: string,
+  { acquirerId }: StoredProcessor,
+  { tls }: SwitchConfig,
+  { access, nowMs }: SwitchQuestions,
+): Promise<Finding[]> {
+  const below = (name: string) => resolve(access.tlsFolder(acquirerId), name);
+  const files: { certFile: string; keyFile: string | undefined }[] = [];
+  if (tls?.caFile !== undefined) files.push({ certFile: below(tls.caFile), keyFile: undefined });
+  if (tls?.certFile !== undefined)
+    files.push({ certFile: below(tls.certFile), keyFile: tls.keyFile && below(tls.keyFile) });
+  return (await Promise.all(files.map((pair) => certificateFindings(part, pair, nowMs)))).flat();
+}
+
+/** A switch can accept connections and never answer sign-on. Taps are then not sent to it. */
+function signOnFinding(
+  { part, description }: Finding,
+  { acquirerId, id }: StoredProcessor,
+  { availabilities }: SwitchQuestions,
+): Finding {
+  const availability = availabilities?.[`${acquirerId} ${id}`];
+  if (availability === undefined)
+    return good(part, `${description}; sign-on is unknown, because no gateway answers here that serves it`);
+  if (availability === 'ready' || availability === 'full')
+    return good(part, `${description}, the gateway is signed on`);
+  return fault(
+    part,
+    `${description}, but no connection of the gateway is signed on (${availability})`,
+    'search the log of the gateway for this processor; check ids, keys and sign-on settings with the operator of the switch',
+  );
+}
+
+/** Opens a connection and closes it again. A switch sees one short connection without a message. */
+async function dialFindings(part: string, { addresses }: SwitchConfig, mayDial: MayDial): Promise<Finding[]> {
+  if (addresses.length === 0) return [good(part, 'the switch connects to the gateway')];
+  const dialled = await Promise.all(
+    addresses.map(async (address) => ({ ...address, answers: await answers(address, mayDial) })),
+  );
+  const silent = dialled.filter(({ answers: did }) => !did).map(({ host, port }) => `${host}:${port}`);
+  const dialledText = dialled.map(({ host, port }) => `${host}:${port}`).join(', ');
+  if (silent.length === 0) return [good(part, `${dialledText} accepts connections`)];
+  const description = `${silent.join(', ')} accepts no connection`;
+  const advice = 'check address, firewall and whether the switch runs; tapwire simulate provides a test switch';
+  return [silent.length === dialled.length ? fault(part, description, advice) : warning(part, description, advice)];
+}
+
+function answers({ host, port }: { readonly host: string; readonly port: number }, mayDial: MayDial): Promise<boolean> {
+  return new Promise((settle) => {
+    const socket = connect({ host, port, timeout: DIAL_TIMEOUT_MS, lookup: guardedLookup(port, mayDial) });
+    const end = (did: boolean) => {
+      socket.destroy();
+      settle(did);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('timeout', () => end(false));
+    socket.once('error', () => end(false));
+  });
+}

@@ -1,0 +1,181 @@
+import { escapeHtml } from '../../../codecs/bytes/escape-html.ts';
+import { roundStep, type Scale, straightScale } from './scales.ts';
+
+export interface ChartSeries {
+  readonly name: string;
+  /** A value for each position on the horizontal axis; null without one. */
+  readonly values: readonly (number | null)[];
+  /** The CSS variable of its colour. */
+  readonly colour: string;
+}
+
+/** A horizontal axis that is not time. */
+export interface Axis {
+  readonly name: string;
+  readonly ticks: readonly number[];
+  readonly format: (x: number) => string;
+}
+
+export interface Chart {
+  readonly title: string;
+  /** A sentence that describes the chart. */
+  readonly description: string;
+  /** Positions on the horizontal axis: seconds from the start, unless `axis` defines another axis. */
+  readonly xs: readonly number[];
+  readonly axis?: Axis;
+  readonly series: readonly ChartSeries[];
+  readonly format: (value: number) => string;
+  /** Each series is stacked on the previous ones. */
+  readonly isStacked?: boolean;
+  /** Default: linear, from 0. */
+  readonly scale?: Scale;
+}
+
+const WIDTH = 640;
+const HEIGHT = 220;
+const LEFT = 58;
+/** Room for half of the last label of the axis. */
+const RIGHT = 24;
+const TOP = 10;
+const BOTTOM = 26;
+const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
+const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
+const TIME_TICKS = 6;
+/** A longer table is not readable; the chart contains all rows. */
+const TABLE_ROWS = 60;
+
+/** A chart as SVG, with its legend and a table of its figures. */
+export function chartFigure(chart: Chart): string {
+  const { title, description, series } = chart;
+  const legend = series
+    .map(({ name, colour }) => `<li><i style="background:var(${colour})"></i>${escapeHtml(name)}</li>`)
+    .join('');
+  return `<figure>
+<figcaption><h2>${escapeHtml(title)}</h2><p>${escapeHtml(description)}</p></figcaption>
+<ul class="legend" aria-hidden="true">${legend}</ul>
+${svgOf(chart)}
+${tableOf(chart)}
+</figure>`;
+}
+
+function svgOf(chart: Chart): string {
+  const { title, xs, series, isStacked = false } = chart;
+  const axis = chart.axis ?? timeAxis(xs);
+  const layers = isStacked ? stacked(series) : series.map(({ values }) => ({ from: undefined, to: values }));
+  const largest = Math.max(0, ...layers.flatMap(({ to }) => to.map((value) => value ?? 0)));
+  const scale = chart.scale ?? straightScale(largest);
+  const place: Place = {
+    x: (at) => xOf(xs[at] ?? 0, xs),
+    y: (value) => TOP + PLOT_HEIGHT * (1 - Math.min(1, scale.positionOf(value))),
+  };
+  // The first series is drawn on top.
+  const shapes = layers.map(({ from, to }, at) => {
+    const colour = `var(${series[at]!.colour})`;
+    return from === undefined
+      ? `<path class="line" style="stroke:${colour}" d="${lineOf(to, place)}"/>`
+      : `<path class="area" style="fill:${colour}" d="${areaOf(from, to, place)}"/>`;
+  });
+  const data = JSON.stringify({
+    x: xs.map((_, at) => round(place.x(at))),
+    time: xs.map(axis.format),
+    rows: series.map(({ name, values, colour }) => ({
+      name,
+      colour,
+      values: values.map((value) => (value === null ? '–' : chart.format(value))),
+    })),
+  });
+  return `<div class="plot" data-chart="${escapeHtml(data)}">
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeHtml(`${title}: the table below has the figures`)}">
+${gridOf(scale, chart.format)}
+${ticksOf(axis, xs)}
+${shapes.toReversed().join('\n')}
+<line class="cursor" y1="${TOP}" y2="${TOP + PLOT_HEIGHT}" x1="-9" x2="-9"/>
+</svg><div class="tip" hidden></div></div>`;
+}
+
+interface Place {
+  readonly x: (at: number) => number;
+  readonly y: (value: number) => number;
+}
+
+/** A null interrupts the line; a single value between two nulls is a dot. */
+function lineOf(values: readonly (number | null)[], { x, y }: Place): string {
+  return values
+    .map((value, at) => {
+      if (value === null) return '';
+      const isFirst = at === 0 || values[at - 1] === null;
+      const isAlone = isFirst && (values[at + 1] ?? null) === null;
+      return `${isFirst ? 'M' : 'L'}${round(x(at))} ${round(y(value))}${isAlone ? 'h0.1' : ''}`;
+    })
+    .join('');
+}
+
+function areaOf(from: readonly number[], to: readonly (number | null)[], { x, y }: Place): string {
+  const above = to.map((value, at) => `${at === 0 ? 'M' : 'L'}${round(x(at))} ${round(y(value ?? 0))}`);
+  const below = from.map((value, at) => `L${round(x(at))} ${round(y(value))}`).reverse();
+  return `${above.join('')}${below.join('')}Z`;
+}
+
+function stacked(series: readonly ChartSeries[]): { from: number[]; to: number[] }[] {
+  let ground = (series[0]?.values ?? []).map(() => 0);
+  return series.map(({ values }) => {
+    const from = ground;
+    ground = values.map((value, at) => from[at]! + (value ?? 0));
+    return { from, to: ground };
+  });
+}
+
+function gridOf({ ticks, positionOf }: Scale, format: Chart['format']): string {
+  return ticks
+    .map((tick) => {
+      const y = round(TOP + PLOT_HEIGHT * (1 - positionOf(tick)));
+      return `<line class="grid" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y}" y2="${y}"/><text class="tick" x="${LEFT - 8}" y="${y + 4}" text-anchor="end">${escapeHtml(format(tick))}</text>`;
+    })
+    .join('');
+}
+
+function ticksOf({ ticks, format }: Axis, xs: readonly number[]): string {
+  return ticks
+    .map((tick) => {
+      const x = round(xOf(tick, xs));
+      return `<text class="tick" x="${x}" y="${HEIGHT - 8}" text-anchor="middle">${escapeHtml(format(tick))}</text>`;
+    })
+    .join('');
+}
+
+function xOf(x: number, xs: readonly number[]): number {
+  return LEFT + (PLOT_WIDTH * x) / Math.max(1e-9, xs.at(-1) ?? 1);
+}
+
+function timeAxis(xs: readonly number[]): Axis {
+  const last = xs.at(-1) ?? 0;
+  const step = Math.max(1, roundStep(Math.max(1, last) / TIME_TICKS));
+  const ticks = Array.from({ length: Math.floor(last / step) + 1 }, (_, at) => at * step);
+  return { name: 'Time', ticks, format: clock };
+}
+
+function tableOf({ title, xs, axis = timeAxis(xs), series, format }: Chart): string {
+  const every = Math.max(1, Math.ceil(xs.length / TABLE_ROWS));
+  const head = series.map(({ name }) => `<th scope="col">${escapeHtml(name)}</th>`).join('');
+  const rows = xs.flatMap((x, at) => {
+    if (at % every !== 0) return [];
+    const cells = series.map(({ values }) => `<td>${cellOf(values[at] ?? null, format)}</td>`).join('');
+    return [`<tr><th scope="row">${escapeHtml(axis.format(x))}</th>${cells}</tr>`];
+  });
+  return `<details><summary>Table</summary><div class="scroll"><table><caption>${escapeHtml(title)}</caption><thead><tr><th scope="col">${axis.name}</th>${head}</tr></thead><tbody>${rows.join('')}</tbody></table></div></details>`;
+}
+
+function cellOf(value: number | null, format: Chart['format']): string {
+  return value === null ? '–' : escapeHtml(format(value));
+}
+
+/** `12 s`, `1:05`. */
+function clock(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,120 @@
+import type { Socket } from 'node:net';
+import { type IsoMessage, MacPlace, type MessageCodec, type Processor } from '../../kits/processor-kit/index.ts';
+import { AnswerBuffer, type WriteMessage } from './answer-buffer.ts';
+import type { Reaction } from './simulated-switch.ts';
+
+/** The body of a frame that is not a message in any dialect. */
+const GARBAGE = new TextEncoder().encode('THIS IS NO MESSAGE');
+
+/** Inverts every bit of a MAC. One bit would suffice, but all bits are easier to see in a trace. */
+const ALL_BITS = 0xff;
+
+export interface AnswerWriterOptions {
+  readonly socket: Socket;
+  readonly processor: Processor;
+  readonly codec: MessageCodec;
+}
+
+/**
+ * Writes the messages of one connection, whole or spoiled. All responses to one chunk are sent in one write, without a
+ * timer.
+ */
+export class AnswerWriter {
+  readonly #options: AnswerWriterOptions;
+  readonly #answers: AnswerBuffer;
+  #isGathering = false;
+  #isFlushPlanned = false;
+
+  constructor(options: AnswerWriterOptions) {
+    const { socket, processor } = options;
+    this.#options = options;
+    this.#answers = new AnswerBuffer(processor.framing, (bytes, onWritten) => socket.write(bytes, onWritten));
+  }
+
+  /** True when the peer has more unread data than allowed. */
+  get isOverfull(): boolean {
+    return this.#answers.isOverfull;
+  }
+
+  /** Sends everything that is written during the call at its end. */
+  together(work: () => void): void {
+    this.#isGathering = true;
+    try {
+      work();
+    } finally {
+      this.#isGathering = false;
+    }
+    this.flush();
+  }
+
+  write(message: IsoMessage, header?: Uint8Array): void {
+    this.#append((target, offset) => this.#options.codec.encode(message, target, offset), header);
+  }
+
+  writeSpoiled(response: IsoMessage, spoil: Reaction['spoil'], header?: Uint8Array): void {
+    switch (spoil) {
+      case 'garbage':
+        this.#writeGarbage(header);
+        break;
+      case 'disconnect':
+        this.#disconnectInside(response, header);
+        break;
+      case 'badMac':
+        this.#writeWithBadMac(response, header);
+        break;
+      case 'duplicate':
+        this.write(response, header);
+        this.write(response, header);
+        break;
+      default:
+        this.write(response, header);
+    }
+  }
+
+  flush(): void {
+    if (!this.#options.socket.destroyed) this.#answers.flush();
+  }
+
+  #writeGarbage(header?: Uint8Array): void {
+    this.#append((target, offset) => {
+      target.set(GARBAGE, offset);
+      return offset + GARBAGE.length;
+    }, header);
+  }
+
+  /** The MAC field is present even if no MAC was agreed: an unexpected MAC is as bad as a wrong one. */
+  #writeWithBadMac(response: IsoMessage, header?: Uint8Array): void {
+    const { processor, codec } = this.#options;
+    const rule = processor.mac;
+    if (rule === undefined) {
+      this.write(response, header);
+      return;
+    }
+    // A codec with keys replaces it.
+    new MacPlace(rule, codec.spec ?? processor.spec).put(response, new Uint8Array(rule.lengthBytes));
+    this.#append((target, offset) => {
+      const end = codec.encode(response, target, offset);
+      for (let at = end - rule.lengthBytes; at < end; at++) target[at]! ^= ALL_BITS;
+      return end;
+    }, header);
+  }
+
+  /** Announces the full length of the response, writes half of it, and closes the connection. */
+  #disconnectInside(response: IsoMessage, header?: Uint8Array): void {
+    const { socket, codec } = this.#options;
+    this.flush();
+    this.#answers.append((target, offset) => codec.encode(response, target, offset), header);
+    this.#answers.flush(Math.ceil(this.#answers.waitingBytes / 2));
+    socket.destroySoon();
+  }
+
+  #append(writeMessage: WriteMessage, header?: Uint8Array): void {
+    this.#answers.append(writeMessage, header);
+    if (this.#isGathering || this.#isFlushPlanned) return;
+    this.#isFlushPlanned = true;
+    setImmediate(() => {
+      this.#isFlushPlanned = false;
+      this.flush();
+    });
+  }
+}

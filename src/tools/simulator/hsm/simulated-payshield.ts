@@ -1,0 +1,76 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { FrameFault, FrameReader, frameOf } from '../../../hsm-devices/payshield/device/frame-reader.ts';
+import { listen, stopListening } from '../listening.ts';
+import { answerCommand } from './host-commands.ts';
+import { type LmkForm, TestLmk } from './test-lmk.ts';
+
+export interface SimulatedPayshieldOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly lmkForm?: LmkForm | undefined;
+  readonly headerLength?: number | undefined;
+  /** PEM texts. With `ca`, a client needs a certificate. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly ca?: string | undefined } | undefined;
+  /** The time of each command. */
+  readonly latencyMs?: number | undefined;
+}
+
+const HEADER_LENGTH = 4;
+const CODE_CHARS = 2;
+
+/** A device for tests and demos, with a test LMK that everybody knows. It answers the commands that the gateway sends. */
+export class SimulatedPayshield {
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+  readonly #lmk: TestLmk;
+  readonly #headerLength: number;
+  readonly #latencyMs: number;
+
+  /** Starts to listen. @throws SimulatorError PORT_TAKEN */
+  static async start(options: SimulatedPayshieldOptions): Promise<{ device: SimulatedPayshield; port: number }> {
+    const device = new SimulatedPayshield(options);
+    return { device, port: await listen(device.#server, options.port, options.host) };
+  }
+
+  private constructor({ tls: secure, lmkForm, headerLength, latencyMs }: SimulatedPayshieldOptions) {
+    this.#lmk = new TestLmk(lmkForm ?? 'variant');
+    this.#headerLength = headerLength ?? HEADER_LENGTH;
+    this.#latencyMs = latencyMs ?? 0;
+    const accept = (socket: net.Socket) => this.#accept(socket);
+    this.#server = secure
+      ? tls.createServer({ ...secure, requestCert: secure.ca !== undefined, minVersion: 'TLSv1.2' }, accept)
+      : net.createServer(accept);
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await stopListening(this.#server);
+  }
+
+  #accept(socket: net.Socket): void {
+    this.#sockets.add(socket);
+    const frames = new FrameReader(this.#headerLength + CODE_CHARS);
+    socket.setNoDelay(true);
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        frames.read(chunk, (message) => this.#answer(socket, message));
+      } catch (error) {
+        if (!(error instanceof FrameFault)) throw error;
+        socket.destroy();
+      }
+    });
+  }
+
+  #answer(socket: net.Socket, message: Uint8Array): void {
+    const header = message.subarray(0, this.#headerLength);
+    const answer = answerCommand(message.subarray(this.#headerLength), this.#lmk);
+    const send = () => {
+      if (socket.writable) socket.write(frameOf(header, Buffer.from(answer, 'latin1')));
+    };
+    if (this.#latencyMs === 0) send();
+    else setTimeout(send, this.#latencyMs);
+  }
+}

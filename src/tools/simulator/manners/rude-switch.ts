@@ -1,0 +1,194 @@
+import type { IsoMessage, Processor, SimulatedRequest } from '../../../kits/processor-kit/index.ts';
+import type { Ledger, Said } from '../ledger.ts';
+import type { Random } from '../random.ts';
+import {
+  APPROVALS,
+  type Bank,
+  type ConnectionFate,
+  entryOf,
+  type Reaction,
+  SILENT,
+  type SimulatedSession,
+  type SwitchCounters,
+} from '../simulated-switch.ts';
+import { type Manners, RATES } from './manners.ts';
+import {
+  AUTHORIZATION_MISDEEDS,
+  chooseMisdeed,
+  type Misdeed,
+  pick,
+  REVERSAL_MISDEEDS,
+  UNKNOWN,
+  unmatchedReaction,
+} from './misdeeds.ts';
+
+/** Earlier requests that can get another response: some minutes of a load test. */
+const REMEMBERED = 20_000;
+/** DE39 of responses that report a reversal's original as unknown or already reversed. */
+const GONE = ['25', '21', '94'];
+/** DE39 of responses that are neither a full approval nor a decline. */
+const IN_DOUBT: readonly string[] = [...UNKNOWN, '10'];
+const FATES: readonly ConnectionFate[] = ['close', 'silence', 'signOff'];
+/** Share of unmatched responses that repeat the first response. After a false response, any later one is possible. */
+const HONEST_UNMATCHED = 0.5;
+
+export interface RudeSwitchOptions {
+  readonly processor: Processor;
+  /** Executes requests and responds correctly. */
+  readonly bank: Bank;
+  readonly ledger: Ledger;
+  readonly random: Random;
+  readonly manners: Exclude<Manners, 'good'>;
+  readonly deadlineMs: number;
+  /** Called for each misdeed. */
+  readonly onMisdeed?: ((name: string) => void) | undefined;
+}
+
+interface Remembered {
+  readonly message: IsoMessage;
+  readonly request: SimulatedRequest;
+  readonly honest: Reaction;
+}
+
+/**
+ * A rude switch around a correct one. It may lose requests, and respond arbitrarily to any earlier request, at any
+ * time, any number of times and on any connection, or not at all. Only the ledger is correct. The ledger also
+ * stores what the switch reported, because no acquirer can know that an acknowledged request was not executed.
+ */
+export class RudeSwitch implements Bank {
+  readonly #options: RudeSwitchOptions;
+  readonly #misdeeds: { readonly authorization: readonly Misdeed[]; readonly reversal: readonly Misdeed[] };
+  readonly #remembered: Remembered[] = [];
+  #next = 0;
+
+  constructor(options: RudeSwitchOptions) {
+    this.#options = options;
+    const allowed = (misdeeds: readonly Misdeed[]) =>
+      misdeeds.filter(({ isLie }) => options.manners === 'none' || !isLie);
+    this.#misdeeds = { authorization: allowed(AUTHORIZATION_MISDEEDS), reversal: allowed(REVERSAL_MISDEEDS) };
+  }
+
+  get counters(): SwitchCounters {
+    return this.#options.bank.counters;
+  }
+
+  react(message: IsoMessage, session: SimulatedSession): Reaction | Promise<Reaction> {
+    const { processor, bank, random, manners } = this.#options;
+    const request = processor.readRequest(message);
+    if (!isMoney(request)) {
+      if (request.kind === 'network' && random.next() < RATES[manners].network)
+        return this.#record('network lost', SILENT);
+      return bank.react(message, session);
+    }
+    return this.#misbehave(message, request, session);
+  }
+
+  async #misbehave(message: IsoMessage, request: SimulatedRequest, session: SimulatedSession): Promise<Reaction> {
+    const { bank, random, manners, deadlineMs } = this.#options;
+    const { amountMinor } = request;
+    let honest: Reaction = SILENT;
+    const occasion = {
+      ...{ random, deadlineMs, amountMinor },
+      honest: async () => {
+        honest = await bank.react(message, session);
+        return honest;
+      },
+    };
+    session.tids ??= new Set();
+    session.tids.add(request.tid);
+    const misdeed = this.#choose(request);
+    const isTaken = misdeed?.name !== 'request lost';
+    const reaction = await (misdeed ? misdeed.commit(occasion) : occasion.honest());
+    if (isTaken && request.kind !== 'reversal' && request.kind !== 'completion') this.#said(request).received++;
+    if (misdeed) this.#options.onMisdeed?.(misdeed.name);
+    if (isTaken) this.#remember({ message, request, honest });
+    const isStrayDue = this.#remembered.length > 0 && random.next() < RATES[manners].unmatchedResponses;
+    const unmatched = isStrayDue ? [this.#unmatched()] : [];
+    const fate = random.next() < RATES[manners].lines ? [this.#fate()] : [];
+    const sent = [reaction, ...(reaction.more ?? [])].map((each) => this.#recorded(request, each));
+    return { ...sent[0]!, more: [...sent.slice(1), ...unmatched, ...fate] };
+  }
+
+  #choose({ kind }: SimulatedRequest): Misdeed | undefined {
+    const { random, manners } = this.#options;
+    const rates = RATES[manners];
+    const isReversal = kind === 'reversal';
+    if (random.next() >= (isReversal ? rates.reversals : rates.authorizations)) return undefined;
+    return chooseMisdeed(random, isReversal ? this.#misdeeds.reversal : this.#misdeeds.authorization);
+  }
+
+  /** A response to an earlier request: the original one, or an arbitrary one. */
+  #unmatched(): Reaction {
+    const { random, manners } = this.#options;
+    const { message, request, honest } = pick(random, this.#remembered)!;
+    const isHonest = manners === 'poor' || random.next() < HONEST_UNMATCHED;
+    const unmatched = unmatchedReaction(random, request.kind === 'reversal');
+    const { delayMs, isElsewhere } = unmatched;
+    const reaction = isHonest ? { ...honest, more: undefined, delayMs, isElsewhere } : unmatched;
+    this.#options.onMisdeed?.(isHonest ? 'unmatched response, as before' : 'unmatched response');
+    return { ...this.#recorded(request, reaction), to: message };
+  }
+
+  #fate(): Reaction {
+    const lineFate = pick(this.#options.random, FATES);
+    return this.#record(`line: ${lineFate}`, { ...SILENT, lineFate });
+  }
+
+  #record(name: string, reaction: Reaction): Reaction {
+    this.#options.onMisdeed?.(name);
+    return reaction;
+  }
+
+  #remember(remembered: Remembered): void {
+    this.#remembered[this.#next] = remembered;
+    this.#next = (this.#next + 1) % REMEMBERED;
+  }
+
+  /** Stores the content of a response in the ledger when it is sent, if the acquirer can read it. */
+  #recorded(request: SimulatedRequest, reaction: Reaction): Reaction {
+    const { answer, spoil, distort } = reaction;
+    if (answer === undefined || distort !== undefined || (spoil !== 'no' && spoil !== 'duplicate')) return reaction;
+    if (request.kind === 'completion') return reaction;
+    const note =
+      request.kind === 'reversal'
+        ? this.#noteOfReversal(request, answer.responseCode)
+        : this.#noteOf(request, reaction);
+    return { ...reaction, onSent: note };
+  }
+
+  #noteOf(request: SimulatedRequest, { answer }: Reaction): Reaction['onSent'] {
+    const { responseCode, amountMinor = request.amountMinor, isOtherStan = false } = answer!;
+    const isApproval = APPROVALS.includes(responseCode);
+    const isInDoubt = amountMinor !== request.amountMinor || isOtherStan || IN_DOUBT.includes(responseCode);
+    if (isInDoubt) return undefined;
+    let sentAtMs = 0;
+    return (isSure) => {
+      const said = this.#said(request);
+      if (!isSure) sentAtMs = Date.now();
+      if (!isApproval) said.declines += isSure ? 0 : 1;
+      else if (isSure) said.approvedAtMs = sentAtMs;
+      else said.approvals++;
+    };
+  }
+
+  #noteOfReversal({ originalKey }: SimulatedRequest, responseCode: string): Reaction['onSent'] {
+    const { ledger, processor } = this.#options;
+    const isDone = APPROVALS.includes(responseCode) || GONE.includes(responseCode);
+    return (isSure) => {
+      const entry = ledger.find(processor.type, originalKey ?? '');
+      if (isSure || entry === undefined) return;
+      const said = ledger.saidOf(entry);
+      if (isDone) said.acknowledgedAtMs = Date.now();
+      else said.refusedReversals++;
+    };
+  }
+
+  #said(request: SimulatedRequest): Said {
+    const { ledger, processor } = this.#options;
+    return ledger.saidOf(entryOf(processor.type, request, ''));
+  }
+}
+
+function isMoney({ kind, faults }: SimulatedRequest): boolean {
+  return kind !== 'network' && kind !== 'unsupported' && faults.length === 0;
+}

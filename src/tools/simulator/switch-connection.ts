@@ -1,0 +1,239 @@
+import type { Socket } from 'node:net';
+import { ConnectionError, Iso8583Error } from '../../basics/errors.ts';
+import { FrameReader } from '../../codecs/iso8583/network/frame-reader.ts';
+import { replyHeaderOf } from '../../codecs/iso8583/network/framing.ts';
+import {
+  type IsoMessage,
+  isResponse,
+  type MessageCodec,
+  type Processor,
+  type SimulatedAnswer,
+  type WorkingKeyUse,
+} from '../../kits/processor-kit/index.ts';
+import { AnswerWriter } from './answer-writer.ts';
+import type { Bank, ConnectionFate, Reaction, SimulatedSession } from './simulated-switch.ts';
+
+/** Most unanswered requests from the switch to an acquirer; above this limit it sends no further ones. */
+const MOST_ASKED = 256;
+
+/** A response has certainly arrived if its connection stays open this long afterwards. */
+const SURE_AFTER_MS = 3_000;
+/** How long a silent connection stays silent: longer than the deadlines of tests. */
+const SILENT_FOR_MS = 8_000;
+
+export interface SwitchConnectionOptions {
+  readonly socket: Socket;
+  readonly processor: Processor;
+  readonly codec: MessageCodec;
+  readonly bank: Bank;
+  /** The business day of the switch, YYYYMMDD. */
+  readonly settlementDate: () => string;
+  /** The acquirer requests a new key. */
+  readonly onKeyWanted: (line: SwitchConnection, use: WorkingKeyUse) => void;
+  /** The whole switch is unavailable for this long. */
+  readonly onOutage: (forMs: number) => void;
+  /** Another connection that serves the same terminal, if there is one. */
+  readonly otherLine: (line: SwitchConnection, tid: string) => SwitchConnection | undefined;
+  /** The switch signs the connection off. */
+  readonly onSignOff: (line: SwitchConnection) => void;
+  /** Called for unreadable frames and messages, never with their bytes. */
+  readonly onBadInput: (reason: string) => void;
+}
+
+/**
+ * One connection of an acquirer to the simulated switch. It reads frames split at any byte, asks the bank and
+ * acts on its reactions; {@link AnswerWriter} writes the responses.
+ */
+export class SwitchConnection {
+  readonly #options: SwitchConnectionOptions;
+  readonly #session: SimulatedSession = { isSignedOn: false };
+  readonly #answers: AnswerWriter;
+  /** Requests of the switch that wait for a response, keyed with their STAN. */
+  readonly #asked = new Map<string, (isAccepted: boolean | undefined) => void>();
+  #silenceEndsAtMs = 0;
+
+  constructor(options: SwitchConnectionOptions) {
+    this.#options = options;
+    const { socket, processor } = options;
+    this.#answers = new AnswerWriter(options);
+    const frames = new FrameReader(processor.framing, (bytes, start, end) => this.#read(bytes, start, end));
+    socket.setNoDelay(true);
+    socket.on('data', (chunk: Uint8Array) => this.#readChunk(frames, chunk));
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#giveUpAsking());
+  }
+
+  get isSignedOn(): boolean {
+    return this.#session.isSignedOn;
+  }
+
+  serves(tid: string): boolean {
+    return this.#session.tids?.has(tid) === true;
+  }
+
+  /**
+   * Sends a request from the switch. @returns whether the acquirer accepts it; undefined when the connection closes
+   * before the response
+   */
+  ask(request: IsoMessage): Promise<boolean | undefined> {
+    return new Promise((resolve) => {
+      if (this.#options.socket.destroyed || this.#asked.size >= MOST_ASKED) {
+        resolve(undefined);
+        return;
+      }
+      const { processor } = this.#options;
+      if (processor.readRequest(request).network === 'signOff') this.#session.isSignedOn = false;
+      this.#asked.set(askedKey(request), resolve);
+      this.#answers.write(request);
+    });
+  }
+
+  /** Closes the connection once all written data was sent. */
+  end(): void {
+    this.#options.socket.destroySoon();
+  }
+
+  destroy(): void {
+    this.#options.socket.destroy();
+  }
+
+  #readChunk(frames: FrameReader, chunk: Uint8Array): void {
+    this.#answers.together(() => {
+      try {
+        frames.push(chunk);
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error;
+        frames.stop();
+        this.#options.onBadInput(error.message);
+        this.#options.socket.end();
+      }
+    });
+    if (this.#answers.isOverfull) this.#options.socket.destroy();
+  }
+
+  #read(bytes: Uint8Array, start: number, end: number): void {
+    const { codec, onBadInput, processor } = this.#options;
+    const header = replyHeaderOf(processor.framing, bytes, start);
+    let message: IsoMessage;
+    try {
+      message = codec.decode(bytes, start, end);
+    } catch (error) {
+      if (!(error instanceof Iso8583Error)) throw error;
+      onBadInput(error.message);
+      this.#answerUnreadable(error, header);
+      return;
+    }
+    try {
+      if (isResponse(message)) this.#takeAnswer(message);
+      else this.#takeRequest(message, header);
+    } catch (error) {
+      this.#reportFault(error);
+    }
+  }
+
+  #takeRequest(request: IsoMessage, header: Uint8Array | undefined): void {
+    const reaction = this.#options.bank.react(request, this.#session);
+    if (reaction instanceof Promise)
+      reaction.then((completed) => this.#act(request, completed, header)).catch(this.#reportFault);
+    else this.#act(request, reaction, header);
+  }
+
+  /**
+   * A fault in a processor ends only the present message. Only its name is reported, because the text may quote the
+   * message.
+   */
+  readonly #reportFault = (error: unknown): void => {
+    this.#options.onBadInput(error instanceof Error ? error.name : 'unknown');
+  };
+
+  /** Ignores a response without a request. */
+  #takeAnswer(response: IsoMessage): void {
+    const key = askedKey(response);
+    this.#asked.get(key)?.(this.#options.processor.isNetworkAccepted(response));
+    this.#asked.delete(key);
+  }
+
+  #giveUpAsking(): void {
+    for (const resolve of this.#asked.values()) resolve(undefined);
+    this.#asked.clear();
+  }
+
+  /** Responds with 30 (format error) if enough was readable to build a response. */
+  #answerUnreadable(error: Iso8583Error, header: Uint8Array | undefined): void {
+    const read = error.partial as Partial<IsoMessage> | undefined;
+    if (typeof read?.mti !== 'string' || isResponse(read as IsoMessage)) return;
+    try {
+      this.#answers.write(this.#simulate(read as IsoMessage, { responseCode: '30' }), header);
+    } catch {
+      // Too little was readable to build a response; the fault was already reported.
+    }
+  }
+
+  #act(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+    for (const each of [reaction, ...(reaction.more ?? [])]) this.#actOnce(each.to ?? request, each, header);
+  }
+
+  #actOnce(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+    if (reaction.answer === undefined && reaction.lineFate === undefined) return;
+    const act = () => {
+      const line = (this.#isFor(reaction) ? undefined : this.#otherLine(request)) ?? this;
+      if (reaction.answer !== undefined) line.#answer(request, reaction, header);
+      if (reaction.lineFate !== undefined) this.#meet(reaction.lineFate);
+    };
+    if (reaction.delayMs > 0) setTimeout(() => this.#actLate(act), reaction.delayMs).unref();
+    else act();
+  }
+
+  #isFor({ isElsewhere = false }: Reaction): boolean {
+    return !isElsewhere && !this.#options.socket.destroyed;
+  }
+
+  #otherLine(request: IsoMessage): SwitchConnection | undefined {
+    const { otherLine, processor } = this.#options;
+    return otherLine(this, processor.readRequest(request).tid);
+  }
+
+  #actLate(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      this.#reportFault(error);
+    }
+  }
+
+  #meet(fate: ConnectionFate): void {
+    if (fate === 'silence') this.#silenceEndsAtMs = performance.now() + SILENT_FOR_MS;
+    else if (fate === 'signOff') this.#options.onSignOff(this);
+    else this.destroy();
+  }
+
+  #answer(request: IsoMessage, reaction: Reaction, header: Uint8Array | undefined): void {
+    if (this.#options.socket.destroyed || performance.now() < this.#silenceEndsAtMs) return;
+    const response = this.#simulate(request, reaction.answer!);
+    reaction.distort?.(response);
+    this.#answers.writeSpoiled(response, reaction.spoil, header);
+    this.#reportSent(reaction.onSent);
+    if (reaction.announces) this.#options.onKeyWanted(this, reaction.announces);
+    if (reaction.outageMs > 0) {
+      this.#answers.flush();
+      this.#options.onOutage(reaction.outageMs);
+    }
+  }
+
+  #simulate(request: IsoMessage, answer: SimulatedAnswer): IsoMessage {
+    const { processor, settlementDate } = this.#options;
+    return processor.simulate(request, { settlementDate: settlementDate(), ...answer });
+  }
+
+  #reportSent(onSent: Reaction['onSent']): void {
+    if (onSent === undefined) return;
+    onSent(false);
+    setTimeout(() => {
+      if (!this.#options.socket.destroyed) onSent(true);
+    }, SURE_AFTER_MS).unref();
+  }
+}
+
+function askedKey(message: IsoMessage): string {
+  return String(message.stan);
+}
