@@ -17,6 +17,14 @@ export class MemoryLinks {
     this.#time = time;
   }
 
+  copyTo(copy: MemoryLinks): void {
+    for (const [id, link] of this.#links) copy.#links.set(id, link);
+  }
+
+  get all(): readonly StoredLink[] {
+    return [...this.#links.values()];
+  }
+
   create(link: StoredLink): void {
     this.#links.set(link.id, link);
   }

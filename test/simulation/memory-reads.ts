@@ -43,10 +43,10 @@ export function findAnswered(rows: Rows, responses: readonly ResponseIdentity[])
     const isUncertain = request.reversalState !== ReversalState.none;
     return isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request);
   });
-  return responses.map(({ stan, rrn, tid, transmissionDateTime: sent }) =>
+  return responses.map(({ acquirerId, stan, rrn, tid, transmissionDateTime: sent }) =>
     answerable.find((each) => {
       const isNamed = each.rrn === rrn || transmissionDateTime(each.sentAtMs ?? 0) === sent;
-      return isNamed && each.stan === stan && each.tid === tid;
+      return isNamed && each.acquirerId === acquirerId && each.stan === stan && each.tid === tid;
     }),
   );
 }
@@ -61,7 +61,7 @@ export function findReversals(rows: Rows, responses: readonly ResponseIdentity[]
 function reversalsAnswered({ transaction, superseded, reversals }: Row, response: ResponseIdentity): ReversalKey[] {
   const { acquirerId, stan, tid, rrn, transmissionDateTime: sent } = response;
   return [transaction, ...superseded].flatMap((original) => {
-    if (original.tid !== tid) return [];
+    if (original.acquirerId !== acquirerId || original.tid !== tid) return [];
     const { id, attempt } = original;
     const named = reversals.filter((each) => {
       if (each.attempt !== attempt || each.stan !== stan) return false;

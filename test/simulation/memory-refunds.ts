@@ -18,7 +18,7 @@ export class MemoryRefunds {
 
   reserve(refund: NewAttempt): 'inserted' | 'exists' | 'refused' {
     const { originalId, amountMinor, merchantReference } = refund.transaction;
-    if (this.#store.findByReference(merchantReference)) return 'exists';
+    if (this.#store.findByReference(merchantReference, refund.transaction)) return 'exists';
     const row = this.#sale(originalId!);
     if (!row || row.transaction.voidState !== null) return 'refused';
     const { refundedMinor, approvedMinor, amountMinor: asked } = row.transaction;

@@ -89,7 +89,7 @@ export class MemoryStore {
 
   insert(attempt: NewAttempt): 'inserted' | 'exists' {
     const { merchantReference } = attempt.transaction;
-    const isTaken = [...this.rows.values()].some((row) => row.transaction.merchantReference === merchantReference);
+    const isTaken = this.findByReference(merchantReference, attempt.transaction) !== undefined;
     if (isTaken && this.sabotage !== 'takes a reference twice') return 'exists';
     const empty = { trail: [], late: [], reversals: [], superseded: [] };
     this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), ...empty });
@@ -255,8 +255,17 @@ export class MemoryStore {
     return this.rows.get(id)?.transaction;
   }
 
-  findByReference(reference: string): Transaction | undefined {
-    return [...this.rows.values()].find((row) => row.transaction.merchantReference === reference)?.transaction;
+  /** @param of its merchant; by default any */
+  findByReference(
+    reference: string,
+    of?: Pick<Transaction, 'acquirerId' | 'merchantId'> | undefined,
+  ): Transaction | undefined {
+    for (const { transaction } of this.rows.values()) {
+      const { merchantReference, acquirerId, merchantId } = transaction;
+      const isOfMerchant = of === undefined || (acquirerId === of.acquirerId && merchantId === of.merchantId);
+      if (merchantReference === reference && isOfMerchant) return transaction;
+    }
+    return undefined;
   }
 
   findRequest({ id, attempt }: RequestKey): Transaction | undefined {

@@ -102,8 +102,8 @@ function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): Tran
     stepReversal: (step) => effects.commit('stepReversal', () => store.stepReversal(step)),
     recordLate: (record) => effects.commit('recordLate', () => store.recordLate(record)),
     find: (key) => effects.read('find', () => store.find(key)),
-    findByReference: (_acquirer, _merchant, reference) =>
-      effects.read('findByReference', () => store.findByReference(reference)),
+    findByReference: (acquirerId, merchantId, reference) =>
+      effects.read('findByReference', () => store.findByReference(reference, { acquirerId, merchantId })),
     findHandover: () => Promise.resolve(undefined),
     findOriginalFacts: (transaction) => effects.read('findOriginalFacts', () => store.findOriginalFacts(transaction)),
     findRequest: (key) => effects.read('findRequest', () => store.findRequest(key)),

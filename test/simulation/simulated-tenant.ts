@@ -34,9 +34,9 @@ export const PROFILE: ProcessorProfile = { ...type1.profile, deadlineMs: DEADLIN
 
 export const DIRECTORY: Directory = {
   hasIntegrator: () => true,
-  merchant: () => ({
-    acquirerId: 1,
-    id: '1001',
+  merchant: (acquirerId, id) => ({
+    acquirerId,
+    id,
     integratorId: 10,
     name: 'Corner Coffee',
     street: '',
@@ -48,7 +48,13 @@ export const DIRECTORY: Directory = {
     feesConfigId: null,
     fee: null,
   }),
-  terminal: () => ({ xTid: 'TERM0001', tid: 'TW000001', mid: 'TEST00000001001', canTakePin: true, profileName: null }),
+  terminal: ({ merchantId }, xTid) => ({
+    xTid,
+    tid: xTid.replace('TERM', 'TW00'),
+    mid: `TEST0000000${merchantId}`,
+    canTakePin: true,
+    profileName: null,
+  }),
   terminalProfile: () => undefined,
   routes: () =>
     [1, 2].map((id) => ({
@@ -64,6 +70,12 @@ export const DIRECTORY: Directory = {
   user: () => undefined,
   webhookEndpoint: () => 'b8f0d0c0-0000-4000-8000-000000000001',
 };
+
+/** The till of another merchant of the same acquirer, with the same card and amount. */
+export const OTHER_MERCHANT: Principal = { ...PRINCIPAL, merchantId: '1002', xTid: 'TERM0002' };
+
+/** Another acquirer, whose merchant and till have the same names. */
+export const OTHER_ACQUIRER: Principal = { ...PRINCIPAL, acquirerId: 2 };
 
 /** A link with the amount of every simulated tap. */
 export function simulatedLink(id: string, nowMs: number): Omit<Link, 'isPast' | 'isHeld'> {

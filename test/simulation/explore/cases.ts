@@ -5,6 +5,7 @@ import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
 import { refund } from '../../../src/payments/refunds/refund.ts';
 import { voidSale } from '../../../src/payments/refunds/void.ts';
 import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
+import type { Behaviour } from '../honest/behaviours.ts';
 import { PRINCIPAL } from '../simulated-tenant.ts';
 import { type Execution, VOID } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
@@ -24,6 +25,9 @@ export interface Case {
   readonly clients: readonly { readonly action: ClientAction; readonly at: 'A' | 'B' }[];
   /** Codes with which the switch answers purchases and refunds, and reversals. */
   readonly codes: { readonly request: readonly string[]; readonly reversal: readonly string[] };
+  /** The rules of an honest switch: then it determines its responses itself, and `codes` are not used. */
+  readonly behaviour?: Behaviour;
+  readonly prepare?: (execution: Execution) => void;
 }
 
 const TAP = { merchantReference: 'order', deviceInstallationId: 'device', paymentCardData: 'tap' } as TapRequest;

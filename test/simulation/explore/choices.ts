@@ -1,3 +1,4 @@
+import { honestChoices } from '../honest/honest-choices.ts';
 import { responseTo } from '../switch/answers.ts';
 import { mayArrive, nameOf, type SentRequest } from '../switch/sent-request.ts';
 import { statementOf } from '../switch/statements.ts';
@@ -22,9 +23,12 @@ const FAULTS = [' dies', 'the line of ', 'the key of the cards is lost'];
 
 /** Everything that may happen in a state, in a constant order. */
 export function choicesIn(execution: Execution, explored: Case): Choice[] {
+  const ofSwitch = execution.honest
+    ? honestChoices(execution, execution.honest)
+    : execution.requests.flatMap((request) => switchChoices(execution, explored, request));
   return [
     ...clientChoices(execution, explored),
-    ...execution.requests.flatMap((request) => switchChoices(execution, explored, request)),
+    ...ofSwitch,
     ...execution.parked.map(({ task, what }, index): Choice => {
       return { word: `${task.name}: ${what} goes on`, happen: (within) => within.parked.splice(index, 1)[0]!.go() };
     }),

@@ -4,6 +4,7 @@ import { dispositionName } from '../../../src/payments/model/disposition.ts';
 import type { Transaction } from '../../../src/payments/model/transaction.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import { recordAnswer } from '../../../src/payments/reversals/overdue.ts';
+import type { HonestSwitch } from '../honest/honest-switch.ts';
 import { MemoryCompletions } from '../memory-completions.ts';
 import { MemoryLinks } from '../memory-links.ts';
 import { MemoryStore, type Sabotage } from '../memory-store.ts';
@@ -13,6 +14,7 @@ import type { Statement } from '../switch/statements.ts';
 import type { Deviation, EffectKind, SeenEffect } from './deviations.ts';
 import { exploredDependencies } from './explored-dependencies.ts';
 import { ExploredProcess } from './explored-process.ts';
+import { EXPLORED_PROFILE } from './explored-profile.ts';
 import { dueMs, firstOf, workOn } from './jobs.ts';
 import { compare } from './order.ts';
 import { Task, type Use } from './task.ts';
@@ -67,7 +69,10 @@ export class Execution {
   isKeyLost = false;
   /** A process has died, or an effect failed. */
   hadFaults = false;
-  stans = 0;
+  /** The last STAN in each scope. */
+  readonly stans = new Map<string, number>();
+  /** The switch, if it has rules of its own and never lies. */
+  readonly honest: HonestSwitch | undefined;
   #deviations: ReadonlyMap<number, Deviation> = new Map();
 
   /** Whether its story is recorded. */
@@ -83,10 +88,12 @@ export class Execution {
     hasVoids = true,
     isReduced = true,
     sabotage = undefined as Sabotage | undefined,
+    honest = undefined as HonestSwitch | undefined,
   } = {}) {
     this.isTold = isTold;
     this.#hasVoids = hasVoids;
-    this.isReduced = isReduced;
+    this.honest = honest;
+    this.isReduced = isReduced && !honest;
     this.processes = [new ExploredProcess('A', 1, -60_000), new ExploredProcess('B', 1, 60_000)];
     this.store = new MemoryStore(this.time, () => this.newId('job'), sabotage);
     this.links = new MemoryLinks(this.store, this.time);
@@ -113,9 +120,16 @@ export class Execution {
 
   /** The same once more, to go on differently. What is under way in it runs again, up to where it is. */
   async fork(): Promise<Execution> {
-    const copy = new Execution({ hasVoids: this.#hasVoids, isReduced: this.isReduced, sabotage: this.store.sabotage });
+    const copy = new Execution({
+      hasVoids: this.#hasVoids,
+      isTold: this.isTold,
+      isReduced: this.isReduced,
+      sabotage: this.store.sabotage,
+      honest: this.honest?.copy(),
+    });
     copy.time.nowMs = this.time.nowMs;
     this.store.copyTo(copy.store);
+    this.links.copyTo(copy.links);
     this.ledger.copyTo(copy.ledger);
     for (const request of this.requests) copy.requests.push({ ...request });
     for (const statement of this.statements) copy.statements.push({ ...statement });
@@ -127,7 +141,7 @@ export class Execution {
     copy.faults.push(...this.faults);
     for (const [name, count] of this.ids) copy.ids.set(name, count);
     copy.processes = this.processes.map((process) => process.copy());
-    copy.stans = this.stans;
+    for (const [scope, stan] of this.stans) copy.stans.set(scope, stan);
     copy.hadFaults = this.hadFaults;
     copy.isKeyLost = this.isKeyLost;
     copy.effects = this.effects;
@@ -196,6 +210,14 @@ export class Execution {
     const moved = this.moved.splice(0).sort((one, other) => compare(one.task.name, other.task.name));
     for (const { go } of moved) go();
     return moved.length > 0;
+  }
+
+  /** Numbers count in the scope of the profile, as in the gateway. */
+  nextStan(acquirerId: number, tid: string | null): string {
+    const scope = EXPLORED_PROFILE.stanScope === 'terminal' ? `${acquirerId} ${tid}` : String(acquirerId);
+    const stan = (this.stans.get(scope) ?? 0) + 1;
+    this.stans.set(scope, stan);
+    return String(stan).padStart(6, '0');
   }
 
   newId(name: string): string {

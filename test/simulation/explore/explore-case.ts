@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { CASES } from './cases.ts';
+import { ALL_CASES } from './all-cases.ts';
 import type { Manner } from './manners.ts';
 import { storyOf } from './replay.ts';
 import { search, type Violation } from './search.ts';
@@ -33,7 +33,7 @@ export async function exploreCase(
   { name, seconds, ...options }: CaseOrder,
   onLevel?: (depth: number, states: number) => void,
 ): Promise<CaseReport> {
-  const explored = CASES.find((each) => each.name === name);
+  const explored = ALL_CASES.find((each) => each.name === name);
   if (!explored) throw new Error(`No case is named ${name}`);
   const startMs = Date.now();
   const startCpu = process.threadCpuUsage();

@@ -25,23 +25,26 @@ const PIN = { block: new Uint8Array(8) } as PinData;
 
 /** The switch for a task of a process: one processor, one connection at a time. */
 export function exploredSwitches(execution: Execution, task: Task): Switches {
+  return { find: (acquirerId, processorId) => (processorId === 1 ? switchOf(execution, task, acquirerId) : undefined) };
+}
+
+function switchOf(execution: Execution, task: Task, acquirerId: number): Switch {
   const { process } = task;
-  const only = {
+  return {
     type: 'type-1',
     profile: EXPLORED_PROFILE,
     isSignedOn: true,
     isFull: false,
     takesPin: true,
     takesMandates: false,
-    nextStan: async () => task.recall('STAN', () => String(++execution.stans).padStart(6, '0')),
+    nextStan: async (tid) => task.recall('STAN', () => execution.nextStan(acquirerId, tid)),
     takeSlot: (connectionId) => takeSlot(execution, task, connectionId),
     hasConnection: (connectionId) => task.recall('connection', () => connectionId === process.connectionId),
-    prepare: prepareSale,
-    prepareRefund,
+    prepare: (purchase) => prepareSale(purchase, acquirerId),
+    prepareRefund: (refund) => prepareRefund(refund, acquirerId),
     translatePin: async () => PIN,
     providerId: () => ({}),
   } satisfies Partial<Switch> as Partial<Switch> as Switch;
-  return { find: (_acquirer, processorId) => (processorId === 1 ? only : undefined) };
 }
 
 async function takeSlot(execution: Execution, task: Task, connectionId?: string): Promise<SwitchSlot | undefined> {
@@ -154,6 +157,6 @@ function write(execution: Execution, task: Task, sending: Sending): SentRequest 
     isTaken: false,
   };
   execution.requests.push(request);
-  if (kind !== 'reversal') execution.ledger.expect(key, about.id, Number(message.amount));
+  if (kind !== 'reversal' && !execution.honest) execution.ledger.expect(key, about.id, Number(message.amount));
   return request;
 }

@@ -1,3 +1,5 @@
+import { faultsOfHonestEnd } from '../honest/honest-end.ts';
+import { HonestSwitch } from '../honest/honest-switch.ts';
 import type { Sabotage } from '../memory-store.ts';
 import type { Books } from '../rules/books.ts';
 import { faultsOf } from '../rules/judge.ts';
@@ -18,7 +20,10 @@ export function replay(
   how: { readonly isTold?: boolean; readonly isReduced?: boolean; readonly sabotage?: Sabotage | undefined } = {},
 ): Promise<Execution> {
   const hasVoids = explored.clients.some(({ action }) => action.name === VOID);
-  return goOn(new Execution({ ...how, hasVoids }), explored, [...explored.setUp, ...history]);
+  const honest = explored.behaviour && new HonestSwitch(explored.behaviour);
+  const execution = new Execution({ ...how, hasVoids, honest });
+  explored.prepare?.(execution);
+  return goOn(execution, explored, [...explored.setUp, ...history]);
 }
 
 /** Executes further events. */
@@ -71,6 +76,7 @@ export async function storyOf(
 
 /** Lets everything come to its end, and judges the books; then once more after a refund of the whole sale. */
 export async function faultsInTheEnd(execution: Execution, manner: Manner, watcher?: Watcher): Promise<string[]> {
+  if (execution.honest) return faultsOfHonestEnd(execution, watcher);
   execution.tell(`-- no more faults; the switch is ${manner}`);
   if (await comeToRest(execution, manner, watcher)) return [];
   watcher?.rests(execution);
@@ -85,7 +91,16 @@ function faultsNow(execution: Execution): string[] {
   return [...new Set([...execution.faults, ...faultsOf(booksOf(execution))])];
 }
 
-function booksOf({ store, ledger, requests, statements, reported, events, alarms, hadFaults }: Execution): Books {
+export function booksOf({
+  store,
+  ledger,
+  requests,
+  statements,
+  reported,
+  events,
+  alarms,
+  hadFaults,
+}: Execution): Books {
   const bookings = [...ledger.bookings.values()];
   return {
     rows: store.rows,

@@ -1,7 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { CASES, type Case } from './cases.ts';
+import { ALL_CASES } from './all-cases.ts';
+import type { Case } from './cases.ts';
 import { compareSearches } from './compare-searches.ts';
 import type { CaseOrder, CaseReport } from './explore-case.ts';
 import { MANNERS } from './manners.ts';
@@ -82,8 +83,11 @@ async function compareCase(explored: Case): Promise<boolean> {
   return missed.length === 0 && added.length === 0;
 }
 
-const cases = CASES.filter(({ name }) => values.case === undefined || name === values.case);
-if (cases.length === 0) throw new Error(`The cases are ${CASES.map(({ name }) => name).join(', ')}`);
+/** `--case 'one sale'`: at every switch; `--case plain`: every scene at that switch. */
+const isAsked = (name: string, asked: string) =>
+  name === asked || name.startsWith(`${asked}, `) || name.endsWith(`, ${asked}`);
+const cases = ALL_CASES.filter(({ name }) => values.case === undefined || isAsked(name, values.case));
+if (cases.length === 0) throw new Error(`The cases are ${ALL_CASES.map(({ name }) => name).join(', ')}`);
 if (values.compare) {
   for (const explored of cases) if (!(await compareCase(explored))) process.exitCode = 1;
 } else {

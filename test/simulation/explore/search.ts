@@ -84,7 +84,9 @@ class Search implements SearchResult {
     this.#isReduced = options.isReduced ?? true;
     const sets = new ExcuseSets();
     this.#seen = new KnownStates(sets);
-    this.#judgement = new Judgement(options.manners, sets, this.#isReduced);
+    // The rules of an honest switch hold to the end.
+    const manners: readonly Manner[] = explored.behaviour ? ['obliging'] : options.manners;
+    this.#judgement = new Judgement(manners, sets, this.#isReduced);
   }
 
   get states(): number {

@@ -23,7 +23,9 @@ export interface NamedState {
   readonly excuses: readonly string[];
 }
 
+/** The reduction does not know the rules of an honest switch: then only equal states are alike. */
 export function nameState(execution: Execution): NamedState {
+  if (execution.honest) return nameExactly(execution);
   return named(describeState(execution));
 }
 
@@ -34,6 +36,7 @@ export function nameExactly(execution: Execution): NamedState {
 
 /** Names a state from which nothing but time and answers to what waits will happen. */
 export function nameCalmState(execution: Execution): NamedState {
+  if (execution.honest) return nameExactly(execution);
   return named(describeState(execution, true));
 }
 

@@ -14,7 +14,7 @@ import { textOf } from './whole-text.ts';
 export type Use = (deps: TransactionDependencies, task: Task, execution: Execution) => Promise<void>;
 
 /** Commits that store a response of the switch. */
-const STORES_ANSWERS: readonly string[] = ['stepReversal', 'recordLate'];
+const STORES_ANSWERS: readonly string[] = ['stepReversal', 'recordLate', 'decision'];
 
 /** No use case compares with a moment that is longer ago: after that every age is equal. */
 const LONGEST_WAIT_MS = 31_000;

@@ -20,7 +20,9 @@ export function wholeText(execution: Execution): string {
     ...execution.processes.map(({ name, generation, connection, originals }) =>
       textOf([name, generation, connection, [...originals.all]]),
     ),
-    textOf([execution.stans, execution.hadFaults, execution.isKeyLost]),
+    textOf([[...execution.stans], execution.hadFaults, execution.isKeyLost]),
+    textOf(execution.links.all),
+    execution.honest?.text ?? '',
   ];
   return parts.join('\n');
 }

@@ -20,8 +20,15 @@ import type { UnmatchedResponse } from '../../../src/payments/reversals/late-res
 
 type Type1Message = ReturnType<typeof type1.authorization>;
 
-/** A partial approval is allowed. */
-const CONFIG = { ...type1.exampleConfig, profile: { partialApproval: true } };
+/** DE32 of acquirer 1 is 50001. */
+const FIRST_INSTITUTION = 50_000;
+
+/** A partial approval is allowed. Each acquirer has its own DE32. */
+const CONFIGS = [1, 2].map((id) => ({
+  ...type1.exampleConfig,
+  acquirerId: String(FIRST_INSTITUTION + id),
+  profile: { partialApproval: true },
+}));
 
 /** A request with its message. */
 export interface DialectRequest extends PreparedRequest {
@@ -29,12 +36,21 @@ export interface DialectRequest extends PreparedRequest {
   readonly kind: 'sale' | 'refund';
 }
 
-export function prepareSale(purchase: Purchase): DialectRequest {
-  return prepared(type1.authorization(purchase, CONFIG), 'sale');
+/** The acquirer whose connection carries a message. */
+export function acquirerOf({ acquirerId }: IsoMessage): number {
+  return Number(acquirerId) - FIRST_INSTITUTION;
 }
 
-export function prepareRefund(refund: Refund): DialectRequest {
-  return prepared(type1.refund!(refund, CONFIG), 'refund');
+function configOf(acquirerId: number): (typeof CONFIGS)[number] {
+  return CONFIGS[acquirerId - 1]!;
+}
+
+export function prepareSale(purchase: Purchase, acquirerId = 1): DialectRequest {
+  return prepared(type1.authorization(purchase, configOf(acquirerId)), 'sale');
+}
+
+export function prepareRefund(refund: Refund, acquirerId = 1): DialectRequest {
+  return prepared(type1.refund!(refund, configOf(acquirerId)), 'refund');
 }
 
 /** Type 1 posts automatically: a completion in the way of other types. */
@@ -49,7 +65,7 @@ export function isCompletionTaken(response: IsoMessage): boolean {
 }
 
 export function reversalMessage(reversal: Reversal): IsoMessage {
-  return type1.reversal(reversal, CONFIG);
+  return type1.reversal(reversal, configOf(1));
 }
 
 function prepared(message: Type1Message, kind: DialectRequest['kind']): DialectRequest {
@@ -70,7 +86,7 @@ const REVERSAL_CLASS = '4';
 /** A response without a waiting request, as src/switching/switches/unmatched-intake.ts passes it on; undefined if it does not. */
 export function unmatchedOf(response: IsoMessage): UnmatchedResponse | undefined {
   const identity = {
-    acquirerId: 1,
+    acquirerId: acquirerOf(response),
     processorId: 1,
     stan: String(response.stan),
     tid: String(response.tid),

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { exploreCase } from '../explore/explore-case.ts';
+import { HONEST_CASES } from './honest-cases.ts';
+
+/** Some seconds for all cases, on a machine that does nothing else. `npm run explore` goes deeper. */
+const DEPTHS: Readonly<Record<string, number>> = { 'one sale': 4, 'a link': 3, 'two acquirers': 3 };
+const LEAST_DEPTH = 2;
+const TIMEOUT_MS = 600_000;
+
+/** Defects that are known and not mended yet, by the name of a switch. */
+const KNOWN: Readonly<Record<string, string>> = {
+  '127.2 identifies': 'two tills send the same keys',
+  'DE11 and DE41 identify': '94 to both attempts of a reversal acknowledges it',
+  'DE37 identifies': 'two tills send the same keys; a review does not hold its amount',
+  'DE90 identifies': 'two tills send the same keys; a review does not hold its amount',
+  'nothing identifies': 'a second approval with another DE38 is dropped',
+  'refunds are final': 'codes of trouble are declines; a review does not hold its amount',
+  trouble: 'codes of trouble are declines',
+  'approves for the issuer': 'a decline after the approval is dropped',
+  'cuts over': 'a refund is accepted while the void of its sale is in review',
+};
+
+const isKnown = ({ name }: { readonly name: string }) => name.split(', ')[1]! in KNOWN;
+
+test.each(HONEST_CASES.filter((each) => !isKnown(each)).map(({ name }) => name))(
+  '%s: its books agree with what the clients got',
+  async (name) => {
+    const depth = DEPTHS[name.split(', ')[0]!] ?? LEAST_DEPTH;
+    const order = { name, depth, mostFaults: 0, mostViolations: 1, manners: [], seconds: TIMEOUT_MS / 1_000 };
+    const { violations, isComplete } = await exploreCase(order);
+    expect(violations.map(({ history, faults }) => [...history, ...faults])).toEqual([]);
+    expect(isComplete).toBe(true);
+  },
+  TIMEOUT_MS,
+);
