@@ -1,7 +1,13 @@
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { NameSkipped } from './test/support/name-skipped.ts';
+
+/** What `.ci/setup` has installed for this checkout alone. */
+const TOOLS = join(import.meta.dirname, '.ci/tools');
+const also = (name: string, folder: string) => [process.env[name], join(TOOLS, folder)].filter(Boolean).join(delimiter);
+const INSTALLED = { PATH: also('PATH', 'bin'), PYTHONPATH: also('PYTHONPATH', 'python') };
 
 /** Tests that need Postgres: one embedded cluster serves all of them, and each file has its own database in it. */
 const ON_POSTGRES = [
@@ -53,7 +59,8 @@ export default defineConfig({
     // A tenth less processor time than with Node's default of 16 MB, with which garbage collection took 11 %.
     execArgv: ['--max-semi-space-size=64'],
     // Processes that tests start take half the processor time to load if their code was compiled before.
-    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tapwire-compile-cache') },
+    env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tapwire-compile-cache'), ...INSTALLED },
+    reporters: ['default', new NameSkipped()],
     // Loading a gateway's modules takes a second of processor time. The files of one worker share them: a file restores
     // what it changes in them (timers, spies, environment variables), and mocks no module.
     isolate: false,

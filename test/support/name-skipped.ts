@@ -1,0 +1,14 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+/** Prints one line at the end that says what was skipped, and how to run it. */
+export class NameSkipped implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const skipped = modules
+      .map((module) => ({ file: module.relativeModuleId, count: [...module.children.allTests('skipped')].length }))
+      .filter(({ count }) => count > 0);
+    if (skipped.length === 0) return;
+    const total = skipped.reduce((sum, { count }) => sum + count, 0);
+    const files = skipped.map(({ file, count }) => `${file} (${count})`).join(', ');
+    console.log(`\nSkipped, because a program is missing: ${total} tests in ${files}. To run them: npm run ci:setup`);
+  }
+}
