@@ -84,7 +84,8 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
   SALE_IN_REVIEW: {
     status: 409,
     errorCode: 213,
-    detail: 'It is uncertain what the switch did with the sale. Have the acquirer resolve it before you refund it.',
+    detail:
+      'It is uncertain what the switch did with the sale, or with a refund or void of it. Have the acquirer resolve it before you refund or void the sale.',
   },
   ALREADY_VOIDED_OR_REFUNDED: {
     status: 409,

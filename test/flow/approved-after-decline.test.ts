@@ -100,7 +100,7 @@ describe('a refund that is approved after its decline', () => {
     return { id, request: await scene.scripted.next('0200') };
   }
 
-  test('has its amount reserved again until its reversal is acknowledged', async () => {
+  test('has its amount reserved again until a person has resolved it', async () => {
     await scene.install();
     const sale = await sellApproved(scene.installation, '100.00');
     await scene.scripted.next('0200');
@@ -114,7 +114,10 @@ describe('a refund that is approved after its decline', () => {
     expect(second).toMatchObject({ status: 409, body: { errorCode: 213 } });
     reversal.answer();
     await untilDeclinedAndReversed(id);
-    expect(await storedSale(scene.installation.database, sale)).toMatchObject({ refundedMinor: 0, needsReview: false });
+    expect(await storedSale(scene.installation.database, sale)).toMatchObject({
+      refundedMinor: 10_000,
+      needsReview: false,
+    });
   });
 
   test('after a second refund was approved is reversed, and the sale is in review', async () => {
@@ -134,7 +137,7 @@ describe('a refund that is approved after its decline', () => {
     reversal.answer();
     await untilDeclinedAndReversed(id);
     expect(await storedSale(scene.installation.database, sale)).toMatchObject({
-      refundedMinor: 10_000,
+      refundedMinor: 20_000,
       needsReview: true,
     });
   });

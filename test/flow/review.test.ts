@@ -226,7 +226,7 @@ describe('a refund in review', () => {
     const again = () => refundSale(scene.installation, sale, { amount: '100.00', refundReference: randomUUID() });
     expect((await again()).status).toBe(409);
     expect((await voidSale(scene.installation, sale)).status).toBe(409);
-    expect(await stored(sale)).toMatchObject({ refundedMinor: 0, voidState: null });
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 4_000, voidState: null });
     expect((await resolve(session, id, 'adjusted')).status).toBe(204);
     expect((await again()).status).toBe(200);
   });
@@ -265,7 +265,7 @@ describe('a void in review', () => {
     ]);
   });
 
-  test('that the switch refused is resolved with a sale that a later void has voided', async () => {
+  test('that the switch refused is resolved before the sale can be voided again', async () => {
     await install();
     const sale = await sellApproved(scene.installation, '100.00');
     const started = async () => ((await voidSale(scene.installation, sale)).body as VoidAnswer).serviceReference;
@@ -276,11 +276,13 @@ describe('a void in review', () => {
     await eventually(async () => expect(await stored(refused)).toMatchObject({ needsReview: true }));
     await scene.untilAtRest(sale);
     scene.scripted.hold();
-    await started();
-    await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
-    expect((await resolve(await logIn(OWNER, 'operator'), sale, 'voided')).status).toBe(204);
+    expect((await voidSale(scene.installation, sale)).status).toBe(409);
+    expect((await resolve(await logIn(OWNER, 'operator'), sale, 'approved')).status).toBe(204);
     expect(await stored(refused)).toMatchObject({ disposition: Disposition.Declined, needsReview: false });
-    expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
+    await started();
+    await eventually(async () =>
+      expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done }),
+    );
   });
 
   test('that the books show is done, and the sale is Voided', async () => {

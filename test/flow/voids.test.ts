@@ -169,7 +169,7 @@ describe('a void is refused', () => {
   });
 });
 
-test('a void of a sale that the switch cannot locate, twice, is Declined, needs review, and the sale is unchanged', async () => {
+test('a void of a sale that the switch cannot locate, twice, is Declined, needs review, and blocks the unchanged sale', async () => {
   const { database } = installation;
   const sale = await sell();
   const before = await storedTransaction(database, sale);
@@ -187,7 +187,7 @@ test('a void of a sale that the switch cannot locate, twice, is Declined, needs 
   expect((await trailOf(database, sale)).slice(-1)).toEqual(['reversal refused 2']);
   await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
   const refunded = await refundSale(installation, sale, { amount: '1.00', refundReference: randomUUID() });
-  expect(refunded).toMatchObject({ status: 200, body: { type: 'Approved' } });
+  expect(refunded).toMatchObject({ status: 409, body: { errorCode: 213 } });
 });
 
 /** As a switch announces it: the next business date, from now on. */

@@ -71,13 +71,3 @@ function reversalsAnswered({ transaction, superseded, reversals }: Row, response
     return named.map(({ sentAtMs }) => ({ acquirerId, id, attempt, sentAtMs }));
   });
 }
-
-/** Whether a refund returned money, or may have returned it. */
-export function holdsReservation({
-  disposition,
-  reversalState,
-}: Pick<Transaction, 'disposition' | 'reversalState'>): boolean {
-  const { Approved, Indeterminate } = Disposition;
-  const mayStand = disposition === null || disposition === Approved || disposition === Indeterminate;
-  return mayStand || (reversalState !== ReversalState.none && reversalState !== ReversalState.acknowledged);
-}

@@ -1,4 +1,5 @@
 import { Disposition } from '../../src/payments/model/disposition.ts';
+import { isBlocked } from '../../src/payments/model/review.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
 import type { NewVoid } from '../../src/payments/ports/refund-ports.ts';
 import type { NewAttempt, PhoneResponseRecord } from '../../src/payments/ports/store-ports.ts';
@@ -20,7 +21,7 @@ export class MemoryRefunds {
     const { originalId, amountMinor, merchantReference } = refund.transaction;
     if (this.#store.findByReference(merchantReference, refund.transaction)) return 'exists';
     const row = this.#sale(originalId!);
-    if (!row || row.transaction.voidState !== null) return 'refused';
+    if (!row || row.transaction.voidState !== null || this.isBlocked(row.transaction)) return 'refused';
     const { refundedMinor, approvedMinor, amountMinor: asked } = row.transaction;
     const isTooMuch = refundedMinor + amountMinor! > (approvedMinor ?? asked ?? 0);
     if (isTooMuch && this.#store.sabotage !== 'reserves too much') return 'refused';
@@ -33,6 +34,7 @@ export class MemoryRefunds {
     const row = this.#sale(original.id);
     if (!row || row.transaction.voidState !== null || row.transaction.reversalState !== ReversalState.none)
       return false;
+    if (this.isBlocked(row.transaction)) return false;
     if (row.transaction.refundedMinor > 0 && this.#store.sabotage !== 'voids what was refunded') return false;
     const owed = { voidState: VoidState.asked, reversalState: ReversalState.owed, reversalAttempt: 0 };
     row.transaction = { ...row.transaction, ...owed, reversalArmedAtMs: nowMs };
@@ -40,6 +42,18 @@ export class MemoryRefunds {
     this.#store.insert(attempt);
     this.#store.enqueue([reverseJob]);
     return true;
+  }
+
+  isBlocked({ id }: Transaction): boolean {
+    const rows = [...this.#store.rows.values()].map(({ transaction }) => transaction);
+    const sale = this.#store.rows.get(id)?.transaction;
+    return (
+      sale !== undefined &&
+      isBlocked(
+        sale,
+        rows.filter(({ originalId }) => originalId === id),
+      )
+    );
   }
 
   findVoid({ id }: Transaction): Transaction | undefined {

@@ -3,6 +3,7 @@ import type { AuditEntry } from '../../src/payments/model/audit-entry.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import type { JobRequest } from '../../src/payments/model/jobs.ts';
 import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/payments/model/pin.ts';
+import { isInDoubt, keepsAmount } from '../../src/payments/model/review.ts';
 import { MUST_NOT_REST, type StatusId } from '../../src/payments/model/status.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
 import {
@@ -26,7 +27,7 @@ import type {
   ResponseIdentity,
   ReversalKey,
 } from '../../src/payments/ports/store-ports.ts';
-import { factsOf, findAnswered, findReversals, holdsReservation } from './memory-reads.ts';
+import { factsOf, findAnswered, findReversals } from './memory-reads.ts';
 import type { Job, Row } from './memory-rows.ts';
 
 /** The database's own clock. */
@@ -102,7 +103,7 @@ export class MemoryStore {
     const row = this.rows.get(attempt.transaction.id);
     if (row?.transaction.attempt !== attempt.transaction.attempt - 1) return false;
     const { status, disposition, pinFingerprint, originalId } = row.transaction;
-    if (pinFingerprint !== null || originalId !== null) return false;
+    if (pinFingerprint !== null || originalId !== null || isInDoubt(row.transaction)) return false;
     const reachedNone = status === 0 || status === 2 || disposition === 2 || disposition === 3;
     if (!reachedNone || ![0, 2, 8, 9].includes(status)) return false;
     Object.assign(row, this.#timesOf(attempt));
@@ -142,7 +143,7 @@ export class MemoryStore {
     row.transaction = { ...before, ...decided };
     this.addEntries(transaction, decision.auditEntries);
     this.enqueue(decision.enqueue.filter(({ queue }) => this.sabotage !== `forgets ${queue} jobs`));
-    this.#reserve(before, result);
+    this.#adjustReservation(before);
     return true;
   }
 
@@ -196,7 +197,7 @@ export class MemoryStore {
     const storedVoid = voidRow && this.rows.get(voidRow.id);
     if (voidRow && storedVoid) this.#change(storedVoid, storedVoid.transaction.attempt, voidRow);
     this.#record(row, before, record);
-    this.#reserve(before, to);
+    this.#adjustReservation(before);
     this.addEntries(transaction, entriesAt(step));
     this.enqueue(step.enqueue);
     this.remove(step.remove);
@@ -215,7 +216,7 @@ export class MemoryStore {
       row.reversals[at] = { ...row.reversals[at]!, answer: record.answer, answeredAtMs: this.#time.nowMs };
   }
 
-  recordLate({ transaction, late, rearm, nowMs }: LateRecord): LateRecordOutcome {
+  recordLate({ transaction, late, rearm, isContradiction = false, nowMs }: LateRecord): LateRecordOutcome {
     const { row, request } = this.#unmoved(transaction);
     const { attempt, disposition, pinState } = transaction;
     if (!row || !request || request.disposition !== disposition || request.pinState !== pinState) return 'moved';
@@ -225,13 +226,17 @@ export class MemoryStore {
     const at = new Date(nowMs).toISOString();
     const entry = { late: late.kind, responseCode: late.responseCode, at };
     this.addEntries(transaction, [entry, ...(rearm?.auditEntries ?? []).map((each) => ({ ...each, at }))]);
-    if (!rearm) return 'recorded';
+    if (isContradiction) this.#change(row, attempt, { needsReview: true });
+    if (!rearm) {
+      this.#adjustReservation(request);
+      return 'recorded';
+    }
     const owed = { reversalState: ReversalState.owed, reversalArmedAtMs: this.#time.nowMs };
     this.#change(row, attempt, { ...owed, ...rearm.to });
     for (const [index, each] of row.reversals.entries()) {
       if (each.attempt === attempt) row.reversals[index] = { ...each, counts: false };
     }
-    this.#reserve(request, { ...request, ...owed });
+    this.#adjustReservation(request);
     this.enqueue(rearm.enqueue);
     this.remove(rearm.remove.map(({ id }) => id));
     return 'recorded';
@@ -314,15 +319,19 @@ export class MemoryStore {
     });
   }
 
-  /** For a refund: the amount that it returned, or may have returned, is reserved on its sale. */
-  #reserve(before: Transaction, after: Pick<Transaction, 'disposition' | 'reversalState'>): void {
-    const change = Number(holdsReservation(after)) - Number(holdsReservation(before));
-    if (before.type !== TransactionType.Refund || change === 0) return;
-    if (change < 0 && this.sabotage === 'keeps reservations') return;
-    const sale = this.rows.get(before.originalId!)!;
-    const { approvedMinor, amountMinor, voidState } = sale.transaction;
-    const refundedMinor = sale.transaction.refundedMinor + change * before.amountMinor!;
-    const isTooMuch = change > 0 && (voidState !== null || refundedMinor > (approvedMinor ?? amountMinor ?? 0));
+  /** After a change of a refund: its sale reserves what its refunds keep. */
+  #adjustReservation({ type, originalId }: Transaction): void {
+    if (type !== TransactionType.Refund) return;
+    const sale = this.rows.get(originalId!)!;
+    const { approvedMinor, amountMinor, disposition, voidState, refundedMinor: before } = sale.transaction;
+    const keeping = [...this.rows.values()].filter(
+      ({ transaction: each }) =>
+        each.type === TransactionType.Refund && each.originalId === originalId && keepsAmount(each),
+    );
+    const refundedMinor = keeping.reduce((sum, { transaction: each }) => sum + each.amountMinor!, 0);
+    if (refundedMinor < before && this.sabotage === 'keeps reservations') return;
+    const isGone = disposition !== Disposition.Approved || voidState !== null;
+    const isTooMuch = refundedMinor > before && (isGone || refundedMinor > (approvedMinor ?? amountMinor ?? 0));
     const needsReview = sale.transaction.needsReview || isTooMuch;
     sale.transaction = { ...sale.transaction, refundedMinor, needsReview };
   }

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { REFUSED_STATUSES, RELEASING_DISPOSITIONS } from '../../src/payments/model/link.ts';
+import { REFUSED_STATUSES } from '../../src/payments/model/link.ts';
 import { PinState } from '../../src/payments/model/pin.ts';
+import { RELEASING_DISPOSITIONS } from '../../src/payments/model/review.ts';
 import {
   MUST_NOT_REST,
   STATUS_MOVES,
@@ -128,7 +129,8 @@ async function wrongReservations(database: Database): Promise<object[]> {
     `select sale.id, sale.refunded_minor, sum(refund.amount_minor) as refunded
      from transactions sale left join transactions refund on refund.acquirer_id = sale.acquirer_id
        and refund.original_id = sale.id and refund.type = $1
-       and (refund.disposition is null or refund.disposition = any($2) or refund.reversal_state in (1, 2, 4, 5))
+       and (refund.disposition is null or refund.disposition = any($2) or refund.reversal_state in (1, 2, 4, 5)
+         or refund.needs_review)
      group by sale.acquirer_id, sale.id
      having sale.refunded_minor <> coalesce(sum(refund.amount_minor), 0)
        or (sale.refunded_minor > coalesce(sale.approved_minor, 0) and not sale.needs_review)`,
@@ -143,7 +145,7 @@ async function linksHeldTwice(database: Database): Promise<object[]> {
     `select t.consumer_id, count(*) as taps, bool_or(l.transaction_id is distinct from t.id) as is_another
      from transactions t left join links l on l.acquirer_id = t.acquirer_id and l.id = t.consumer_id
      where t.consumer_id is not null and t.type = any($1) and not t.status = any($2)
-       and (t.void_state is not null or t.reversal_state = 6 or t.disposition is null or not t.disposition = any($3))
+       and (t.void_state is not null or t.disposition is null or not t.disposition = any($3))
      group by t.acquirer_id, t.consumer_id
      having count(*) > 1 or bool_or(l.transaction_id is distinct from t.id)`,
     [[TransactionType.Tap, TransactionType.TT3], REFUSED_STATUSES, RELEASING_DISPOSITIONS],

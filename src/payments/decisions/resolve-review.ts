@@ -29,9 +29,8 @@ import { voidEventJobs, webhookJobs } from './webhook-job.ts';
  * A disposition that was reported as final does not change to Approved: the merchant has not handed over the goods.
  *
  * A reversal is **resolved** afterwards. A job that still waits finds no open reversal, and a later response of the switch
- * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). Until that is
- * resolved, a sale cannot be refunded or voided. Such a transaction keeps its link unless it was declined: the customer may have
- * seen another outcome.
+ * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). What a review
+ * blocks until then is in model/review.ts. A transaction that was resolved as declined or voided releases its link.
  *
  * A switch that requires completions does not post an approval that was reversed or uncertain, and no completion follows.
  * Such a request cannot be resolved as approved.

@@ -1,7 +1,7 @@
-import { Disposition, type DispositionId } from './disposition.ts';
 import { LinkState, type LinkStateId } from './link-state.ts';
+import { keepsAmount } from './review.ts';
 import { Status, type StatusId } from './status.ts';
-import { ReversalState, type Transaction, TransactionType } from './transaction.ts';
+import { type Transaction, TransactionType } from './transaction.ts';
 
 /** Identifies a link or intent; the tenant is part of the key. */
 export interface LinkKey {
@@ -61,36 +61,21 @@ export function isExpired({ isPast, isHeld }: Pick<Link, 'isPast' | 'isHeld'>): 
   return isPast && !isHeld;
 }
 
-/**
- * Dispositions with which a tap releases its link, unless the merchant voided the tap (see `holdsLink`). An uncertain
- * tap never releases it: its money may have been taken.
- */
-export const RELEASING_DISPOSITIONS: readonly DispositionId[] = [
-  Disposition.Declined,
-  Disposition.DeclinedOffline,
-  Disposition.UnableToGoOnline,
-  Disposition.Voided,
-];
-
 /** Final statuses of a tap that was refused before it was submitted: it never held its link. */
 export const REFUSED_STATUSES: readonly StatusId[] = [Status.BadRequestReceived, Status.ErrorFindingConfig];
 
 /**
  * Whether a tap holds its link, and uses up its reference. A void that the merchant requested does not release the
  * link: the order was paid and then cancelled, so that paying it again would surprise the merchant. An automatic
- * reversal does, because the customer never saw an approval. What a person has resolved does not, because the customer may
- * have seen one, unless it was declined: that never changes.
+ * reversal does, because the customer never saw an approval. A tap in review holds its link until a person has found
+ * it declined or voided.
  */
 export function holdsLink({
   status,
-  disposition,
   voidState,
-  reversalState,
-}: Pick<Transaction, 'status' | 'disposition' | 'voidState' | 'reversalState'>): boolean {
-  if (REFUSED_STATUSES.includes(status)) return false;
-  if (voidState !== null) return true;
-  if (reversalState === ReversalState.resolved && disposition !== Disposition.Declined) return true;
-  return disposition === null || !RELEASING_DISPOSITIONS.includes(disposition);
+  ...amount
+}: Pick<Transaction, 'status' | 'disposition' | 'voidState' | 'reversalState' | 'needsReview'>): boolean {
+  return !REFUSED_STATUSES.includes(status) && (voidState !== null || keepsAmount(amount));
 }
 
 /** The link that a tap claims in the commit of its row. Refunds and voids of a tap claim nothing. */

@@ -14,7 +14,7 @@ export interface NewVoid {
 export interface RefundStore {
   /**
    * Stores a refund and reserves its amount, or does neither. `exists`: the merchant has used the reference before.
-   * `refused`: the amount exceeds the refundable balance of the sale, or the sale is no longer approved.
+   * `refused`: the amount exceeds the refundable balance of the sale, or the sale is blocked or no longer approved.
    */
   reserve(refund: NewAttempt): Promise<'inserted' | 'exists' | 'refused'>;
   /**
@@ -22,7 +22,9 @@ export interface RefundStore {
    * no business day.
    */
   isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
-  /** False if the sale is not approved, or another void or refund was faster. */
+  /** Whether the sale, a refund or a void of it is in review (model/review.ts). */
+  isBlocked(sale: Transaction): Promise<boolean>;
+  /** False if the sale is not approved or is blocked, or another void or refund was faster. */
   startVoid(wanted: NewVoid): Promise<boolean>;
   /** The row of the last void of a sale. */
   findVoid(sale: Transaction): Promise<Transaction | undefined>;

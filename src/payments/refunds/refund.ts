@@ -18,15 +18,15 @@ import { NEW, newAttempt } from '../taps/plan-attempt.ts';
 import type { ReadySubmission } from '../taps/prepare-submission.ts';
 import { giveUp, unlessOverloaded } from '../taps/submit-handover.ts';
 import { takeSaleSwitch } from './take-sale-switch.ts';
-import { refuseUnlessApproved } from './void.ts';
+import { refuseUnlessFree } from './void.ts';
 
 type RefundDependencies = AuthorizeDependencies & Pick<TransactionDependencies, 'path' | 'vault'>;
 
 /**
  * A refund returns money of a sale. It is a transaction of its own that takes the path of a purchase to the switch
  * that approved the sale. The commit that stores the refund reserves its amount on the sale before a byte is
- * written. The reservation remains while the outcome is uncertain. It is released in the commit that decides that no
- * money is returned: Declined, UnableToGoOnline, Voided (store/commit-refunds.ts).
+ * written. The reservation remains while the outcome is uncertain or in review (model/review.ts). It is released in the
+ * commit that decides that no money is returned: Declined, UnableToGoOnline, Voided (store/commit-refunds.ts).
  */
 export interface RefundRequest {
   /** Decimal text in major units of the sale's currency. */
@@ -62,13 +62,13 @@ export async function refund(
   const amountMinor = readAmount(request.amount, sale);
   const repeated = await findRepeated(deps, sale, request.refundReference, amountMinor);
   if (repeated) return awaitOutcome(deps, repeated);
-  refuseUnlessLeft(sale, amountMinor);
+  await refuseUnlessLeft(deps, sale, amountMinor);
   const plan = await planRefund(deps, sale, draftRefund(deps, sale, request, amountMinor));
   const stored = await commit(deps, plan);
   if (stored === 'inserted') return plan.proceed();
   plan.abandon();
   if (stored === 'refused') {
-    refuseUnlessLeft((await deps.store.find(sale)) ?? sale, amountMinor);
+    await refuseUnlessLeft(deps, (await deps.store.find(sale)) ?? sale, amountMinor);
     throw tooMuch(); // the insert found the balance reserved, and the reservation has been released since
   }
   const faster = await findRepeated(deps, sale, request.refundReference, amountMinor);
@@ -134,10 +134,12 @@ async function findRepeated(
   return before;
 }
 
-function refuseUnlessLeft(sale: Transaction, amountMinor: number): void {
-  refuseUnlessApproved(sale);
-  // The switch may never have posted a sale whose completion it did not accept, or may have reversed one in doubt.
-  if (sale.needsReview) throw new RequestRejected('SALE_IN_REVIEW');
+async function refuseUnlessLeft(
+  deps: Pick<TransactionDependencies, 'refunds'>,
+  sale: Transaction,
+  amountMinor: number,
+): Promise<void> {
+  await refuseUnlessFree(deps, sale);
   if (amountMinor > leftToRefund(sale)) throw tooMuch();
 }
 

@@ -25,14 +25,14 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  *
  * @param sale the sale, already checked to belong to the caller
  * @returns the void as committed, its disposition open
- * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED), StoreUnavailable
+ * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED), StoreUnavailable
  */
 export async function voidSale(
   deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'refunds' | 'store'>,
   sale: Transaction,
   correlationId: string | null = null,
 ): Promise<Transaction> {
-  refuseUnlessWhole(sale);
+  await refuseUnlessWhole(deps, sale);
   const merchant = deps.directory.merchant(sale.acquirerId, sale.merchantId);
   if (await deps.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
     throw new RequestRejected('SALE_SETTLED');
@@ -50,7 +50,7 @@ export async function voidSale(
   const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
   const reverseJob = { queue: 'reverse', data } as const;
   if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
-  refuseUnlessWhole((await deps.store.find(sale)) ?? sale);
+  await refuseUnlessWhole(deps, (await deps.store.find(sale)) ?? sale);
   throw alreadyTakenBack(); // another request was faster
 }
 
@@ -84,19 +84,30 @@ function draftVoid(deps: Pick<TransactionDependencies, 'newId'>, sale: Transacti
   };
 }
 
-function refuseUnlessWhole(sale: Transaction): void {
-  refuseUnlessApproved(sale);
+async function refuseUnlessWhole(deps: Pick<TransactionDependencies, 'refunds'>, sale: Transaction): Promise<void> {
+  await refuseUnlessFree(deps, sale);
   // Its outcome comes from the switch's books, after the end of its reversal.
   if (sale.reversalState === ReversalState.resolved) throw new RequestRejected('SALE_SETTLED');
   if (sale.refundedMinor > 0) throw alreadyTakenBack();
 }
 
+/**
+ * Nothing of a sale is returned while the sale, a refund or a void of it is in review.
+ *
+ * @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED)
+ */
+export async function refuseUnlessFree(
+  { refunds }: Pick<TransactionDependencies, 'refunds'>,
+  sale: Transaction,
+): Promise<void> {
+  refuseUnlessApproved(sale);
+  if (await refunds.isBlocked(sale)) throw new RequestRejected('SALE_IN_REVIEW');
+}
+
 /** @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED) */
-export function refuseUnlessApproved({ type, disposition, voidState, reversalState, needsReview }: Transaction): void {
+export function refuseUnlessApproved({ type, disposition, voidState }: Transaction): void {
   const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
   if (isSale && (voidState !== null || disposition === Disposition.Voided)) throw alreadyTakenBack();
-  // The switch contradicts a person's finding, and may have returned the money already.
-  if (isSale && needsReview && reversalState === ReversalState.resolved) throw alreadyTakenBack();
   if (isSale && disposition === Disposition.Approved) return;
   throw new RequestRejected('SALE_NOT_APPROVED');
 }

@@ -13,6 +13,7 @@ import { Disposition } from '../model/disposition.ts';
 import { holdsLink } from '../model/link.ts';
 import { NO_PIN } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
+import { isInDoubt } from '../model/review.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
 import type { Transaction } from '../model/transaction.ts';
 import { saysOnlinePin } from '../pins/read-pin.ts';
@@ -161,8 +162,8 @@ function usedReference(principal: Principal, submitter: Submitter, before: Trans
  * Whether nothing reached a switch. Then the reference belongs to no device or user, because one phone's faulty blob
  * must not keep another phone from the order. A transaction with a PIN was declined by a switch before.
  */
-function reachedNoSwitch({ status, disposition, pinFingerprint }: Transaction): boolean {
-  if (pinFingerprint !== null) return false;
+function reachedNoSwitch({ status, disposition, pinFingerprint, ...doubt }: Transaction): boolean {
+  if (pinFingerprint !== null || isInDoubt(doubt)) return false;
   if (status === Status.BadRequestReceived || status === Status.ErrorFindingConfig) return true;
   const rests = status === Status.RespondedToPhone || status === Status.FailedToRespondToPhone;
   return rests && (disposition === Disposition.UnableToGoOnline || disposition === Disposition.DeclinedOffline);

@@ -1,12 +1,10 @@
 import type pg from 'pg';
-import { Disposition } from '../../payments/model/disposition.ts';
-import { claimedLink, REFUSED_STATUSES, RELEASING_DISPOSITIONS, stateAfterTap } from '../../payments/model/link.ts';
-import { ReversalState } from '../../payments/model/transaction.ts';
+import { claimedLink, REFUSED_STATUSES, stateAfterTap } from '../../payments/model/link.ts';
 import type { NewAttempt } from '../../payments/ports/store-ports.ts';
+import { KEEPS_AMOUNT } from '../transactions/review-conditions.ts';
 
 /** Whether a tap `t` is in progress, or its money was or may have been taken: `holdsLink` of the model. */
-export const HOLDS = `t.status not in (${REFUSED_STATUSES.join()})
-    and (t.void_state is not null or (t.reversal_state = ${ReversalState.resolved} and t.disposition <> ${Disposition.Declined}) or t.disposition is null or t.disposition not in (${RELEASING_DISPOSITIONS.join()}))`;
+export const HOLDS = `(t.status not in (${REFUSED_STATUSES.join()}) and (t.void_state is not null or ${KEEPS_AMOUNT('t')}))`;
 
 /**
  * Whether the last tap on a link `l` holds it. The tap's own row decides, so the commit of an outcome releases a link

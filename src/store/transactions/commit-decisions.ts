@@ -3,7 +3,7 @@ import { OUTCOME_GRACE_SECONDS } from '../../payments/model/time-limits.ts';
 import { TransactionType } from '../../payments/model/transaction.ts';
 import type { GuardedDecision } from '../../payments/ports/store-ports.ts';
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
-import { adjustReservations, reservationsOf } from './commit-refunds.ts';
+import { adjustReservations } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite } from './guarded-update.ts';
 import { storedEntries } from './stored-entries.ts';
 
@@ -73,6 +73,6 @@ export const commitDecisions = guardedWrite({
   afterwards: (client, decided) =>
     adjustReservations(
       client,
-      decided.flatMap(({ transaction, decision }) => reservationsOf(transaction, decision.result)),
+      decided.map(({ transaction }) => transaction),
     ),
 });

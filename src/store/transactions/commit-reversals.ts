@@ -1,6 +1,6 @@
 import type { ReversalStep } from '../../payments/ports/reversal-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
-import { adjustReservations, reservationsOf } from './commit-refunds.ts';
+import { adjustReservations } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
 
 const batch = new ColumnBatch({
@@ -107,7 +107,7 @@ export const commitReversals = guardedWrite({
   afterwards: (client, stepped) =>
     adjustReservations(
       client,
-      stepped.flatMap(({ transaction, to }) => reservationsOf(transaction, to)),
+      stepped.map(({ transaction }) => transaction),
     ),
 });
 

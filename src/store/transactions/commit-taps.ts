@@ -9,6 +9,7 @@ import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../post
 import type { Seal } from '../postgres/group-commit.ts';
 import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
 import { type JobsInCommit, OfferedJobs } from './jobs-in-commit.ts';
+import { IS_IN_DOUBT } from './review-conditions.ts';
 import type { SharedTimers } from './shared-timers.ts';
 import { storedEntries } from './stored-entries.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
@@ -110,6 +111,7 @@ const RETRY = guardedUpdate({
   guard: `t.attempt = x.attempt - 1 and t.original_id is null
     and (t.status in (${NOT_SENT.join()}) or t.disposition in (${NOT_SENT_DISPOSITIONS.join()}))
     and t.status in (${[...NOT_SENT, ...ANSWERED].join()}) and t.pin_fingerprint is null
+    and not ${IS_IN_DOUBT('t')}
     and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})`,
 });
 

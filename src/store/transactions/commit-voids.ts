@@ -11,21 +11,21 @@ import {
 import type { NewVoid } from '../../payments/ports/refund-ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { HAS_REFUND_IN_DOUBT } from './commit-refunds.ts';
 import { insertTaps } from './commit-taps.ts';
 import { findTransaction } from './find-transactions.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
+import { IS_BLOCKED } from './review-conditions.ts';
 
 // From here on the sale's reversal is required, and follows the steps of every reversal.
 const ASK = `
 with asked as (
-  update transactions
+  update transactions s
   set void_state = ${VoidState.asked}, reversal_state = ${ReversalState.owed}, reversal_attempt = 0,
     reversal_armed_at = clock_timestamp(), updated_at = clock_timestamp()
   where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null and refunded_minor = 0
     and reversal_state = ${ReversalState.none} and type not in (${TransactionType.Refund}, ${TransactionType.Void})
-    and not ${HAS_REFUND_IN_DOUBT}
+    and not ${IS_BLOCKED('s')}
   returning acquirer_id, id, attempt
 )
 ${INSERT_ENTRIES}
@@ -49,6 +49,15 @@ export async function startVoid(
     await jobs.enqueue(client, [reverseJob]);
     return true;
   });
+}
+
+const FIND_BLOCKED = `select ${IS_BLOCKED('s')} as "isBlocked" from transactions s where s.acquirer_id = $1 and s.id = $2`;
+
+/** Whether the sale, a refund or a void of it is in review. */
+export async function findIsBlocked(database: Database, { acquirerId, id }: TransactionKey): Promise<boolean> {
+  const query = { name: 'is-sale-blocked', text: FIND_BLOCKED, values: [acquirerId, id] };
+  const { rows } = await database.query<{ isBlocked: boolean }>(query);
+  return rows[0]?.isBlocked ?? false;
 }
 
 const FIND_VOID = `select id from transactions

@@ -11,7 +11,7 @@ import type {
 } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import type { Database } from '../postgres/open-database.ts';
-import { adjustReservations, reservationsOf } from './commit-refunds.ts';
+import { adjustReservations } from './commit-refunds.ts';
 import { findRequests } from './find-requests.ts';
 import { GUARDED_COLUMNS, INSERT_ENTRIES } from './guarded-update.ts';
 import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
@@ -204,9 +204,7 @@ export async function commitLateResponses(
   );
   await adjustReservations(
     client,
-    rearmed.flatMap(({ transaction }) =>
-      reservationsOf(transaction, { ...transaction, reversalState: ReversalState.owed }),
-    ),
+    records.flatMap(({ transaction }) => (unmoved.get(transaction.id) ? transaction : [])),
   );
   return records.map(({ transaction }) => {
     const isRecorded = unmoved.get(transaction.id);

@@ -19,7 +19,7 @@ import type {
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';
-import { adjustReservations, reservationsOf } from './commit-refunds.ts';
+import { adjustReservations } from './commit-refunds.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
@@ -131,7 +131,7 @@ export class PostgresReviewStore implements ReviewStore {
         JSON.stringify([step.entry]),
       ]);
       if (step.enqueue.length > 0) await this.#jobs.enqueue(client, step.enqueue);
-      await adjustReservations(client, reservationsOf(transaction, { ...transaction, ...to }));
+      await adjustReservations(client, [transaction]);
       await record(client, proposal, confirmedBy ?? proposal.by, confirmedBy ? 'confirmResolution' : 'resolve', step);
     });
   }

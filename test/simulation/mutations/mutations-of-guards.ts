@@ -70,9 +70,9 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'a released reservation is not taken again',
-    file: 'src/store/transactions/commit-refunds.ts',
-    before: '  return !released.includes(disposition) || isOpen({ reversalState });',
-    after: '  return !released.includes(disposition);',
+    file: 'src/store/transactions/review-conditions.ts',
+    before: ` or \${IS_IN_DOUBT(row)})`,
+    after: ')',
     meaning: 'the amount of a refund that is approved after its decline can be refunded once more',
     hunt: COMPARISON,
   },

@@ -34,12 +34,13 @@ const OPEN: readonly number[] = [
 /** The reserved amount of a sale is what its refunds returned, or may have returned. */
 function faultsOfReservation(all: readonly Transaction[], { id, refundedMinor }: Transaction): string[] {
   const taking = all.filter(
-    ({ type, originalId, disposition, reversalState }) =>
+    ({ type, originalId, disposition, reversalState, needsReview }) =>
       type === TransactionType.Refund &&
       originalId === id &&
       (disposition === Disposition.Approved ||
         disposition === Disposition.Indeterminate ||
-        OPEN.includes(reversalState)),
+        OPEN.includes(reversalState) ||
+        needsReview),
   );
   const taken = taking.reduce((sum, { amountMinor }) => sum + amountMinor!, 0);
   return taken === refundedMinor ? [] : [`${id} has ${refundedMinor} reserved, and its refunds took ${taken}`];

@@ -4,19 +4,14 @@ import { ENUMS } from '../../../schemas/enums.ts';
 import { LINK_STATES } from '../../../schemas/link.ts';
 import { judgeAcknowledgement } from '../../../src/payments/decisions/judge-acknowledgement.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
-import {
-  claimedLink,
-  holdsLink,
-  isExpired,
-  RELEASING_DISPOSITIONS,
-  stateAfterTap,
-} from '../../../src/payments/model/link.ts';
+import { claimedLink, holdsLink, isExpired, stateAfterTap } from '../../../src/payments/model/link.ts';
 import {
   LINK_STATE_MOVES,
   LinkState,
   type LinkStateId,
   linkStateName,
 } from '../../../src/payments/model/link-state.ts';
+import { RELEASING_DISPOSITIONS } from '../../../src/payments/model/review.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, TransactionType, VoidState } from '../../../src/payments/model/transaction.ts';
 
@@ -108,10 +103,12 @@ describe('the hold of a link', () => {
   test('remains with a tap that the merchant voided, or is voiding; not with one that was only reversed', () => {
     const status = Status.RespondedToPhone;
     const reversalState = ReversalState.acknowledged;
-    const reversed = { status, disposition: Disposition.Voided, voidState: null, reversalState };
+    const reversed = { status, disposition: Disposition.Voided, voidState: null, reversalState, needsReview: false };
     for (const voidState of Object.values(VoidState)) expect(holdsLink({ ...reversed, voidState })).toBe(true);
     expect(holdsLink(reversed)).toBe(false);
-    expect(holdsLink({ ...reversed, reversalState: ReversalState.resolved })).toBe(true);
+    expect(holdsLink({ ...reversed, reversalState: ReversalState.resolved })).toBe(false);
+    expect(holdsLink({ ...reversed, needsReview: true })).toBe(true);
+    expect(holdsLink({ ...reversed, reversalState: ReversalState.owed })).toBe(true);
     expect(holdsLink({ ...reversed, status: Status.ErrorFindingConfig, disposition: null })).toBe(false);
   });
 

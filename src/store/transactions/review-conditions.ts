@@ -1,0 +1,19 @@
+import { RELEASING_DISPOSITIONS } from '../../payments/model/review.ts';
+import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
+
+/**
+ * What a review blocks, as conditions on a row with the given name: the same as the functions of
+ * payments/model/review.ts. Every guard of a commit uses these.
+ */
+
+/** `isInDoubt` of the model. */
+export const IS_IN_DOUBT = (row: string) =>
+  `(${row}.needs_review or ${row}.reversal_state in (${OPEN_REVERSAL_STATES.join()}))`;
+
+/** `keepsAmount` of the model. */
+export const KEEPS_AMOUNT = (row: string) =>
+  `(${row}.disposition is null or ${row}.disposition not in (${RELEASING_DISPOSITIONS.join()}) or ${IS_IN_DOUBT(row)})`;
+
+/** `isBlocked` of the model, for a sale: one look-up in the index of its refunds and voids. */
+export const IS_BLOCKED = (sale: string) => `(${sale}.needs_review or exists (select from transactions related
+    where related.acquirer_id = ${sale}.acquirer_id and related.original_id = ${sale}.id and related.needs_review))`;
