@@ -5,7 +5,7 @@ import { MAX_PASSWORD_CHARS } from './login.ts';
 import { moment } from './moment.ts';
 import { plainText } from './plain-text.ts';
 import { SCOPE_NAMES } from './scopes.ts';
-import { SIGNING_ALGORITHMS } from './tokens.ts';
+import { MAX_TOKEN_CHARS, SIGNING_ALGORITHMS } from './tokens.ts';
 
 /** Long enough to deploy a new key to every server of a large fleet by hand. */
 const MAX_OVERLAP_HOURS = 720;
@@ -105,6 +105,14 @@ export const newIssuerKey = z.object({
     .nullable()
     .default(null)
     .describe('URL of the JWKS of the issuer; null with a public key'),
+  proof: z
+    .string()
+    .max(MAX_TOKEN_CHARS)
+    .nullable()
+    .default(null)
+    .describe(
+      'Proof of possession, required with a public key: a JWS that the private key signs, with the header `typ` `issuer-key-proof+jwt` and the claims `iss` (the issuer), `aud` (the audience of this installation), `acquirerId` (a number) and `iat` (at most 7 days ago); null with a JWKS',
+    ),
 });
 
 export const storedIssuerKey = z
@@ -117,6 +125,12 @@ export const storedIssuerKey = z
     algorithms: z.array(z.string()).describe('Signature algorithms accepted for the key'),
     publicKey: z.string().nullable().describe('Public key as PEM; null with a JWKS'),
     jwksUrl: z.string().nullable().describe('URL of the JWKS of the issuer; null with a public key'),
+    provenAt: z
+      .string()
+      .nullable()
+      .describe(
+        'Time at which possession of the private key was proven, ISO 8601; null with a JWKS, and for keys of earlier versions. Without a proof, tokens need the claim `acquirerId` if another acquirer has the issuer',
+      ),
     revokedAt: z
       .string()
       .nullable()

@@ -54,7 +54,7 @@ export const merchantTokenClaims = z.object({
   /** Rights, separated by spaces (RFC 8693 4.2). */
   scope: z.string().max(MAX_TOKEN_CHARS).optional(),
   permissions: z.array(claimText).max(MAX_PERMISSIONS).optional(),
-  /** For an issuer that several acquirers registered: the acquirer of the merchant `sub`. */
+  /** The acquirer of the merchant `sub`. Decides if several acquirers registered the issuer. */
   acquirerId: z
     .union([
       z.int(),
@@ -69,6 +69,15 @@ export const merchantTokenClaims = z.object({
 });
 
 export type MerchantTokenClaims = z.infer<typeof merchantTokenClaims>;
+
+/** Header `typ` of the proof that the person who registers a public key holds its private key. */
+export const POSSESSION_PROOF_TYPE = 'issuer-key-proof+jwt';
+
+/** Claims of the proof, besides `iss`, `aud` and `iat`. */
+export const possessionProofClaims = z.object({
+  /** The acquirer that may register the key. */
+  acquirerId: z.int(),
+});
 
 /**
  * Claims in addition to those of all tokens of the gateway. The user's tenant and rights are looked up, because
@@ -143,6 +152,8 @@ export const TOKEN_CHECKS = {
   issuer: 'The issuer (iss) is unknown or belongs to another tenant.',
   keySet: 'The keys of the issuer cannot be fetched from the registered JWKS URL.',
   key: 'The issuer has no key with this kid.',
+  acquirer:
+    'Another acquirer has registered the issuer, too, so the token must name yours in the claim acquirerId. A key whose possession was proven at registration, and only for your acquirer, needs no claim.',
   signature: 'The signature does not match any key of the issuer.',
   audience: 'The audience (aud) does not name this installation.',
   'not-yet': 'The time of issue (iat) or the start of validity (nbf) is in the future.',

@@ -92,7 +92,10 @@ export function requireScope({ scopes }: ApiKeyPrincipal, scope: string): void {
   if (!scopes.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
 }
 
-/** A caller can grant only scopes that it has. @throws {AuthError} FORBIDDEN */
+/**
+ * A caller can grant only scopes that it has. Every route that creates a credential, or adds to the rights of one, calls
+ * this. @throws {AuthError} FORBIDDEN
+ */
 export function checkGrant({ scopes: own }: Pick<ApiKeyPrincipal, 'scopes'>, scopes: Iterable<string>): void {
   for (const scope of scopes) if (!own.has(scope)) throw new AuthError('FORBIDDEN', 'scope');
 }

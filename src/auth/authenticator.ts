@@ -12,6 +12,10 @@ import { mayUser, type PortalUser } from './portal/portal-user.ts';
 import type { LoginTokens } from './tokens/login-tokens.ts';
 import type { OwnToken, OwnTokens } from './tokens/own-tokens.ts';
 
+/** Scopes of the routes that accept the token of a merchant's backend: whoever adds a key that signs them must have them. */
+export const MERCHANT_TOKEN_SCOPES = ['transactions:read', 'transactions:refund', 'devices:manage'] as const;
+type MerchantTokenScope = (typeof MERCHANT_TOKEN_SCOPES)[number];
+
 export interface CredentialHeaders {
   readonly authorization?: string | undefined;
   readonly 'x-api-key'?: string | string[] | undefined;
@@ -48,7 +52,7 @@ export class Authenticator {
    * @throws AuthError for a credential that is missing, refused, or of another tenant than the second one; Forbidden
    * for a blocked user
    */
-  async owner(headers: CredentialHeaders, scope: Scope = 'transactions:read'): Promise<Tenant> {
+  async owner(headers: CredentialHeaders, scope: MerchantTokenScope = 'transactions:read'): Promise<Tenant> {
     return this.#owner(headers, scope, (bearer) => this.#ownerOfBearer(bearer, scope));
   }
 

@@ -54,7 +54,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'issuer-key add': [
     `tapwire issuer-key add --acquirer 1 --integrator 1 --issuer https://shop.example --kid shop-1 \\
-      --public-key issuer-public.pem`,
+      --public-key issuer-public.pem --proof proof.txt`,
+  ],
+  'issuer-key prove': [
+    'tapwire issuer-key prove --acquirer 1 --issuer https://shop.example --private-key issuer.pem > proof.txt',
   ],
   'callback set': ['tapwire callback set --acquirer 1 --integrator 1 --serves links https://shop.example/webhooks'],
   'processor example': ['tapwire processor example type-1 > switch.json'],

@@ -1,6 +1,10 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { newIssuerKey, type StoredIssuerKey } from '#schemas/admin-credentials';
+import { readIssuerPem } from '../auth/issuers/issuer-keys.ts';
+import { signPossessionProof } from '../auth/issuers/possession-proof.ts';
 import { readConfig } from '../start/config.ts';
+import { StartError } from '../basics/errors.ts';
 import { IssuerKeySettings } from '../store/settings/issuer-key-settings.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
@@ -15,8 +19,12 @@ import { flag, idOf, parseNamed, readNumber, text, texts } from './words.ts';
  */
 export const commands: Commands = {
   add: command(
-    '--acquirer ID --integrator ID|--merchant ID --issuer ISS [--kid KID] --public-key FILE|--jwks URL [--algorithm NAME...]: register a key',
+    '--acquirer ID --integrator ID|--merchant ID --issuer ISS [--kid KID] --public-key FILE --proof FILE|--jwks URL [--algorithm NAME...]: register a key',
     add,
+  ),
+  prove: command(
+    '--acquirer ID --issuer ISS --private-key FILE: print the proof that `add` needs, as the owner of the key',
+    prove,
   ),
   list: command('--acquirer ID [--json]: list the issuer keys', list),
   revoke: command('--acquirer ID ISSUER-KEY: refuse all tokens that it signed', revoke),
@@ -27,20 +35,44 @@ async function add(args: string[]): Promise<number> {
     args,
     options: {
       ...{ acquirer: text, integrator: text, merchant: text, issuer: text, kid: text, jwks: text },
-      'public-key': text,
+      ...{ 'public-key': text, proof: text },
       algorithm: texts,
     },
   });
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  const { integrator, merchant, issuer, kid, jwks, algorithm, 'public-key': keyFile } = values;
+  const { integrator, merchant, issuer, kid, jwks, algorithm, 'public-key': keyFile, proof } = values;
   const given = checkedBy(newIssuerKey, {
     ...{ issuer, kid, algorithms: algorithm, merchantId: merchant, jwksUrl: jwks },
     integratorId: integrator && readNumber(integrator),
     publicKey: keyFile && readText('--public-key', keyFile),
+    proof: proof && readText('--proof', proof).trim(),
   });
   const added = await onIssuerKeys((keys) => keys.add(changeOf(acquirerId), given));
   console.log(listOf([added], COLUMNS));
   return 0;
+}
+
+async function prove(args: string[]): Promise<number> {
+  const options = { acquirer: text, issuer: text, 'private-key': text };
+  const { acquirer, issuer, 'private-key': keyFile } = parseArgs({ args, options }).values;
+  const acquirerId = idOf(acquirer, '--acquirer');
+  if (issuer === undefined) throw new StartError('BAD_CONFIG', '--issuer: is required');
+  const privateKey = readPrivateKey(readText('--private-key', keyFile));
+  const algorithm = readIssuerPem(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString())
+    ?.algorithms[0];
+  if (algorithm === undefined)
+    throw new StartError('BAD_CONFIG', '--private-key: must be RSA (2,048 to 8,192 bits), P-256 or Ed25519');
+  const { TAPWIRE_AUDIENCE: audience } = readConfig(process.env);
+  console.log(await signPossessionProof(privateKey, algorithm, { issuer, acquirerId, audience }));
+  return 0;
+}
+
+function readPrivateKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new StartError('BAD_CONFIG', '--private-key: is not a private key as PEM');
+  }
 }
 
 async function list(args: string[]): Promise<number> {

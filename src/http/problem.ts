@@ -42,7 +42,7 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
     return { status, errorCode, detail, errors, headers };
   }
   if (error instanceof RequestRejected) return { ...REJECTIONS[error.code], errors: error.errors };
-  if (error instanceof AuthError) return AUTHENTICATION[error.code];
+  if (error instanceof AuthError) return error.check === 'acquirer' ? AMBIGUOUS_ACQUIRER : AUTHENTICATION[error.code];
   if (error instanceof TapRefused) return refusedTap(error);
   if (error instanceof NotFound) return NOT_FOUND;
   if (error instanceof Forbidden) return FORBIDDEN[error.code];
@@ -161,6 +161,15 @@ const NO_CONFIGURATION: Readonly<Record<NoConfiguration['code'], ProblemAnswer>>
 };
 
 const NO_CREDENTIAL = 'The credential is missing or was rejected.';
+
+/** Only the holder of the private key gets it. It names no acquirer, because tenants must not learn of each other. */
+const AMBIGUOUS_ACQUIRER: ProblemAnswer = {
+  status: 401,
+  errorCode: 117,
+  detail:
+    'Several acquirers have registered the issuer of the token (iss), so it does not decide who gets the payment. Add the ' +
+    'claim acquirerId with the id of your acquirer.',
+};
 
 /** A missing credential and a wrong one are 401; a valid one without the right is 403. */
 const AUTHENTICATION: Readonly<Record<AuthError['code'], ProblemAnswer>> = {

@@ -1,4 +1,5 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { signPossessionProof } from '../../src/auth/issuers/possession-proof.ts';
 import { type Maker, type Row, row, type Sent } from './row.ts';
 import { made, NOWHERE, PROCESSOR, type Things } from './things.ts';
 
@@ -6,7 +7,7 @@ import { made, NOWHERE, PROCESSOR, type Things } from './things.ts';
 function settingsRows(
   name: string,
   thing: keyof Things,
-  body: (things: Things) => object,
+  body: (things: Things) => object | Promise<object>,
   change: { readonly method?: 'PUT' | 'PATCH'; readonly body?: (things: Things) => object; readonly key?: string } = {},
 ): Record<string, Row> {
   const { key = 'id' } = change;
@@ -25,7 +26,7 @@ function settingsRows(
   return {
     [`GET ${all}`]: row(({ acquirerId }) => ({ params: { acquirerId }, query: { limit: 500 } }), { lists: thing }),
     [`GET ${all}/:${key}`]: row(one),
-    [`POST ${all}`]: row((things) => ({ params: { acquirerId: things.acquirerId }, body: body(things) })),
+    [`POST ${all}`]: row(async (things) => ({ params: { acquirerId: things.acquirerId }, body: await body(things) })),
     [`DELETE ${all}/:${key}`]: row(one, { fresh }),
     ...(change.body && {
       [`${method} ${all}/:${key}`]: row((things) => ({ ...one(things), body: change.body!(things) })),
@@ -45,7 +46,7 @@ const FIRST = {
 
 const unique = (prefix: string) => `${prefix} ${randomUUID()}`;
 const MERCHANT = { name: 'Green Grocer', mcc: '5411', country: 'ZA', currency: 'ZAR', timeZone: 'Africa/Johannesburg' };
-const { publicKey: PUBLIC_KEY } = generateKeyPairSync('ed25519', {
+const { publicKey: PUBLIC_KEY, privateKey: PRIVATE_KEY } = generateKeyPairSync('ed25519', {
   privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
   publicKeyEncoding: { type: 'spki', format: 'pem' },
 });
@@ -114,12 +115,12 @@ export const ADMINISTRATION: Readonly<Record<string, Row>> = {
     params: { acquirerId, id: userId },
     body: {},
   })),
-  ...settingsRows('issuer-keys', 'issuerKeyId', ({ integratorId }) => ({
-    issuer: `https://${randomUUID()}.example`,
-    kid: 'one',
-    integratorId,
-    publicKey: PUBLIC_KEY,
-  })),
+  ...settingsRows('issuer-keys', 'issuerKeyId', async ({ acquirerId, integratorId }) => {
+    const issuer = `https://${randomUUID()}.example`;
+    const registration = { issuer, acquirerId, audience: 'tapwire' };
+    const proof = await signPossessionProof(createPrivateKey(PRIVATE_KEY), 'EdDSA', registration);
+    return { issuer, kid: 'one', integratorId, publicKey: PUBLIC_KEY, proof };
+  }),
   ...linkCallbackRows(),
 };
 

@@ -144,12 +144,12 @@ export function deviceBody(deviceInstallationId: string = randomUUID()) {
 export async function made(
   installation: Installation,
   path: string,
-  body: object | (() => object),
+  body: object | (() => object | Promise<object>),
   headers: Headers,
 ): Promise<{ readonly id: string; readonly token?: string }> {
   // On a busy machine a statement may time out. If it is unknown whether the commit succeeded, the thing may exist.
   const answer = await eventually(async () => {
-    const each = await post(installation, path, typeof body === 'function' ? body() : body, headers);
+    const each = await post(installation, path, typeof body === 'function' ? await body() : body, headers);
     if (each.status === 503) throw new Error(`${path}: 503 ${JSON.stringify(each.body)}`);
     return each;
   });

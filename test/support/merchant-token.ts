@@ -34,7 +34,14 @@ export function createSigner(algorithm: SigningAlgorithm, registered: Partial<Is
         ? generateKeyPairSync('ed25519')
         : generateKeyPairSync('rsa', { modulusLength: 2_048 });
   made++;
-  const row = { id: `key-${made}`, kid: `kid-${made}`, algorithms: [algorithm], publicKey, owner: OWNER };
+  const row = {
+    id: `key-${made}`,
+    kid: `kid-${made}`,
+    algorithms: [algorithm],
+    publicKey,
+    owner: OWNER,
+    standing: 'proven' as const,
+  };
   return { algorithm, privateKey, registered: { ...row, ...registered } };
 }
 
@@ -82,6 +89,10 @@ export class TestRegistry implements RegisteredIssuers, Merchants {
 
   async find({ acquirerId, name }: ScopedIssuer): Promise<readonly IssuerKey[]> {
     this.asked.push(`keys of ${name}`);
+    return (this.keys.get(name) ?? []).filter(({ owner }) => owner.acquirerId === acquirerId);
+  }
+
+  known({ acquirerId, name }: ScopedIssuer): readonly IssuerKey[] {
     return (this.keys.get(name) ?? []).filter(({ owner }) => owner.acquirerId === acquirerId);
   }
 

@@ -14,6 +14,11 @@ export interface IssuerKey {
   readonly publicKey: KeyObject;
   /** Signs only for merchants of this tenant. */
   readonly owner: Tenant;
+  /**
+   * `proven`: the holder of the private key has consented to the registration (possession-proof.ts). `unproven`: an
+   * earlier version registered it. `published`: it comes from a key set, and everyone can publish a public key.
+   */
+  readonly standing: 'proven' | 'unproven' | 'published';
 }
 
 /**
@@ -32,11 +37,13 @@ export interface ScopedIssuer {
  * the call waits.
  */
 export interface IssuerKeys {
-  /**
-   * The acquirers that have live keys of an issuer with this name, from memory. The acquirer that registered the name
-   * first comes first, also if its first key is revoked by now.
-   */
+  /** The acquirers that have live keys of an issuer with this name, from memory. Their order means nothing. */
   acquirersOf(name: string): readonly number[];
+  /**
+   * The live keys of an issuer that are in memory, as `find`. The call never waits: a set of published keys that was not
+   * fetched yet is fetched in the background.
+   */
+  known(issuer: ScopedIssuer): readonly IssuerKey[];
   /**
    * The live keys of an issuer, newest first; empty if the issuer is not registered.
    *

@@ -43,12 +43,20 @@ const AWAITED_MS = 5_000;
 const FETCHES_AT_ONCE = 12;
 /** Those of URLs that failed the last time: an acquirer can register thousands that hang, and others must not wait for them. */
 const FAILING_AT_ONCE = 4;
+/** Those of one acquirer, so that its hanging URLs leave room for those of others. */
+const FETCHES_OF_ACQUIRER = 4;
+const FAILING_OF_ACQUIRER = 2;
 const FETCHES_WAITING = 1_024;
 /** No request waits for a fetch in the queue: other issuers' URLs may hang for so long. */
 const FETCHES_WAIT_AT_MOST_MS = 60_000;
 
-interface KeySet {
+/** The URL of a key set, and the acquirer for which it is fetched. */
+export interface OwnedKeySet {
   readonly url: string;
+  readonly acquirerId: number;
+}
+
+interface KeySet extends OwnedKeySet {
   keys: readonly PublishedKey[];
   /** Digest of the fetched text, to detect a change. */
   digest: string;
@@ -65,6 +73,7 @@ export class KeySets {
   readonly #sets = new Map<string, KeySet>();
   readonly #line = lineOf(FETCHES_AT_ONCE);
   readonly #failingLine = lineOf(FAILING_AT_ONCE);
+  readonly #linesOfAcquirers = new Map<string, ConcurrencyLimit>();
   readonly #timer: NodeJS.Timeout;
   #changes = 0;
 
@@ -83,15 +92,22 @@ export class KeySets {
   }
 
   /**
-   * The keys at a URL; empty if it has never responded, or not for too long.
+   * The keys at a URL; empty if it has never responded, or not for too long. Acquirers that registered the same URL have
+   * sets of their own, so that none can delay the set of another.
    *
    * @param kid that is looked for
    */
-  async find(url: string, kid?: string): Promise<readonly PublishedKey[]> {
-    const set = this.#sets.get(url) ?? this.#add(url);
-    set.usedAtMs = this.#options.monotonicMs();
+  async find(wanted: OwnedKeySet, kid?: string): Promise<readonly PublishedKey[]> {
+    const set = this.#used(wanted);
     if (this.#ageOf(set) >= FRESH_MS || !hasKey(set, kid)) await this.#awaitFetch(set);
-    return this.#ageOf(set) < STAND_IN_MS ? set.keys : [];
+    return this.#usable(set);
+  }
+
+  /** As `find`, without waiting: a set that is missing or old is fetched in the background. */
+  known(wanted: OwnedKeySet): readonly PublishedKey[] {
+    const set = this.#used(wanted);
+    if (this.#ageOf(set) >= FRESH_MS) void this.#fetch(set);
+    return this.#usable(set);
   }
 
   /**
@@ -101,19 +117,37 @@ export class KeySets {
   refresh(): void {
     const nowMs = this.#options.monotonicMs();
     for (const set of this.#sets.values()) {
-      if (nowMs - set.usedAtMs >= UNUSED_FOR_MS) this.#sets.delete(set.url);
+      if (nowMs - set.usedAtMs >= UNUSED_FOR_MS) this.#sets.delete(nameOf(set));
       else if (this.#ageOf(set) >= REFRESH_FROM_MS) void this.#fetch(set);
       if (this.#ageOf(set) >= STAND_IN_MS) this.#change(set, [], '');
     }
   }
 
-  #add(url: string): KeySet {
-    if (this.#sets.size >= MAX_SETS) this.#sets.delete(this.#sets.keys().next().value!);
+  #used({ url, acquirerId }: OwnedKeySet): KeySet {
+    const name = nameOf({ url, acquirerId });
+    const set = this.#sets.get(name) ?? this.#add(name, { url, acquirerId });
+    set.usedAtMs = this.#options.monotonicMs();
+    return set;
+  }
+
+  #usable(set: KeySet): readonly PublishedKey[] {
+    return this.#ageOf(set) < STAND_IN_MS ? set.keys : [];
+  }
+
+  #add(name: string, wanted: OwnedKeySet): KeySet {
+    if (this.#sets.size >= MAX_SETS) this.#dropOldest(wanted.acquirerId);
     const never = Number.NEGATIVE_INFINITY;
     const times = { fetchedAtMs: never, triedAtMs: never, usedAtMs: 0 };
-    const set = { url, keys: [], digest: '', ...times, failures: 0, fetching: undefined };
-    this.#sets.set(url, set);
+    const set = { ...wanted, keys: [], digest: '', ...times, failures: 0, fetching: undefined };
+    this.#sets.set(name, set);
     return set;
+  }
+
+  /** Prefers one of the acquirer that needs the space, so that it cannot displace those of others. */
+  #dropOldest(acquirerId: number): void {
+    const sets = [...this.#sets];
+    const [name] = sets.find(([, set]) => set.acquirerId === acquirerId) ?? sets[0]!;
+    this.#sets.delete(name);
   }
 
   #ageOf({ fetchedAtMs }: KeySet): number {
@@ -147,13 +181,22 @@ export class KeySets {
   }
 
   async #read(set: KeySet): Promise<void> {
-    const line = set.failures > 0 ? this.#failingLine : this.#line;
-    const json = await line.run(() => this.#options.fetch(set.url));
+    const isFailing = set.failures > 0;
+    const line = isFailing ? this.#failingLine : this.#line;
+    const own = this.#lineOfAcquirer(set.acquirerId, isFailing);
+    const json = await own.run(() => line.run(() => this.#options.fetch(set.url), String(set.acquirerId)));
     const keys = readKeySet(json);
     if (keys === undefined) throw new OutboundError('ANSWER_BROKEN');
     set.failures = 0;
     set.fetchedAtMs = this.#options.monotonicMs();
     this.#change(set, keys, hash('sha256', json, 'base64url'));
+  }
+
+  #lineOfAcquirer(acquirerId: number, isFailing: boolean): ConcurrencyLimit {
+    const name = `${acquirerId} ${isFailing}`;
+    const line = this.#linesOfAcquirers.get(name) ?? lineOf(isFailing ? FAILING_OF_ACQUIRER : FETCHES_OF_ACQUIRER);
+    this.#linesOfAcquirers.set(name, line);
+    return line;
   }
 
   #change(set: KeySet, keys: readonly PublishedKey[], digest: string): void {
@@ -171,4 +214,8 @@ function lineOf(atOnce: number): ConcurrencyLimit {
 /** Whether another fetch is pointless. A key without a kid may be the one that is looked for. */
 function hasKey({ keys }: KeySet, kid: string | undefined): boolean {
   return kid === undefined || keys.some((key) => key.kid === undefined || key.kid === kid);
+}
+
+function nameOf({ url, acquirerId }: OwnedKeySet): string {
+  return `${acquirerId} ${url}`;
 }

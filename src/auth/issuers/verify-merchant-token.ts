@@ -20,11 +20,8 @@ const LEEWAY_SECONDS = 60;
 const MAX_CACHED_TOKENS = 16_384;
 /** A rotation has two keys, a fleet of backends a few more. A token without `kid` is tried with at most this many. */
 const MAX_TRIED_KEYS = 8;
-
-/** Acquirers that registered one issuer; more than one or two is a mistake. */
-const MAX_TRIED_ACQUIRERS = 16;
-/** In the order of the checks. */
-const CHECKS: readonly string[] = ['issuer', 'key', 'algorithm', 'signature'];
+/** Different keys that are tried if several acquirers registered one issuer; more than one or two is a mistake. */
+const MAX_TRIED_KEYS_OF_ALL = 32;
 
 /** Identity of a token, and its claims about the merchant. */
 export interface MerchantPrincipal extends Principal {
@@ -65,6 +62,8 @@ export interface MerchantTokenVerifierOptions {
 interface VerifiedToken {
   readonly principal: MerchantPrincipal;
   readonly key: IssuerKey;
+  /** Whether it has the claim `acquirerId`. If not, a registration of another acquirer can make it ambiguous. */
+  readonly namesAcquirer: boolean;
   /** The generation at which key and merchant were last confirmed. */
   generation: string;
 }
@@ -107,44 +106,70 @@ class CachingVerifier implements MerchantTokenVerifier {
 
   async #verifyNew(token: string, generation: string): Promise<VerifiedToken> {
     const unverified = readToken(token);
-    const { iss, sub, aud } = unverified.claims;
-    let refusal = new AuthError('JWT_INVALID', 'issuer');
-    for (const acquirerId of await this.#acquirersOf(unverified.claims)) {
-      const keys = await this.#options.keys.find({ acquirerId, name: iss }, unverified.kid);
-      const key = await findSigner(keys, token, unverified);
-      if (key instanceof AuthError) {
-        if (telling(key) > telling(refusal)) refusal = key;
-        continue;
-      }
-      checkAudience(aud, this.#options.audience);
-      checkTimes(unverified.claims, this.#nowMs());
-      const merchant = await this.#options.merchants.findOwned(key.owner, sub);
-      if (merchant?.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
-      if (merchant) return { principal: principalOf(unverified, key, merchant), key, generation };
-      refusal = new AuthError('FORBIDDEN', 'owner');
-    }
-    throw refusal;
+    const { sub, aud } = unverified.claims;
+    const key = await this.#findSigner(token, unverified);
+    checkAudience(aud, this.#options.audience);
+    checkTimes(unverified.claims, this.#nowMs());
+    const merchant = await this.#options.merchants.findOwned(key.owner, sub);
+    if (merchant === undefined) throw new AuthError('FORBIDDEN', 'owner');
+    if (merchant.isBlocked) throw new AuthError('FORBIDDEN', 'blocked');
+    const namesAcquirer = unverified.claims.acquirerId !== undefined;
+    return { principal: principalOf(unverified, key, merchant), key, namesAcquirer, generation };
   }
 
   /**
-   * The acquirers whose keys may have signed. Several may have registered the issuer, and each has its own merchant
-   * ids, so the key that verifies decides. If several registered one public key and each has such a merchant, the
-   * claim `acquirerId` decides. Without the claim, it is the acquirer that registered the issuer first, a position
-   * that no other acquirer can gain later.
+   * The key that signed, and with it the acquirer. Several acquirers may have registered the issuer, and each has its own
+   * merchant ids. The claim `acquirerId` decides between them. Without it, only the holder of the private key can: the key
+   * must be proven for exactly one of them. Nothing else counts, and above all not which of them was first. No key set of
+   * another acquirer is fetched for the token.
+   *
+   * @throws AuthError JWT_INVALID
    */
-  async #acquirersOf({ iss, sub, acquirerId: claimed }: UnverifiedToken['claims']): Promise<readonly number[]> {
+  async #findSigner(token: string, unverified: UnverifiedToken): Promise<IssuerKey> {
+    const { iss: name } = unverified.claims;
+    const acquirers = this.#acquirersOf(unverified.claims);
+    if (acquirers.length > 1) return this.#findProvenSigner(acquirers, token, unverified);
+    const [acquirerId] = acquirers;
+    const keys = acquirerId === undefined ? [] : await this.#options.keys.find({ acquirerId, name }, unverified.kid);
+    if (keys.length === 0) throw new AuthError('JWT_INVALID', 'issuer');
+    const named = keysNamed(keys, unverified.kid);
+    if (named.length === 0) throw new AuthError('JWT_INVALID', 'key');
+    const usable = usableKeys(keys, unverified);
+    if (usable.length === 0) throw new AuthError('JWT_INVALID', 'algorithm');
+    const signer = await findSigner(usable.slice(0, MAX_TRIED_KEYS), token, unverified);
+    if (signer === undefined) throw new AuthError('JWT_INVALID', 'signature');
+    return signer;
+  }
+
+  async #findProvenSigner(
+    acquirers: readonly number[],
+    token: string,
+    unverified: UnverifiedToken,
+  ): Promise<IssuerKey> {
+    const { iss: name } = unverified.claims;
+    const known = acquirers.map((acquirerId) => this.#options.keys.known({ acquirerId, name }));
+    const usable = known.flatMap((keys) => usableKeys(keys, unverified).slice(0, MAX_TRIED_KEYS));
+    const different = usable.filter((key, at) => usable.findIndex((other) => isSamePublicKey(other, key)) === at);
+    // A caller that holds none of the keys must not learn that several acquirers have the issuer.
+    const signer = await findSigner(different.slice(0, MAX_TRIED_KEYS_OF_ALL), token, unverified);
+    if (signer === undefined) throw new AuthError('JWT_INVALID', 'signature');
+    const registered = usable.filter((key) => key.standing !== 'published' && isSamePublicKey(key, signer));
+    const owners = new Set(registered.map(({ owner }) => owner.acquirerId));
+    const proven = owners.size === 1 ? registered.find(({ standing }) => standing === 'proven') : undefined;
+    if (proven === undefined) throw new AuthError('JWT_INVALID', 'acquirer');
+    return proven;
+  }
+
+  #acquirersOf({ iss, acquirerId: claimed }: UnverifiedToken['claims']): readonly number[] {
     if (isReservedIssuer(iss, this.#options.audience)) return [];
     const registered = this.#options.keys.acquirersOf(iss);
-    const named = claimed === undefined ? registered : registered.filter((id) => id === claimed);
-    if (named.length < 2) return named;
-    const owning = await Promise.all(named.map((acquirerId) => this.#options.merchants.findOwned({ acquirerId }, sub)));
-    const [first, last] = [named.filter((_, at) => owning[at]), named.filter((_, at) => !owning[at])];
-    return [...first, ...last].slice(0, MAX_TRIED_ACQUIRERS);
+    return claimed === undefined ? registered : registered.filter((id) => id === claimed);
   }
 
   /** Whether key and merchant are unchanged since the signature was verified. If not, the token is verified again. */
   async #stillStands(known: VerifiedToken, generation: string): Promise<boolean> {
     const { principal, key } = known;
+    if (!known.namesAcquirer && this.#options.keys.acquirersOf(principal.issuer).length > 1) return false;
     const keys = await this.#options.keys.find({ acquirerId: key.owner.acquirerId, name: principal.issuer });
     if (!keys.some((candidate) => isSameKey(candidate, key))) return false;
     const merchant = await this.#options.merchants.findOwned(key.owner, principal.merchantId);
@@ -154,27 +179,18 @@ class CachingVerifier implements MerchantTokenVerifier {
   }
 }
 
-/** @returns the key that signed, or why no key fits */
+/** The keys that may have signed, by kid and algorithm. */
+function usableKeys(keys: readonly IssuerKey[], { kid, algorithm }: UnverifiedToken): readonly IssuerKey[] {
+  return keysNamed(keys, kid).filter((key) => key.algorithms.includes(algorithm));
+}
+
 async function findSigner(
   keys: readonly IssuerKey[],
   token: string,
-  { kid, algorithm }: UnverifiedToken,
-): Promise<IssuerKey | AuthError> {
-  if (keys.length === 0) return new AuthError('JWT_INVALID', 'issuer');
-  const named = keysNamed(keys, kid);
-  if (named.length === 0) return new AuthError('JWT_INVALID', 'key');
-  const able = named.filter((key) => key.algorithms.includes(algorithm)).slice(0, MAX_TRIED_KEYS);
-  if (able.length === 0) return new AuthError('JWT_INVALID', 'algorithm');
-  for (const key of able) if (await hasSigned(key, token, algorithm)) return key;
-  return new AuthError('JWT_INVALID', 'signature');
-}
-
-/**
- * The last check that a token passed with the keys of an acquirer. The furthest failed check is the useful one for
- * the signer.
- */
-function telling({ code, check }: AuthError): number {
-  return code === 'FORBIDDEN' ? CHECKS.length : CHECKS.indexOf(check);
+  { algorithm }: UnverifiedToken,
+): Promise<IssuerKey | undefined> {
+  for (const key of keys) if (await hasSigned(key, token, algorithm)) return key;
+  return undefined;
 }
 
 /** `kid` selects among the issuer's own keys. Keys registered without one are tried for any kid. */
@@ -193,10 +209,14 @@ async function hasSigned(key: IssuerKey, token: string, algorithm: string): Prom
   }
 }
 
+function isSamePublicKey(left: IssuerKey, right: IssuerKey): boolean {
+  return left.publicKey.equals(right.publicKey);
+}
+
 function isSameKey(left: IssuerKey, right: IssuerKey): boolean {
   return (
     left.id === right.id &&
-    left.publicKey.equals(right.publicKey) &&
+    isSamePublicKey(left, right) &&
     left.algorithms.join() === right.algorithms.join() &&
     left.owner.acquirerId === right.owner.acquirerId &&
     left.owner.integratorId === right.owner.integratorId &&

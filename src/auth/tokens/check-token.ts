@@ -14,8 +14,14 @@ export interface TokenCheckerOptions {
   readonly keys: IssuerKeys;
 }
 
+/** The first check that a token fails. `acquirers`, for the operator only: those that share the issuer. */
+export interface FailedCheck {
+  readonly name: TokenCheckName;
+  readonly acquirers?: readonly number[];
+}
+
 /** The first check that a token fails; undefined if it passes all. */
-export type CheckToken = (token: string, asker: ApiKeyOwner) => Promise<TokenCheckName | undefined>;
+export type CheckToken = (token: string, asker: ApiKeyOwner) => Promise<FailedCheck | undefined>;
 
 /**
  * Makes the function that reports to the owner of an issuer why its tokens are refused. Faults that are visible in
@@ -26,20 +32,35 @@ export function createTokenCheck({ tokens, registered, keys }: TokenCheckerOptio
   return async (token, asker) => {
     try {
       const { claims, kid } = readToken(token);
-      const issuers = registered.acquirersOf(claims.iss).map((acquirerId) => ({ acquirerId, name: claims.iss }));
+      const acquirers = registered.acquirersOf(claims.iss);
+      const issuers = acquirers.map((acquirerId) => ({ acquirerId, name: claims.iss }));
       const own: ScopedIssuer[] = [];
       for (const issuer of issuers) if (await isOfAsker(registered, issuer, asker)) own.push(issuer);
-      if (own.length === 0) return 'issuer';
+      if (own.length === 0) return { name: 'issuer' };
       const found = await Promise.all(own.map((issuer) => keys.find(issuer, kid)));
-      if (found.flat().length === 0) return 'keySet';
-      const { keyOwner } = await tokens.verify(token);
-      // The token is valid with the key of another tenant that registered an issuer of the same name.
-      return includes(asker, keyOwner) ? undefined : 'signature';
+      if (found.flat().length === 0) return { name: 'keySet' };
+      const failed = await failedCheck(tokens, token, asker);
+      return failed?.name === 'acquirer' && asker === 'operator' ? { ...failed, acquirers } : failed;
     } catch (error) {
       if (!(error instanceof AuthError)) throw error;
-      return error.check as TokenCheckName;
+      return { name: error.check as TokenCheckName };
     }
   };
+}
+
+async function failedCheck(
+  tokens: MerchantTokenVerifier,
+  token: string,
+  asker: ApiKeyOwner,
+): Promise<FailedCheck | undefined> {
+  try {
+    const { keyOwner } = await tokens.verify(token);
+    // The token is valid with the key of another tenant that registered an issuer of the same name.
+    return includes(asker, keyOwner) ? undefined : { name: 'signature' };
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error;
+    return { name: error.check as TokenCheckName };
+  }
 }
 
 async function isOfAsker(registered: RegisteredIssuers, issuer: ScopedIssuer, asker: ApiKeyOwner): Promise<boolean> {

@@ -7,7 +7,7 @@ import { TapwireError } from './tapwire-error.ts';
 export type AuthErrorCode = 'UNAUTHORISED' | 'API_KEY_INVALID' | 'JWT_INVALID' | 'JWT_EXPIRED' | 'FORBIDDEN';
 
 export class AuthError extends TapwireError<AuthErrorCode> {
-  /** The check that failed, for the owner of the credential (`POST /tokens/check`) and for metrics; never in a response. */
+  /** The check that failed, for the owner of the credential (`POST /tokens/check`) and for metrics. A response shows only `acquirer`. */
   readonly check: string;
 
   constructor(code: AuthErrorCode, check: string) {

@@ -1,6 +1,7 @@
 import { issuerKeyPath } from '#schemas/admin';
 import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
 import type { ApiKeyMode } from '../../auth/api-key.ts';
+import { MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { ApiKeySettings } from '../../store/settings/api-key-settings.ts';
 import { IssuerKeySettings, type IssuerRules } from '../../store/settings/issuer-key-settings.ts';
@@ -17,9 +18,13 @@ const issuerKeys = {
   scope: 'credentials:manage',
   path: issuerKeyPath,
   answer: storedIssuerKey,
+  grants: MERCHANT_TOKEN_SCOPES,
   notes: {
     list: 'The list includes revoked keys.',
-    add: 'Register the key as PEM, or the URL of a JWKS. The gateway then accepts tokens signed with the key.',
+    add:
+      'Register the key as PEM with a proof of its private key, or the URL of a JWKS. The gateway then accepts tokens signed ' +
+      'with the key. They can use the scopes `transactions:read`, `transactions:refund` and `devices:manage`, so the calling ' +
+      'key must have them.',
     remove: 'Revokes an issuer key. The gateway refuses tokens signed with the key within seconds.',
   },
 } as const satisfies SettingsRoutes<object>;

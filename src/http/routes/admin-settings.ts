@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acquirerPath, pageOf } from '#schemas/admin';
 import type { Scope } from '#schemas/scopes';
-import type { ApiKeyPrincipal } from '../../auth/api-key.ts';
+import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { AuthError } from '../../basics/errors.ts';
 import type { Page } from '../../store/settings/acquirer-settings.ts';
@@ -41,6 +41,8 @@ export interface SettingsRoutes<Stored extends object> {
   readonly takes?: readonly Credential[];
   /** The path of one element with the parameter that names it. */
   readonly path: typeof acquirerPath & z.ZodObject<{ id: z.ZodType<Id> }>;
+  /** Scopes that an added element can use. The caller must have all of them. */
+  readonly grants?: readonly Scope[];
   /** The column of its rows that names it; `id` by default. */
   readonly key?: keyof Stored & string;
   readonly answer: z.ZodType<Stored>;
@@ -119,6 +121,7 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
+      checkGrant(request.keyHolder!, routes.grants ?? []);
       const added = await settings.add(request.change!, request.body as Settings);
       reply.code(201).header('location', locationOf(request, nameOf(routes, added)));
       return added;

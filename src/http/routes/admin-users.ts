@@ -69,9 +69,9 @@ export function registerUserRoutes(
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
-      const { role, permissions } = request.body;
+      const { role, permissions, blocked } = request.body;
       const before = await settings.find(request.change!, id);
-      const givesRights = role !== undefined || permissions !== undefined;
+      const givesRights = role !== undefined || permissions !== undefined || blocked === false;
       if (givesRights) checkGrant(request.keyHolder!, scopesOfUser({ ...before, ...request.body }));
       return settings.change(request.change!, id, request.body);
     },

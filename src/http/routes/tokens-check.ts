@@ -40,7 +40,9 @@ export function registerTokensCheckRoute(server: Server, { authenticator, check 
     handler: async (request) => {
       const failed = await check(request.body.token, request.asker!);
       if (failed === undefined) return { valid: true, check: null, detail: 'The token is valid.' };
-      return { valid: false, check: failed, detail: TOKEN_CHECKS[failed] };
+      const { name, acquirers } = failed;
+      const shared = acquirers === undefined ? '' : ` The acquirers ${acquirers.join(', ')} have it.`;
+      return { valid: false, check: name, detail: `${TOKEN_CHECKS[name]}${shared}` };
     },
   });
 }

@@ -179,6 +179,10 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#issuers.keys(issuer);
   }
 
+  known(issuer: ScopedIssuer): readonly IssuerKey[] {
+    return this.#issuers.keys(issuer);
+  }
+
   keySets(issuer: ScopedIssuer): readonly KeySetRegistration[] {
     return this.#issuers.keySets(issuer);
   }

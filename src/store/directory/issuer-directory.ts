@@ -20,8 +20,7 @@ interface Row {
   readonly publicKey: string | null;
   readonly jwksUrl: string | null;
   readonly createdAtMs: number;
-  /** When the acquirer registered the first key of the issuer, even if that key is revoked by now. */
-  readonly issuerSetAtMs: number;
+  readonly isProven: boolean;
 }
 
 interface Registration {
@@ -32,8 +31,8 @@ interface Registration {
 
 const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
   merchant_id as "merchantId", algorithms, public_key as "publicKey", jwks_url as "jwksUrl",
-  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", (extract(epoch from since) * 1000)::float8 as "issuerSetAtMs"
-  from (select *, min(created_at) over (partition by acquirer_id, issuer) as since from issuer_keys) k where revoked_at is null`;
+  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", proven_at is not null as "isProven"
+  from issuer_keys where revoked_at is null`;
 
 /**
  * Every issuer's keys and the URLs of its key sets, newest first. Parsing a PEM is expensive, so only new ones are
@@ -41,7 +40,7 @@ const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_
  */
 export class IssuerDirectory {
   readonly #table: FollowedTable<Row>;
-  /** By issuer name, then by acquirer, with the first to register it first. */
+  /** By issuer name, then by acquirer. */
   readonly #issuers = new Map<string, ReadonlyMap<number, OwnRegistrations>>();
   #changes = 0;
 
@@ -80,7 +79,7 @@ export class IssuerDirectory {
     for (const { issuer } of gone) if (!rows.has(issuer)) this.#issuers.delete(issuer);
     for (const [issuer, ofAll] of rows) {
       const known = this.#issuers.get(issuer);
-      const byAcquirer = Map.groupBy(ofAll.sort(firstIssuerFirst), ({ acquirerId }) => acquirerId);
+      const byAcquirer = Map.groupBy(ofAll, ({ acquirerId }) => acquirerId);
       const entries = [...byAcquirer].map(
         ([acquirerId, own]) => [acquirerId, registrationsOf(own, known?.get(acquirerId))] as const,
       );
@@ -101,23 +100,20 @@ function registrationsOf(rows: Row[], known: OwnRegistrations | undefined): OwnR
   return new Map(entries);
 }
 
-function firstIssuerFirst(left: Row, right: Row): number {
-  return left.issuerSetAtMs - right.issuerSetAtMs || left.acquirerId - right.acquirerId;
-}
-
 function newestFirst(left: Row, right: Row): number {
   return right.createdAtMs - left.createdAtMs || (left.kid ?? '').localeCompare(right.kid ?? '');
 }
 
 function registrationOf(row: Row): Registration {
-  const { issuer, kid, algorithms, publicKey, jwksUrl } = row;
+  const { issuer, kid, algorithms, publicKey, jwksUrl, isProven } = row;
   const owner = ownerOf(row);
   if (publicKey === null) return { keySet: { url: jwksUrl!, algorithms, owner } };
   const read = readIssuerPem(publicKey);
   if (!read) return {};
   const able = algorithms.filter((algorithm) => read.algorithms.includes(algorithm));
+  const standing = isProven ? 'proven' : 'unproven';
   const id = `${owner.acquirerId} ${issuer} ${kid ?? ''}`;
-  return { key: { id, kid: kid ?? undefined, publicKey: read.publicKey, algorithms: able, owner } };
+  return { key: { id, kid: kid ?? undefined, publicKey: read.publicKey, algorithms: able, owner, standing } };
 }
 
 function ownerOf({ acquirerId, integratorId, merchantId }: Row): Tenant {

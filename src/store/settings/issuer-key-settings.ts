@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { NewIssuerKey, StoredIssuerKey } from '#schemas/admin-credentials';
 import { SIGNING_ALGORITHMS, type SigningAlgorithm } from '#schemas/tokens';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
+import { isPossessionProof } from '../../auth/issuers/possession-proof.ts';
 import { isReservedIssuer } from '../../auth/issuers/reserved-issuers.ts';
 import { brokenRules, invalidValues, RequestRejected } from '../../basics/errors.ts';
 import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from '../../webhooks/callback-url.ts';
@@ -14,8 +15,9 @@ import type { SettingsTable } from './settings-table.ts';
 /** Every gateway holds all of them in memory; an integrator has one, and two during a rotation. */
 const MAX_ISSUER_KEYS = 10_000;
 
-interface KeyRow extends Omit<NewIssuerKey, 'algorithms'> {
+interface KeyRow extends Omit<NewIssuerKey, 'algorithms' | 'proof'> {
   readonly algorithms: readonly SigningAlgorithm[];
+  readonly provenAt: Date | null;
 }
 
 const ISSUER_KEYS: SettingsTable<KeyRow, StoredIssuerKey> = {
@@ -31,15 +33,19 @@ const ISSUER_KEYS: SettingsTable<KeyRow, StoredIssuerKey> = {
     algorithms: 'algorithms',
     publicKey: 'public_key',
     jwksUrl: 'jwks_url',
+    provenAt: 'proven_at',
   },
   reads: { revokedAt: 'revoked_at' },
   removed: { column: 'revoked_at', isShown: true },
 };
 
+const PROOF_FAULT =
+  'must be a JWS (typ issuer-key-proof+jwt) of the private key, with iss, aud, acquirerId, and iat within 7 days';
+
 export interface IssuerRules {
   /** The URLs that are allowed for JWKS. */
   readonly policy: UrlPolicy;
-  /** The issuer of the gateway's own tokens. */
+  /** The issuer of the gateway's own tokens, and the audience of proofs. */
   readonly ownName: string;
 }
 
@@ -69,7 +75,7 @@ export class IssuerKeySettings {
    * @throws NotFound for an unknown acquirer; RequestRejected for an unusable key, and for an issuer of another owner
    */
   async add(change: Change, wanted: NewIssuerKey): Promise<StoredIssuerKey> {
-    const row = this.#checked(wanted);
+    const row = await this.#checked(wanted, change.acquirerId);
     return inAdminCommit(this.#database, change.acquirerId, async (client) => {
       const owner = ownerAlone(await findOwner(client, change, wanted));
       await claimIssuer(client, change.acquirerId, row.issuer, owner);
@@ -83,10 +89,13 @@ export class IssuerKeySettings {
   }
 
   /** @throws RequestRejected with a pointer to each fault */
-  #checked(wanted: NewIssuerKey): KeyRow {
-    const { publicKey, jwksUrl, kid, integratorId, merchantId } = wanted;
+  async #checked({ proof, ...wanted }: NewIssuerKey, acquirerId: number): Promise<KeyRow> {
+    const { issuer, publicKey, jwksUrl, kid, integratorId, merchantId } = wanted;
     const isPem = publicKey !== null;
-    const known = isPem ? readIssuerPem(publicKey)?.algorithms : SIGNING_ALGORITHMS;
+    const key = isPem ? readIssuerPem(publicKey) : undefined;
+    const known = isPem ? key?.algorithms : SIGNING_ALGORITHMS;
+    const registration = { issuer, acquirerId, audience: this.#rules.ownName };
+    const isProven = key !== undefined && proof !== null && (await isPossessionProof(proof, key, registration));
     const url = jwksUrl === null ? undefined : readCallbackUrl(jwksUrl, this.#rules.policy);
     const faults = brokenRules([
       [isReservedIssuer(wanted.issuer, this.#rules.ownName), 'issuer', 'is reserved for tokens of the gateway'],
@@ -94,6 +103,8 @@ export class IssuerKeySettings {
       [isPem === (jwksUrl !== null), 'publicKey', 'either a public key or the URL of a JWKS'],
       [known === undefined, 'publicKey', 'no public key as PEM of RSA (2,048 to 8,192 bits), P-256 or Ed25519'],
       [typeof url === 'string', 'jwksUrl', URL_FAULTS[url as keyof typeof URL_FAULTS]],
+      [key !== undefined && !isProven, 'proof', PROOF_FAULT],
+      [jwksUrl !== null && proof !== null, 'proof', 'keys of a JWKS have none'],
       [jwksUrl !== null && kid !== null, 'kid', 'keys of a JWKS bring their own'],
       [
         known !== undefined && (wanted.algorithms ?? []).some((each) => !known.includes(each)),
@@ -102,7 +113,12 @@ export class IssuerKeySettings {
       ],
     ]);
     if (faults.length > 0) throw invalidValues(faults);
-    return { ...wanted, algorithms: wanted.algorithms ?? known!, jwksUrl: url instanceof URL ? url.href : null };
+    return {
+      ...wanted,
+      algorithms: wanted.algorithms ?? known!,
+      jwksUrl: url instanceof URL ? url.href : null,
+      provenAt: isProven ? new Date() : null,
+    };
   }
 }
 

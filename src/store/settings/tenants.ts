@@ -76,11 +76,14 @@ export interface NewIssuerKey {
   readonly publicKey: string;
 }
 
+/** For a key that the caller has made itself, so that it needs no proof. */
 export async function saveIssuerKey(database: Database, key: NewIssuerKey): Promise<void> {
   const { issuer, kid, acquirerId, integratorId, algorithms, publicKey } = key;
   await database.query(
-    `insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key) values ($1, $2, $3, $4, $5, $6)
-     on conflict (acquirer_id, issuer, kid) do update set public_key = excluded.public_key, algorithms = excluded.algorithms`,
+    `insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key, proven_at)
+     values ($1, $2, $3, $4, $5, $6, now())
+     on conflict (acquirer_id, issuer, kid) do update
+       set public_key = excluded.public_key, algorithms = excluded.algorithms, proven_at = excluded.proven_at`,
     [issuer, kid, acquirerId, integratorId, algorithms, publicKey],
   );
 }

@@ -105,7 +105,7 @@ describe('the key sets of issuers', () => {
   });
   afterEach(() => sets.close());
 
-  const kidsAt = async (kid?: string) => (await sets.find(URL, kid)).map((key) => key.kid);
+  const kidsAt = async (kid?: string) => (await sets.find({ url: URL, acquirerId: 1 }, kid)).map((key) => key.kid);
 
   test('are fetched once for many simultaneous requests, and then kept', async () => {
     const asked = await Promise.all(Array.from({ length: 20 }, () => kidsAt()));
@@ -119,7 +119,7 @@ describe('the key sets of issuers', () => {
     vi.useFakeTimers();
     const silent = new KeySets({ fetch: () => new Promise(() => {}), monotonicMs: () => nowMs, onError: () => {} });
     try {
-      const asked = Array.from({ length: 50 }, (_, at) => silent.find(`${URL}/${at}`));
+      const asked = Array.from({ length: 50 }, (_, at) => silent.find({ url: `${URL}/${at}`, acquirerId: 1 }));
       await vi.advanceTimersByTimeAsync(5_000);
       expect((await Promise.all(asked)).flat()).toEqual([]);
     } finally {
@@ -145,7 +145,8 @@ describe('the key sets of issuers', () => {
     });
     try {
       const dead = () => {
-        for (let at = 0; at < 400; at++) void hanging.find(`https://dead.example/${at}`, 'made-up');
+        for (let at = 0; at < 400; at++)
+          void hanging.find({ url: `https://dead.example/${at}`, acquirerId: at % 8 }, 'made-up');
       };
       dead();
       await vi.advanceTimersByTimeAsync(5 * MINUTE);
@@ -156,7 +157,7 @@ describe('the key sets of issuers', () => {
       }
       expect(most).toBe(4);
       const startedAtMs = performance.now();
-      const found = hanging.find(URL, first.registered.kid);
+      const found = hanging.find({ url: URL, acquirerId: 1 }, first.registered.kid);
       await vi.advanceTimersByTimeAsync(0);
       expect((await found).map(({ kid }) => kid)).toEqual([first.registered.kid]);
       expect(performance.now() - startedAtMs).toBe(0);
@@ -164,6 +165,20 @@ describe('the key sets of issuers', () => {
       hanging.close();
       vi.useRealTimers();
     }
+  });
+
+  test('do not wait for the URLs of another acquirer that hang', async () => {
+    const asked: string[] = [];
+    const fetch = (url: string) => {
+      asked.push(url);
+      return url === URL ? Promise.resolve(json(jwkOf(first))) : new Promise<string>(() => {});
+    };
+    const shared = new KeySets({ fetch, monotonicMs: () => nowMs, onError: () => {} });
+    for (let at = 0; at < 100; at++) shared.known({ url: `https://hangs.example/${at}`, acquirerId: 2 });
+    const found = await shared.find({ url: URL, acquirerId: 1 }, first.registered.kid);
+    expect(found.map(({ kid }) => kid)).toEqual([first.registered.kid]);
+    expect(asked.filter((url) => url !== URL)).toHaveLength(4);
+    shared.close();
   });
 
   test('are fetched again less and less often while their URL fails', async () => {

@@ -82,27 +82,42 @@ describe.each([
 describe('a public key that another acquirer has also registered', () => {
   const first = createSigner('ES256');
   const copied = { ...first, registered: { ...first.registered, id: 'copied', owner: OTHER } };
-
-  test('signs for the acquirer that registered the issuer first, and for the other one only if the token names it', async () => {
-    const { verifier } = new VerifierBench(registryOf(first, copied));
-    expect(await verifier.verify(await signToken(first))).toMatchObject({ acquirerId: 1 });
-    expect(await verifier.verify(await signToken(first, { acquirerId: 2 }))).toMatchObject({ acquirerId: 2 });
+  const unproven = ({ registered, ...signer }: TestSigner): TestSigner => ({
+    ...signer,
+    registered: { ...registered, standing: 'unproven' },
   });
 
-  test('signs for the acquirer that the token names, regardless of who was first', async () => {
-    const { verifier } = new VerifierBench(registryOf(copied, first));
-    expect(await verifier.verify(await signToken(first, { acquirerId: 1 }))).toMatchObject({ acquirerId: 1 });
-    expect(await verifier.verify(await signToken(first, { acquirerId: '1' }))).toMatchObject({ acquirerId: 1 });
-    expect(await verifier.verify(await signToken(first, { sub: '3003' }))).toMatchObject({ acquirerId: 1 });
+  test.each([
+    ['both with proof, in this order', [first, copied]],
+    ['both with proof, in the other order', [copied, first]],
+    ['the first one with proof', [first, unproven(copied)]],
+    ['the other one with proof', [unproven(first), copied]],
+    ['neither with proof', [unproven(copied), unproven(first)]],
+  ])('signs only for the acquirer that the token names: %s', async (_case, signers) => {
+    const bench = new VerifierBench(registryOf(...signers));
+    for (const sub of ['1001', '2002', '3003'])
+      expect(await bench.refusal(await signToken(first, { sub }))).toBe('JWT_INVALID acquirer');
+    for (const acquirerId of [1, '1'])
+      expect(await bench.verifier.verify(await signToken(first, { acquirerId }))).toMatchObject({ acquirerId: 1 });
+    expect(await bench.verifier.verify(await signToken(first, { acquirerId: 2 }))).toMatchObject({ acquirerId: 2 });
+    expect(await bench.refusal(await signToken(first, { acquirerId: 3 }))).toBe('JWT_INVALID issuer');
   });
 
-  test('still signs for the other acquirer after its owner revokes it, and for no other merchants', async () => {
-    const registry = registryOf(first, copied);
+  test('refuses a token that was accepted before the other acquirer registered it', async () => {
+    const registry = registryOf(first);
     const bench = new VerifierBench(registry);
-    const token = await signToken(first, { sub: '3003' });
+    const token = await signToken(first);
     expect(await bench.verifier.verify(token)).toMatchObject({ acquirerId: 1 });
-    registry.change(({ keys }) => keys.set(ISSUER, [copied.registered]));
-    expect(await bench.refusal(token)).toBe('FORBIDDEN owner');
+    registry.change(({ keys }) => keys.set(ISSUER, [first.registered, copied.registered]));
+    expect(await bench.refusal(token)).toBe('JWT_INVALID acquirer');
+    registry.change(({ keys }) => keys.set(ISSUER, [first.registered]));
+    expect(await bench.verifier.verify(token)).toMatchObject({ acquirerId: 1 });
+  });
+
+  test('reveals to a caller without the private key nothing of the other acquirer', async () => {
+    const bench = new VerifierBench(registryOf(first, copied));
+    const foreign = { ...createSigner('ES256'), registered: first.registered };
+    expect(await bench.refusal(await signToken(foreign))).toBe('JWT_INVALID signature');
   });
 });
 
@@ -118,30 +133,41 @@ describe('an issuer that publishes its keys, and another acquirer that registere
       { url, algorithms, owner: OWNER },
       ...(typeof others === 'string' ? [{ url: others, algorithms, owner: OTHER }] : []),
     ]);
-    const fetch = (asked: string) =>
+    const fetched: string[] = [];
+    const fetch = (asked: string) => {
+      fetched.push(asked);
       // The server of the other acquirer never responds.
-      asked === url ? Promise.resolve(JSON.stringify({ keys: [jwk(first)] })) : new Promise<string>(() => {});
+      return asked === url ? Promise.resolve(JSON.stringify({ keys: [jwk(first)] })) : new Promise<string>(() => {});
+    };
     const sets = new KeySets({ fetch, monotonicMs: () => 0, onError: () => {} });
     const keys = new PublishedIssuerKeys(registry, sets);
-    return createMerchantTokenVerifier({ keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS });
+    const options = { keys, merchants: registry, audience: AUDIENCE, nowMs: () => NOW_MS };
+    return { fetched, verifier: createMerchantTokenVerifier(options) };
   }
 
   test('is not hidden by a PEM with the same kid', async () => {
-    const verifier = verifierOf(second);
-    expect(await verifier.verify(await signToken(first, { sub: '3003' }))).toMatchObject({ acquirerId: 1 });
+    const { verifier } = verifierOf(second);
+    const token = await signToken(first, { sub: '3003', acquirerId: 1 });
+    expect(await verifier.verify(token)).toMatchObject({ acquirerId: 1 });
     expect(await verifier.verify(await signToken(second, { sub: '2002' }))).toMatchObject({ acquirerId: 2 });
     await expect(verifier.verify(await signToken(second, { sub: '3003' }))).rejects.toMatchObject({ check: 'owner' });
   });
 
-  test('does not wait for a server that does not respond', async () => {
-    const verifier = verifierOf('https://keys.example/hangs');
-    expect(await verifier.verify(await signToken(first))).toMatchObject({ acquirerId: 1 });
+  test('does not wait for a server that does not respond, and never asks it', async () => {
+    const { verifier, fetched } = verifierOf('https://keys.example/hangs');
+    expect(await verifier.verify(await signToken(first, { acquirerId: 1 }))).toMatchObject({ acquirerId: 1 });
+    expect(fetched).toEqual([url]);
   });
 
-  test('has its own merchants if the other acquirer registered the same URL', async () => {
-    const verifier = verifierOf(url);
-    expect(await verifier.verify(await signToken(first))).toMatchObject({ acquirerId: 1 });
-    expect(await verifier.verify(await signToken(first, { sub: '3003' }))).toMatchObject({ acquirerId: 1 });
+  test.each([
+    'https://keys.example/hangs',
+    url,
+  ])('needs the claim if the other acquirer registered %s', async (other) => {
+    const { verifier } = verifierOf(other);
+    const named = await signToken(first, { sub: '3003', acquirerId: 1 });
+    expect(await verifier.verify(named)).toMatchObject({ acquirerId: 1 });
+    const unnamed = verifier.verify(await signToken(first, { sub: '3003' }));
+    await expect(unnamed).rejects.toMatchObject({ code: 'JWT_INVALID', check: 'acquirer' });
   });
 });
 

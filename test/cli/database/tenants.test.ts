@@ -119,12 +119,19 @@ describe('from an empty database', () => {
     const files = {
       secret: join(folder, 'secret.pem'),
       open: join(folder, 'open.pem'),
+      proof: join(folder, 'proof.txt'),
       out: join(folder, 'shop.json'),
     };
     writeFileSync(files.secret, privateKey);
     writeFileSync(files.open, publicKey);
     const issuer = '--issuer https://shop.example --kid one';
-    const signed = await tapwire(`issuer-key add --acquirer 1 --integrator 1 ${issuer} --public-key ${files.open}`);
+    const proven = await tapwire(
+      `issuer-key prove --acquirer 1 --issuer https://shop.example --private-key ${files.secret}`,
+    );
+    writeFileSync(files.proof, proven.stdout);
+    const signed = await tapwire(
+      `issuer-key add --acquirer 1 --integrator 1 ${issuer} --public-key ${files.open} --proof ${files.proof}`,
+    );
     expect(signed.stdout).toMatch(/https:\/\/shop\.example +one +integrator 1 +ES256 +believed/);
     const [key] = await json<[{ id: string }]>('issuer-key list --acquirer 1 --json');
     await tapwire(`issuer-key revoke --acquirer 1 ${key.id}`);
