@@ -12,7 +12,7 @@ import { mayUser, type PortalUser } from './portal/portal-user.ts';
 import type { LoginTokens } from './tokens/login-tokens.ts';
 import type { OwnToken, OwnTokens } from './tokens/own-tokens.ts';
 
-/** Scopes of the routes that accept the token of a merchant's backend: whoever adds a key that signs them must have them. */
+/** Scopes of the routes that accept the token of a merchant's backend. The caller that adds a key for them needs all. */
 export const MERCHANT_TOKEN_SCOPES = ['transactions:read', 'transactions:refund', 'devices:manage'] as const;
 type MerchantTokenScope = (typeof MERCHANT_TOKEN_SCOPES)[number];
 
