@@ -15,7 +15,7 @@ import { keyRingPath } from '../start/open-key-ring.ts';
 import { openKeyToken } from '../start/open-key-token.ts';
 import { connectDatabase } from '../start/prepare-database.ts';
 import { switchAccessOf } from '../start/switch-access-of.ts';
-import { pendingMigrations } from '../store/postgres/migrate.ts';
+import { migrationsOf } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { listRegisteredKeys } from '../store/switches/hsm-keys.ts';
 import type { StoredProcessor } from '../switching/switches/acquirer-switches.ts';
@@ -105,7 +105,8 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
     connectionsPerProcess: connectionsOfProcess(config.DATABASE_CONNECTIONS, config.CELL_NAME !== undefined),
   };
   const findings = await databaseFindings(database, questions);
-  if ((await pendingMigrations(database)).length > 0) return findings; // the other checks read tables that do not exist yet
+  const { pending, unknown } = await migrationsOf(database);
+  if (pending.length + unknown.length > 0) return findings; // the other checks read tables of this version
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
   findings.push(...(await findingsOfReaders(config, database)), ...(await findingsOfHsmKeys(config, database, nowMs)));
   const retention = { auditDays: config.RETENTION_AUDIT_DAYS, messageDays: config.RETENTION_MESSAGE_DAYS };

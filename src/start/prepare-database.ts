@@ -30,7 +30,7 @@ export async function connectDatabase(config: Config): Promise<PreparedDatabase>
   }
 }
 
-/** Connects and migrates to the schema of this version. */
+/** Connects and migrates to the schema of this version. @throws StartError, SCHEMA_TOO_NEW among them */
 export async function prepareDatabase(config: Config): Promise<PreparedDatabase> {
   const connected = await connectDatabase(config);
   try {

@@ -7,6 +7,7 @@ import { UserFixableError } from './tapwire-error.ts';
 export type StartErrorCode =
   | 'NO_DATABASE'
   | 'DATABASE_TOO_OLD'
+  | 'SCHEMA_TOO_NEW'
   | 'BAD_CONFIG'
   | 'BAD_USAGE'
   | 'ALREADY_RUNNING'

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
 import type pg from 'pg';
+import { StartError } from '../../basics/errors.ts';
 import { loadMigrations, SHORT_LOCK_MS } from './load-migrations.ts';
 import { type Database, inLongSession } from './open-database.ts';
 import { SESSION_LIMITS } from './session-limits.ts';
@@ -21,13 +22,19 @@ export interface MigrationOptions {
   readonly tryAgainMs?: number;
 }
 
-/** Updates the schema to this version. Any number of starting processes may call it at once. */
+/**
+ * Updates the schema to this version. Any number of starting processes may call it at once.
+ *
+ * @throws StartError SCHEMA_TOO_NEW if a newer version has changed the schema: this one does not know what it must keep
+ */
 export async function migrate(
   database: Database,
   { folder = MIGRATIONS, tryAgainMs = TRY_AGAIN_MS }: MigrationOptions = {},
 ): Promise<void> {
   await inLongSession(database, SESSION_LIMITS.migration, async (client) => {
     await lockMigrations(client);
+    const { unknown } = await migrationsOf(client, folder);
+    if (unknown.length > 0) throw schemaTooNew(unknown);
     await client.query(`set lock_timeout = ${SHORT_LOCK_MS}`);
     for (let tries = 1; ; tries++) {
       try {
@@ -70,10 +77,28 @@ async function lockMigrations(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** The names of the migrations that `migrate` would run; all of them if it was never run. */
-export async function pendingMigrations(database: Database): Promise<string[]> {
+/** The difference between the schema and this version. */
+export interface Migrations {
+  /** Those that `migrate` would run; all of them if it was never run. */
+  readonly pending: readonly string[];
+  /** Those that the schema has and this version does not know: a newer version has run them. */
+  readonly unknown: readonly string[];
+}
+
+export async function migrationsOf(database: Pick<pg.ClientBase, 'query'>, folder = MIGRATIONS): Promise<Migrations> {
   const { rows } = await database.query<{ known: boolean }>(`select to_regclass('migrations') is not null as known`);
   const done = rows[0]!.known ? (await database.query<{ name: string }>('select name from migrations')).rows : [];
-  const names = (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql')).map((file) => file.slice(0, -4));
-  return names.filter((name) => !done.some((row) => row.name === name)).sort();
+  const names = (await readdir(folder)).filter((file) => file.endsWith('.sql')).map((file) => file.slice(0, -4));
+  return {
+    pending: names.filter((name) => !done.some((row) => row.name === name)).sort(),
+    unknown: done.flatMap(({ name }) => (names.includes(name) ? [] : name)).sort(),
+  };
+}
+
+function schemaTooNew(unknown: readonly string[]): StartError {
+  return new StartError(
+    'SCHEMA_TOO_NEW',
+    `A newer version of Tapwire has changed the database: this version does not know ${unknown.join(', ')}. Start that ` +
+      'version or a newer one, or restore a backup of this version.',
+  );
 }

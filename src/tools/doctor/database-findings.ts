@@ -1,4 +1,4 @@
-import { pendingMigrations } from '../../store/postgres/migrate.ts';
+import { migrationsOf } from '../../store/postgres/migrate.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 import { replicationFindings } from './replication-findings.ts';
@@ -40,7 +40,11 @@ async function versionAndSchema(database: Database): Promise<Finding> {
     `select current_setting('server_version') as version, pg_size_pretty(pg_database_size(current_database())) as size`,
   );
   const { version, size } = rows[0]!;
-  const pending = await pendingMigrations(database);
+  const { pending, unknown } = await migrationsOf(database);
+  if (unknown.length > 0) {
+    const newer = `a newer version has changed the schema: this one does not know ${unknown.join(', ')}`;
+    return fault(PART, newer, 'start that version or a newer one; this version does not start on the schema');
+  }
   if (pending.length === 0) return good(PART, `Postgres ${version}, ${size}, schema up to date`);
   const description = `the schema lacks ${pending.join(', ')}`;
   return fault(PART, description, 'run tapwire migrate, or start a gateway of this version');

@@ -86,6 +86,14 @@ describe('tapwire doctor', () => {
     expect(findings).toHaveLength(1);
   });
 
+  test('names what a newer version has changed in the schema', async () => {
+    const { database } = installation;
+    await database.query(`insert into migrations (name, run_on) values ('9999_newer', now())`);
+    const findings = await look();
+    await database.query(`delete from migrations where name = '9999_newer'`);
+    expect(reported(findings)).toMatch(/database: a newer version has changed the schema: .* 9999_newer/);
+  });
+
   test('names an issuer that several acquirers have registered', async () => {
     const { database } = installation;
     expect(reported(await look())).toContain('issuers: each is registered by one acquirer');

@@ -126,3 +126,17 @@ test('a migration does not wait long for a lock, so that taps are not held up be
   await migrated;
   await database.query('insert into kept values (102, 1)');
 });
+
+test('an older version does not change the schema of a newer one, and names what it does not know', async () => {
+  await run();
+  add('0002_column', '-- Up Migration\n\nalter table kept add column value integer;\n');
+  await run();
+  rmSync(join(folder, '0002_column.sql'));
+  add('0001_zebra', '-- Up Migration\n\ncreate table zebra (key integer);\n');
+  await expect(run()).rejects.toMatchObject({
+    code: 'SCHEMA_TOO_NEW',
+    message: expect.stringContaining('does not know 0002_column. Start that version'),
+  });
+  const { rows } = await database.query(`select to_regclass('zebra') as zebra`);
+  expect(rows).toEqual([{ zebra: null }]);
+});
