@@ -15,10 +15,7 @@ export const framing: Framing = {
   maxFrameBytes: 8_192,
 };
 
-/**
- * A STAN is unique only per terminal, and repeats within a day on a busy one: DE7 distinguishes the repeats. Network
- * messages have no terminal.
- */
+/** A STAN comes round within a day on a busy acquirer: DE7 distinguishes the two. Network messages have no terminal. */
 export const match: MatchFields = {
   1: ['stan', 'tid', 'transmissionDateTime'],
   2: ['stan', 'tid', 'transmissionDateTime'],
@@ -31,7 +28,8 @@ export const profile: ProcessorProfile = {
   maxInFlight: 1_024,
   idleEchoMs: 60_000,
   partialApproval: false,
-  stanScope: 'terminal',
+  // 127.2, DE37 and DE90 have the STAN without the terminal.
+  stanScope: 'acquirer',
   codes: {
     approved: ['00', '08', '11', '16'],
     partial: ['10'],

@@ -10,7 +10,7 @@ import { storedTransaction, untilAnswered } from '../support/transactions.ts';
 const TAP = { amount: '10.00', currency: 'ZAR' } as const;
 const DAY_MS = 86_400_000;
 /** The scope of the coffee shop's terminal. */
-const SCOPE = '1 TW101001';
+const SCOPE = '1';
 
 let scripted: ScriptedSwitch;
 let installation: Installation;
@@ -56,7 +56,7 @@ function announceCutOver(settlementDate?: string): void {
   }
 }
 
-/** Uses all but `left` numbers of the terminal's business day. */
+/** Uses all but `left` numbers of the acquirer's business day. */
 function useUpNumbers(left: number): Promise<unknown> {
   return installation.database.query(
     `insert into stan_blocks (scope, next_value, business_date, day_first) values ($1, $2, $3, 0)
@@ -65,7 +65,7 @@ function useUpNumbers(left: number): Promise<unknown> {
   );
 }
 
-test('a terminal without STANs for the day is UnableToGoOnline until the switch cuts over', async () => {
+test('an acquirer without STANs for the day is UnableToGoOnline until the switch cuts over', async () => {
   scripted.onRequest = ({ message, answer }) =>
     answer({}, { change: (response) => Object.assign(response, { settlementDate: message.localDate && monthDay(0) }) });
   await useUpNumbers(99);

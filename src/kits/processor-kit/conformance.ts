@@ -6,6 +6,7 @@ import type { Check } from './conformance/check.ts';
 import { completionChecks } from './conformance/completion-checks.ts';
 import { framingChecks } from './conformance/framing-checks.ts';
 import { hostileChecks } from './conformance/hostile-checks.ts';
+import { identityChecks } from './conformance/identity-checks.ts';
 import { keyChangeChecks } from './conformance/key-change-checks.ts';
 import { maskChecks } from './conformance/mask-checks.ts';
 import { reversalChecks } from './conformance/reversal-checks.ts';
@@ -19,6 +20,7 @@ const GROUPS: readonly (readonly [group: string, checks: readonly Check[]])[] = 
   ['samples', sampleChecks],
   ['framing', framingChecks],
   ['authorization', authorizationChecks],
+  ['identity', identityChecks],
   ['reversal', reversalChecks],
   ['completion', completionChecks],
   ['session', sessionChecks],

@@ -5,6 +5,7 @@ import { isPartialApproval } from './classify-outcome.ts';
 import { answers, type IsoMessage } from './iso-message.ts';
 import { macFault } from './mac-rule.ts';
 import { isTrusted, macVerdictOf } from './mac-verdict.ts';
+import { terminalScopeFault } from './message-identity.ts';
 import type {
   Outcome,
   OutcomeFacts,
@@ -104,8 +105,22 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   const ofReversals = firstRepeated(Object.values(definition.profile.reversal.codes).flat());
   if (ofReversals !== undefined) refuse(`profile.reversal.codes: ${ofReversals} has two meanings`);
   if (definition.profile.reversal.delaysSeconds.length === 0) refuse('profile.reversal.delaysSeconds: empty');
+  const scope = scopeFault(definition);
+  if (scope !== undefined) refuse(`profile.stanScope: ${scope}`);
   const sample = firstRepeated(definition.samples.map(({ name }) => name));
   if (sample !== undefined) refuse(`samples: two are named ${sample}`);
+}
+
+/** A processor whose messages cannot be built fails its conformance suite, which states where. */
+function scopeFault<Config extends SwitchConfig, Message extends IsoMessage>(
+  definition: ProcessorDefinition<Config, Message>,
+): string | undefined {
+  if (definition.profile.stanScope !== 'terminal') return undefined;
+  try {
+    return terminalScopeFault(definition, definition.exampleConfig);
+  } catch {
+    return undefined;
+  }
 }
 
 /** With STAN and terminal alone, a late approval could pass for that of another tap with the same STAN a day later. */

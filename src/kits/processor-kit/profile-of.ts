@@ -1,21 +1,25 @@
 import { PlugInError } from '../../basics/errors.ts';
 import { fromHex } from '../../codecs/bytes/hex.ts';
+import { terminalScopeFault } from './message-identity.ts';
 import type { Framing, Processor } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';
 import type { SwitchConfig } from './switch-config.ts';
 
-/** The profile of one switch: the profile of its type, with the overrides of its configuration. */
-export function profileOf<Config extends SwitchConfig>(
-  processor: Pick<Processor<Config>, 'profile'>,
-  config: Config,
-): ProcessorProfile {
+/**
+ * The profile of one switch: the profile of its type, with the overrides of its configuration. A configuration of an
+ * earlier version may count STANs per terminal although two terminals could share a reference: they are counted for the
+ * acquirer, which is stricter, so that the switch stays in use.
+ */
+export function profileOf<Config extends SwitchConfig>(processor: Processor<Config>, config: Config): ProcessorProfile {
   const { overtakingGuardSeconds, reversalDelaysSeconds, reversalGiveUpAfterSeconds, ...numbers } =
     config.profile ?? {};
   const schedule = { delaysSeconds: reversalDelaysSeconds, giveUpAfterSeconds: reversalGiveUpAfterSeconds };
   const { reversal } = processor.profile;
+  const isTooNarrow = numbers.stanScope === 'terminal' && terminalScopeFault(processor, config) !== undefined;
   return {
     ...processor.profile,
     ...definedOnly(numbers),
+    ...(isTooNarrow && { stanScope: 'acquirer' }),
     reversal: { ...reversal, ...definedOnly({ overtakingGuardSeconds, ...schedule }) },
   };
 }

@@ -13,7 +13,10 @@ export interface ProcessorProfile {
   readonly idleEchoMs: number;
   /** Whether the switch may approve less than the requested amount: code 10, DE25 41. */
   readonly partialApproval: boolean;
-  /** The scope in which a STAN is unique during a business day. */
+  /**
+   * The scope in which a STAN is unique during a business day. `terminal` is possible only if every field by which a
+   * switch may find a message contains the terminal (message-identity.ts).
+   */
   readonly stanScope: 'terminal' | 'acquirer';
   readonly codes: ResponseCodes;
   /**

@@ -3,6 +3,7 @@ import type { ProcessorSettings, RouteSettings } from '#schemas/admin-routing';
 import { brokenRules, type Fault, invalidValue, invalidValues, type Rule } from '../../basics/errors.ts';
 import { SCHEMES } from '../../codecs/emv/scheme.ts';
 import { keyExchangeFaults } from '../../kits/processor-kit/key-change.ts';
+import { terminalScopeFault } from '../../kits/processor-kit/message-identity.ts';
 import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import { findCurrency } from '../model/money.ts';
 
@@ -24,7 +25,9 @@ export function checkProcessorSettings(
   const processor = types.get(type);
   if (!processor) throw invalidValue('type', `must be one of ${[...types.keys()].join(', ')}`);
   const { data, error } = processor.configSchema.safeParse(config);
-  const faults = error ? error.issues.flatMap(faultsIn) : [...contradictionsIn(processor, data), ...foreignIn(data)];
+  const faults = error
+    ? error.issues.flatMap(faultsIn)
+    : [...contradictionsIn(processor, data), ...stanScopeFaults(processor, data), ...foreignIn(data)];
   if (faults.length === 0) return;
   throw invalidValues(faults.map(({ path, detail }) => ({ path: ['config', ...path], detail })));
 }
@@ -63,6 +66,12 @@ function contradictionsIn(processor: Processor, { addresses, accept, tls, macKey
     ...keyExchangeFaults(processor, { macKeys, ...rest }).map((fault) => [true, 'keyExchange', fault] as const),
   ];
   return brokenRules(rules);
+}
+
+/** Two tills must never send a switch the same reference. */
+function stanScopeFaults(processor: Processor, config: SwitchConfig): Fault[] {
+  const detail = config.profile?.stanScope === 'terminal' ? terminalScopeFault(processor, config) : undefined;
+  return detail === undefined ? [] : [{ path: ['profile', 'stanScope'], detail }];
 }
 
 /** An unknown name is reported at that name, not at the object that contains it. */

@@ -1,4 +1,5 @@
 import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
+import { FURTHEST_DAYS } from './business-dates.ts';
 import { LATEST_DATE, THIS_EPOCH } from './database-epoch.ts';
 import { STANS } from './stans.ts';
 
@@ -47,6 +48,42 @@ export interface Reserved {
 const OF_BLOCK = `array(
     select lpad((counter % ${STANS} + 1)::text, 6, '0') from generate_series(first, first + ${BLOCK_SIZE - 1}) as counter)`;
 
+/** The first number of the block, by the row as it is now: another process may have reserved in between. */
+const FIRST = `greatest(b.next_value, (select floor from x where x.scope = b.scope), (select p.first from placed p where p.scope = b.scope))`;
+
+/** The first counter value of the business date; a new date that finds no overlapping scope begins with this block. */
+const DAY_FIRST = `coalesce((select p.first - (${STANS} - p.free) from placed p where p.scope = b.scope),
+      case when excluded.business_date > least(b.business_date, ${LATEST_DATE}) then ${FIRST} else b.day_first end)`;
+
+/** A terminal's scope in `stan_blocks` (as in its index). Network messages have scopes with longer names. */
+const IS_TERMINAL = `length(o.scope) - position(' ' in o.scope) <= 8 and position(' ' in o.scope) > 0`;
+
+/** The scopes whose messages a switch could mistake for those of `x`: a terminal and its acquirer as a whole. */
+const OVERLAPPING = (columns: string, condition: string) => `
+  select ${columns} from stan_blocks o
+  where x.tid is null and ${IS_TERMINAL} and split_part(o.scope, ' ', 1) = x."acquirerId"::text and ${condition}
+  union all
+  select ${columns} from stan_blocks o
+  where length(x.tid) <= 8 and o.scope = x."acquirerId"::text and ${condition}`;
+
+/** A reservation is visible this long after its time: more than any transaction of a reservation lasts. */
+const COMMITTED_WITHIN = '1 minute';
+
+/**
+ * Numbers on both sides of another scope's counter that are not used. Ahead of it, gateways of the previous version may
+ * still reserve some in the same minute. Behind it, it may have used some on the business date before, in the same hour.
+ */
+const AROUND = 10 * BLOCK_SIZE;
+
+/** The numbers of a business date are used on this date, or on a later one of the calendar (business-dates.ts). */
+const OLDEST_DATE = `x.day - ${FURTHEST_DAYS + 1}`;
+
+// The counters of a terminal and of its acquirer as a whole know nothing of each other, and RRN and 127.2 contain the STAN
+// without the terminal. So a counter whose overlapping scopes have reserved numbers since it was placed is placed again, at
+// the beginning of the longest range without numbers of theirs or its own: `placed.first` is that counter value, `free` the
+// length of the range. `day_first` is set such that the business date ends with the range. A scope that finds no range has
+// no number until the next business date.
+//
 // Reserves nothing in a database that was not noted as it is or lacks the last note of this process, and nothing for a scope
 // that is held or whose business date has no block left. A date that a wrong clock has set counts no longer than until that
 // clock is right again. $2: whether the database was noted in this transaction. $3: the id of this process. $4: the time of
@@ -65,20 +102,52 @@ lost as (
   select x.scope from x left join stan_blocks b using (scope)
   where x.floor > coalesce(b.next_value, 0)
 ),
+doubtful as (
+  select x.*, greatest(coalesce(b.next_value, known.first_value), x.floor) as base
+  from x cross join known left join stan_blocks b using (scope)
+  where exists (${OVERLAPPING('1', `o.reserved_at > coalesce(b.clear_at, '-infinity') - interval '${COMMITTED_WITHIN}'`)})
+),
+taken as (
+  select scope, mod(first, ${STANS}) as first, least(next - first, ${STANS}) as count
+  from (
+    select x.scope, used.* from doubtful x cross join lateral (
+      ${OVERLAPPING(`greatest(least(case when o.business_date >= x.day then o.day_first end, o.next_value - ${AROUND}), 0) as first, o.next_value + ${AROUND} as next`, `o.business_date >= ${OLDEST_DATE}`)}
+    ) as used
+    union all
+    select x.scope, case when o.business_date >= x.day then o.day_first else greatest(o.next_value - ${AROUND}, 0) end, o.next_value
+    from doubtful x join stan_blocks o using (scope)
+  ) as ranges
+),
+pieces as (
+  select scope, first, least(first + count, ${STANS}) as next from taken
+  union all
+  select scope, 0, first + count - ${STANS} from taken where first + count > ${STANS}
+),
+ranges as (
+  select scope, max(next) over before as first,
+    coalesce(lead(first) over before, min(first) over (partition by scope) + ${STANS}) - max(next) over before as free
+  from pieces window before as (partition by scope order by first, next)
+),
+placed as (
+  select distinct on (scope) scope, free, base + mod(mod(ranges.first - base, ${STANS}) + ${STANS}, ${STANS}) as first
+  from ranges join doubtful using (scope) order by scope, free desc
+),
 reserved as (
-  insert into stan_blocks as b (scope, next_value, business_date, day_first)
-  select scope, greatest(floor, first_value) + ${BLOCK_SIZE}, day, greatest(floor, first_value) from x, known
-  where $2::boolean or not exists (select from lost)
+  insert into stan_blocks as b (scope, next_value, business_date, day_first, clear_at)
+  select x.scope, f.first + ${BLOCK_SIZE}, day, coalesce(p.first - (${STANS} - p.free), f.first), clock_timestamp()
+  from x cross join known left join placed p on p.scope = x.scope
+    cross join lateral (select greatest(floor, first_value, p.first) as first) as f
+  where ($2::boolean or not exists (select from lost))
+    and (exists (select from stan_blocks b where b.scope = x.scope) or f.first + ${BLOCK_SIZE} - coalesce(p.first - (${STANS} - p.free), f.first) <= most)
   on conflict (scope) do update
-  set next_value = greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE},
-    day_first = case when excluded.business_date > least(b.business_date, ${LATEST_DATE})
-      then greatest(b.next_value, (select floor from x where x.scope = b.scope)) else b.day_first end,
+  set next_value = ${FIRST} + ${BLOCK_SIZE},
+    day_first = ${DAY_FIRST},
     business_date = greatest(least(b.business_date, ${LATEST_DATE}), excluded.business_date),
     held_until = null,
-    reserved_at = clock_timestamp()
+    reserved_at = clock_timestamp(),
+    clear_at = case when exists (select from placed p where p.scope = b.scope) then clock_timestamp() else b.clear_at end
   where (b.held_until is null or excluded.business_date > b.held_until)
-    and (excluded.business_date > least(b.business_date, ${LATEST_DATE})
-      or greatest(b.next_value, (select floor from x where x.scope = b.scope)) + ${BLOCK_SIZE} - b.day_first <= (select most from x where x.scope = b.scope))
+    and ${FIRST} + ${BLOCK_SIZE} - ${DAY_FIRST} <= (select most from x where x.scope = b.scope)
   returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
 )
 select x.scope, first, greatest(business_date, asked)::text as day, used, exists (select from known) as "isKnown",

@@ -1,3 +1,4 @@
+import { terminalScopeFault } from '../../kits/processor-kit/message-identity.ts';
 import { AcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { KeyExchange } from './key-exchange.ts';
@@ -18,6 +19,12 @@ export async function openAcquirerSwitch(options: AcquirerSwitchOptions): Promis
   options.access.check(acquirerId, config, where);
   await checkMacKeys(processor, config, macs, where);
   await checkPinKeys(pins, config.pinKey, where);
+  const narrow = config.profile?.stanScope === 'terminal' ? terminalScopeFault(processor, config) : undefined;
+  if (narrow !== undefined)
+    options.log.warn(
+      { acquirerId, processorId, reason: narrow },
+      'profile.stanScope terminal is not obeyed, STANs are counted for the acquirer',
+    );
   const scope = { acquirerId, tid: `network ${processorId}` };
   const transport = await openTransportOptions(config, where, options);
   let keys: KeyExchange | undefined;

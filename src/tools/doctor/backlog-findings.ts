@@ -30,7 +30,7 @@ function switchFindings({ reversalsOwed, needsReview, fewStans }: Backlog): Find
       : fault(
           'stans',
           `${fewStans[0]!.left} STANs are left before the cut-over in scope ${fewStans[0]!.scope}, and few in ${fewStans.length - 1} others`,
-          'ask the acquirer whether the switch cuts over; with stanScope terminal each terminal has its own numbers',
+          'ask the acquirer whether the switch cuts over; more than 999,999 messages a day need a second acquirer number at the switch',
         ),
   ];
 }

@@ -4,25 +4,33 @@ import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
 
+/** Twice since the acquirer counts for all its terminals, or twice at one terminal. */
+const REPEATED = 'count(*) filter (where is_of_acquirer) > 1 or count(distinct tid) < count(*)';
+
 /** The longest business day, in the dates that switches announce; an older date is ignored. */
 const LONGEST_DAY = '5 days';
 
-/** I5: no STAN occurs twice in its scope (the terminal, or the acquirer) and business day. */
+/**
+ * I5: no STAN occurs twice in its scope (the terminal, or the acquirer) and business day. Until the first number of the
+ * acquirer's counter, its terminals may have had counters of their own: then a STAN may have occurred at each terminal.
+ */
 export async function checkStans(books: Books, types: ReadonlyMap<string, Processor>): Promise<Finding> {
   const scopes = await readScopes(books, types);
   // First selects the STANs that occur twice at all; the business day is determined only for these few.
   const violations = `
     with scopes as (select * from json_to_recordset($1::text::json) as x("acquirerId" integer, "processorId" integer, scope text)),
     numbered as (
-      select t.acquirer_id, t.id, t.stan, t.sent_at, case when s.scope = 'terminal' then t.tid else '' end as scope
+      select t.acquirer_id, t.id, t.stan, t.sent_at, t.tid, case when s.scope = 'terminal' then t.tid else '' end as scope,
+        t.sent_at >= coalesce(b.clear_at, '-infinity') as is_of_acquirer
       from transactions t
       join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
       join scopes s on s."acquirerId" = r.acquirer_id and s."processorId" = r.processor_id
+      left join stan_blocks b on b.scope = t.acquirer_id::text
       where t.stan is not null and t.sent_at >= coalesce($2::timestamptz, '-infinity')
     ),
     repeated as (
       select * from numbered where (acquirer_id, scope, stan) in (
-        select acquirer_id, scope, stan from numbered group by 1, 2, 3 having count(*) > 1)
+        select acquirer_id, scope, stan from numbered group by 1, 2, 3 having ${REPEATED})
     ),
     dated as (
       select *, coalesce((
@@ -35,7 +43,7 @@ export async function checkStans(books: Books, types: ReadonlyMap<string, Proces
       from repeated
     )
     select min(id::text) as id, concat('STAN ', stan, ' ', count(*), ' times on ', day, ' in scope ', acquirer_id, ' ', scope) as what
-    from dated group by acquirer_id, scope, stan, day having count(*) > 1`;
+    from dated group by acquirer_id, scope, stan, day having ${REPEATED}`;
   return checkBySql(books, {
     check: 'I5',
     description: 'no STAN occurs twice in its scope and business day',

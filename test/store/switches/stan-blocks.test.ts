@@ -51,12 +51,7 @@ describe('the numbers of a terminal', () => {
 
   test('are counted separately from other terminals and acquirers', async () => {
     const blocks = await openProcess();
-    const scopes = [
-      TERMINAL,
-      { acquirerId: 1, tid: 'TW000002' },
-      { acquirerId: 2, tid: 'TW000001' },
-      { acquirerId: 1, tid: null },
-    ];
+    const scopes = [TERMINAL, { acquirerId: 1, tid: 'TW000002' }, { acquirerId: 2, tid: 'TW000001' }];
     for (const scope of scopes) expect(await blocks.next(scope, DAY)).toBe('000001');
   });
 
@@ -172,4 +167,110 @@ test('without a database there are no numbers after the reserved ones', async ()
   expect(await take(blocks, BLOCK - 1)).toEqual(stansFrom(2, BLOCK - 1));
   await expect(blocks.next(TERMINAL, DAY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
   await expect(blocks.next(TERMINAL, DAY)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+});
+
+describe('a change of the scope on a business date', () => {
+  const WHOLE = { acquirerId: TERMINAL.acquirerId, tid: null };
+  const tills = ['TW000001', 'TW000002', 'TW000003'].map((tid) => ({ acquirerId: TERMINAL.acquirerId, tid }));
+
+  /** The counter of a till: the next number, and the first one of the date. */
+  async function setTill(tid: string, next: number, firstOfDay: number, day = DAY): Promise<void> {
+    await testDatabase.database.query(
+      'insert into stan_blocks (scope, next_value, business_date, day_first, reserved_at) values ($1, $2, $3, $4, now())',
+      [`${TERMINAL.acquirerId} ${tid}`, next, day, firstOfDay],
+    );
+  }
+
+  async function setWhole(next: number, firstOfDay: number): Promise<void> {
+    await testDatabase.database.query(
+      'insert into stan_blocks (scope, next_value, business_date, day_first) values ($1, $2, $3, $4)',
+      [`${TERMINAL.acquirerId}`, next, DAY, firstOfDay],
+    );
+  }
+
+  test('from the terminal to the acquirer repeats no number of any terminal', async () => {
+    const before = await openProcess();
+    const used: (string | undefined)[] = [];
+    for (const [index, till] of tills.entries()) used.push(...(await take(before, 3 + index * BLOCK, till)));
+    const after = await openProcess(); // the new version, within the hour
+    const fresh = await take(after, 5 * BLOCK, WHOLE);
+    expect(fresh.filter((stan) => used.includes(stan))).toEqual([]);
+    expect(new Set(fresh).size).toBe(5 * BLOCK);
+  });
+
+  test('concerns a counter of the acquirer that was used before, too', async () => {
+    const before = await openProcess();
+    await take(before, 3, WHOLE);
+    const used = (await Promise.all(tills.map((till) => take(before, 3 * BLOCK, till)))).flat();
+    const fresh = await take(await openProcess(), 8 * BLOCK, WHOLE);
+    const early = fresh.slice(0, BLOCK).filter((stan) => used.includes(stan)); // none even in the first block
+    expect(early).toEqual([]);
+    expect(fresh.filter((stan) => used.includes(stan))).toEqual([]);
+  });
+
+  test('leaves out what processes of the previous version reserve at the same time', async () => {
+    const old = await openProcess();
+    await take(old, 3, tills[0]!);
+    const fresh = await openProcess();
+    const numbers: (string | undefined)[] = [];
+    const ofOld: (string | undefined)[] = [];
+    for (let round = 0; round < 5; round++) {
+      numbers.push(...(await take(fresh, BLOCK, WHOLE)));
+      ofOld.push(...(await take(old, BLOCK, tills[0]!)));
+    }
+    expect(numbers.filter((stan) => ofOld.includes(stan))).toEqual([]);
+  });
+
+  test('from the acquirer to the terminal repeats no number either', async () => {
+    const used = await take(await openProcess(), 250, WHOLE);
+    const fresh = await take(await openProcess(), 250, tills[1]!);
+    expect(fresh.filter((stan) => used.includes(stan))).toEqual([]);
+    // Terminals are independent of one another.
+    expect((await take(await openProcess(), 1, tills[2]!))[0]).toBe(fresh[0]);
+  });
+
+  test('begins in the longest range that no terminal has used, also past 999999', async () => {
+    await setTill('TW000001', 1_000_500, 990_000); // 990001 to 999999, then 000001 to 000501
+    await setTill('TW000002', 400_000, 300_000);
+    await setTill('TW000003', 700_000, 500_000);
+    // 400001 to 500000 are 100,000 numbers, 700001 to 990000 are 290,000, 000502 to 300000 are 299,499.
+    const [first] = await take(await openProcess(), 1, WHOLE);
+    expect(Number(first)).toBe(502 + 10 * BLOCK);
+  });
+
+  test('ends the business date with the range, and the next date has all numbers again', async () => {
+    await setTill('TW000001', 500_000, 0);
+    await setTill('TW000002', 998_000, 502_200); // 501001 to 502200 are free between the two
+    await setWhole(499_999, 499_999);
+    const blocks = await openProcess();
+    expect(await take(blocks, 1_200, WHOLE)).toEqual(stansFrom(501_001, 1_200));
+    expect((await take(blocks, 1, WHOLE))[0]).toBeUndefined();
+    expect((await take(blocks, 1, WHOLE, NEXT_DAY))[0]).toMatch(/^\d{6}$/);
+  });
+
+  test('without a free range waits for the next business date', async () => {
+    await setTill('TW000001', 500_000, 0);
+    await setTill('TW000002', 1_000_000, 500_000);
+    const blocks = await openProcess();
+    expect(await take(blocks, 1, WHOLE)).toEqual([undefined]);
+    expect((await take(await openProcess(), 1, WHOLE, NEXT_DAY))[0]).toMatch(/^\d{6}$/);
+  });
+
+  test('keeps clear of the last numbers of the business date before', async () => {
+    await setTill('TW000001', 5_000, 0, '2026-03-01');
+    await setWhole(4_200, 4_200);
+    expect(await take(await openProcess(), 1, WHOLE)).toEqual([stansFrom(5_001 + 10 * BLOCK, 1)[0]]);
+  });
+
+  test('ignores terminals that have sent nothing for a week', async () => {
+    await setTill('TW000001', 4_711, 0, '2026-02-20');
+    expect(await take(await openProcess(), 1, WHOLE)).toEqual(['000001']);
+  });
+
+  test('does not concern network messages or other acquirers', async () => {
+    const blocks = await openProcess();
+    await take(blocks, 3, { acquirerId: TERMINAL.acquirerId, tid: 'network 2' });
+    await take(blocks, 3, { acquirerId: 12, tid: 'TW000001' });
+    expect(await take(blocks, 1, WHOLE)).toEqual(['000001']);
+  });
 });

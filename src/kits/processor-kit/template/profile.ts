@@ -24,7 +24,8 @@ export const profile: ProcessorProfile = {
   maxInFlight: 256,
   idleEchoMs: 60_000,
   partialApproval: false,
-  stanScope: 'terminal',
+  // EDIT: `terminal` only if each field by which your switch finds a message contains the terminal.
+  stanScope: 'acquirer',
   codes: {
     approved: ['00'],
     partial: [],
