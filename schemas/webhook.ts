@@ -99,7 +99,9 @@ export const secretRotation = z
       .min(0)
       .max(MAX_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
-      .describe('Hours for which the previous secret remains valid, a whole number; 0 ends it at once'),
+      .describe(
+        'Hours for which the previous secret remains valid, a whole number; 0 ends all earlier secrets at once. Refused with 409 while an earlier replacement still has its overlap, unless it is 0',
+      ),
   })
   .nullish()
   .transform((body) => body ?? { overlapHours: DEFAULT_OVERLAP_HOURS });

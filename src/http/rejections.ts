@@ -202,6 +202,14 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     detail: 'A route refers to the terminal. Remove the route first.',
   },
 
+  SECRET_OVERLAP_RUNNING: {
+    status: 409,
+    errorCode: 134,
+    detail:
+      'The secret before the current one still signs, as the last replacement promised. Wait until then, or set overlapHours ' +
+      'to 0, which ends all earlier secrets at once.',
+  },
+
   // Operations.
   EXPORT_TOO_LARGE: {
     status: 422,

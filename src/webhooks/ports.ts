@@ -48,6 +48,8 @@ export interface EndpointStore {
    * Replaces the current secret. The old one continues to sign for `overlapSeconds` if it was ever shown.
    *
    * @returns when the old one ends; null if it ended at once
+   * @throws RequestRejected (SECRET_OVERLAP_RUNNING) if an earlier secret is still promised, unless `overlapSeconds` is 0,
+   * which ends all earlier ones
    */
   replaceSecret(
     endpoint: { acquirerId: number; id: string },

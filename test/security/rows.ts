@@ -143,7 +143,7 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
 
     'GET /integrator/callbackUrl': row(() => ({})),
     'POST /integrator/callbackUrl': row(() => ({ body: { callbackUrl: NOWHERE } })),
-    'POST /integrator/callbackUrl/secret': row(() => ({ body: {} })),
+    'POST /integrator/callbackUrl/secret': row(() => ({ body: { overlapHours: 0 } })),
     'GET /integrator/events': row(
       ({ transactionId: serviceReference, eventId: after }) => ({ query: { serviceReference, after } }),
       { lists: 'eventId' },

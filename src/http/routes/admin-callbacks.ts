@@ -87,7 +87,7 @@ export function registerAdminCallbackRoutes(
     url: `${ADDRESS}/secret`,
     config: facts(
       'Create a webhook secret for links',
-      'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`.',
+      'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`. Refused with 409 while the secret before the current one still signs.',
       'makeSecretForWebhooksOfLinks',
     ),
     schema: { params: integratorPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },

@@ -78,7 +78,8 @@ export function registerCallbackRoutes(
         section: 'extension',
         ...OWN,
         description:
-          'Creates a new secret that signs webhooks, and returns it once. The previous secret also signs for `overlapHours`. Requires a registered callback URL.',
+          'Creates a new secret that signs webhooks, and returns it once. The previous secret also signs for `overlapHours`. Requires a registered callback URL. Refused with 409 while the secret before the current one still signs.',
+        problems: { 409: [134] },
       },
     },
     schema: { body: secretRotation, response: { 200: answerSchema(callbackSecret) } },

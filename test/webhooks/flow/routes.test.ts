@@ -111,6 +111,28 @@ describe('the callback of an integrator', () => {
     expect(third.body).toMatchObject({ previousValidUntil: expect.any(String) });
   });
 
+  test('is not replaced again while the replaced one still signs, unless all earlier ones shall end', async () => {
+    const tailor = await Backend.open(installation, 'tailor');
+    await tailor.register(receiver.url);
+    await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours: 0 });
+    const stored = async () => {
+      const { rows } = await installation.database.query(
+        `select previous_sealed_secret as secret, previous_until as until from webhook_endpoints where acquirer_id = 2`,
+      );
+      return rows[0];
+    };
+    await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours: 24 });
+    const promised = await stored();
+    for (const overlapHours of [1, 24])
+      expect(await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours })).toMatchObject({
+        status: 409,
+        body: { errorCode: 134 },
+      });
+    expect(await stored()).toEqual(promised);
+    const ended = await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours: 0 });
+    expect(ended).toMatchObject({ status: 200, body: { previousValidUntil: null } });
+  });
+
   test.each([-1, 169, '1', 0.0001, 0.5, 1e-10])('has no secret with an overlap of %s hours', async (overlapHours) => {
     expect(await backend.ask('POST', '/integrator/callbackUrl/secret', { overlapHours })).toMatchObject({
       status: 400,
