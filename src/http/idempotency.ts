@@ -49,6 +49,18 @@ export function isIdempotent({ preHandler }: RouteOptions): boolean {
   return [preHandler].flat().some((each) => each !== undefined && preHandlers.has(each));
 }
 
+/**
+ * Identifies a request with an Idempotency-Key, the same for each of its repeats; null without a key. The process may stop
+ * after it has created a resource and before the response is stored. A repeat then runs again, and recognizes by this
+ * value what is its own.
+ */
+export function requestHash(request: FastifyRequest): Uint8Array | null {
+  const claim = claims.get(request);
+  if (claim === undefined) return null;
+  const { credential, route, key, fingerprint } = claim;
+  return hash('sha256', JSON.stringify([credential, route, key, Buffer.from(fingerprint).toString('hex')]), 'buffer');
+}
+
 export function createIdempotency(authenticator: Authenticator, keeper: AnswerKeeper): IdempotentRoute {
   const idempotent: IdempotentRoute = {
     preHandler: async (request, reply) => {

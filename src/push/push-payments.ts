@@ -53,7 +53,7 @@ export interface FailedPush {
 }
 
 /** The payment to request on a device; `amount` is decimal text in major units. */
-export interface PushRequest extends Pick<LinkRequest, 'amount' | 'qrCodeSize'> {
+export interface PushRequest extends Pick<LinkRequest, 'amount' | 'qrCodeSize' | 'requestHash'> {
   readonly deviceId: string;
   readonly currency: string;
   readonly merchantReference: string;

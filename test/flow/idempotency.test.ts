@@ -7,8 +7,9 @@ import { freshKeyRing } from '../support/card-data.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
+import { linkBody } from '../support/links.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
-import { request } from '../support/requests.ts';
+import { type RawAnswer, request } from '../support/requests.ts';
 import { untilAnswered } from '../support/transactions.ts';
 import { Backend } from '../webhooks/backend.ts';
 
@@ -88,6 +89,36 @@ describe('a request with an Idempotency-Key', () => {
     expect(again).toMatchObject({ status: 200, body: body as object });
     await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 0 }));
     await untilAnswered(installation.database, (body as { serviceReference: string }).serviceReference);
+  });
+
+  test.each([
+    '/consumer/applink',
+    '/consumer/intentTransaction',
+  ])('%s recognizes its own link after a crash between its creation and the stored response', async (path) => {
+    const key = randomUUID();
+    const body = JSON.stringify(linkBody());
+    const create = (headers = withKey(key), sent = body) =>
+      request(installation.url, path, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: sent,
+      });
+    const first = await create();
+    expect(first.status).toBe(200);
+    // As the crash leaves it: claimed, without a response, and given up after a while.
+    await installation.database.query(
+      `update idempotency_keys set status = null, sealed_answer = null,
+         started_at = clock_timestamp() - interval '10 minutes' where key = $1`,
+      [key],
+    );
+    const repeated = await create();
+    const named = path === '/consumer/applink' ? 'reference' : 'id';
+    const idOf = ({ body: answer }: RawAnswer) => (answer as Record<string, unknown>)[named];
+    expect(repeated.status, JSON.stringify(repeated.body)).toBe(200);
+    expect(idOf(repeated)).toBe(idOf(first));
+    expect((await create()).headers.get(REPLAYED)).toBe('true');
+    for (const other of [withKey(randomUUID()), withKey(key, await installation.apiKey())])
+      expect(await create(other)).toMatchObject({ status: 409, body: { errorCode: 124 } });
   });
 
   test('is another one with another credential and for another route', async () => {

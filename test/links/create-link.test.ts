@@ -20,6 +20,7 @@ function openDesk(outcome: 'created' | 'exists' = 'created'): { services: LinkSe
         made.push(link);
         return outcome;
       },
+      findCreated: async () => undefined,
     },
     tokens: { issue: async () => 'a.to.ken' },
     directory: { terminal: (_merchant, xTid) => (xTid === terminal.xTid ? terminal : undefined) },

@@ -55,7 +55,7 @@ beforeEach(() => {
  */
 function pushesTo(device = DEVICE): PushPayments {
   const services: LinkServices = {
-    links: { create: async () => 'created' },
+    links: { create: async () => 'created', findCreated: async () => undefined },
     tokens: { issue: async () => 'intent-token' },
     directory: { terminal: () => undefined },
     merchants: { findOwned: async () => ({ integratorId: 10, isBlocked: false }) },

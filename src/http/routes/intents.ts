@@ -13,6 +13,7 @@ import { Forbidden, invalidValue, NotFound } from '../../basics/errors.ts';
 import { type CreatedLink, createLink } from '../../payments/links/create-link.ts';
 import type { LinkStore } from '../../payments/ports/link-ports.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
+import { requestHash } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { CREATION, type LinkRoutesOptions, withMandate } from './links.ts';
@@ -46,7 +47,7 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
-      intentAnswerOf(await createLink(services, request.owner!, { ...request.body, ...INTENT }), reply),
+      intentAnswerOf(await createLink(services, request.owner!, intentOf(request, request.body)), reply),
   });
 
   withZod(server).route({
@@ -66,14 +67,16 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) =>
-      intentAnswerOf(await createLink(services, request.owner!, { ...withMandate(request.body), ...INTENT }), reply),
+      intentAnswerOf(await createLink(services, request.owner!, intentOf(request, withMandate(request.body))), reply),
   });
 
   registerSessionRoutes(server, options, identify);
 }
 
 /** An app that was built for intents displays them itself. */
-const INTENT = { kind: 'intent', isConsumerApp: true } as const;
+function intentOf<Body extends object>(request: FastifyRequest, body: Body) {
+  return { ...body, kind: 'intent', isConsumerApp: true, requestHash: requestHash(request) } as const;
+}
 
 function registerSessionRoutes(
   server: Server,
@@ -130,7 +133,7 @@ function registerSessionRoutes(
     ...idempotent,
     handler: async (request, reply) => {
       const { acquirerId, merchantId } = request.session!;
-      const wanted = { ...request.body, merchantId, ...INTENT };
+      const wanted = intentOf(request, { ...request.body, merchantId });
       return intentAnswerOf(await createLink(services, { acquirerId, merchantId }, wanted), reply);
     },
   });

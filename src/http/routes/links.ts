@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { linkAnswer, linkRequest, tt3LinkRequest } from '#schemas/link';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { type CreatedLink, createLink, type LinkServices } from '../../payments/links/create-link.ts';
-import type { IdempotentRoute } from '../idempotency.ts';
+import { type IdempotentRoute, requestHash } from '../idempotency.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -41,7 +41,10 @@ export function registerLinkRoutes(server: Server, { authenticator, idempotent, 
     const { image, ...wanted } = body;
     const qrCodeSize = image.required ? image.size : undefined;
     const { mandate, ...payment } = withMandate(wanted);
-    const created = await createLink(services, request.owner!, { ...payment, mandate, kind: 'link', qrCodeSize });
+    const created = await createLink(services, request.owner!, {
+      ...{ ...payment, mandate, kind: 'link', qrCodeSize },
+      requestHash: requestHash(request),
+    });
     reply.header('cache-control', 'no-store');
     return linkAnswerOf(created);
   };

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { newPush, pushAnswer } from '#schemas/push';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { PushPayments } from '../../push/push-payments.ts';
-import type { IdempotentRoute } from '../idempotency.ts';
+import { type IdempotentRoute, requestHash } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -37,7 +37,10 @@ export function registerPushRoute(server: Server, { authenticator, idempotent, p
     handler: async (request, reply) => {
       const { deviceId, amount, currency, merchantReference, image } = request.body;
       const qrCodeSize = image?.required ? image.size : undefined;
-      const wanted = { deviceId, amount, currency, merchantReference, qrCodeSize };
+      const wanted = {
+        ...{ deviceId, amount, currency, merchantReference, qrCodeSize },
+        requestHash: requestHash(request),
+      };
       const answer = await pushes.push(request.owner!, wanted);
       return reply.code(201).header('cache-control', 'no-store').send(answer);
     },

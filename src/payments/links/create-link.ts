@@ -14,7 +14,7 @@ const TIMESTAMP_WITHIN_MS = 24 * 60 * 60 * 1_000;
 
 /** The services that creating links requires. */
 export interface LinkServices {
-  readonly links: Pick<LinkStore, 'create'>;
+  readonly links: Pick<LinkStore, 'create' | 'findCreated'>;
   readonly tokens: IntentTokens;
   readonly directory: Pick<Directory, 'terminal'>;
   /** The merchants that a credential may act for. */
@@ -50,6 +50,8 @@ export interface LinkRequest {
   readonly mandate?: MandateRequest | undefined;
   /** Side of the QR code in pixels; undefined for no QR code. */
   readonly qrCodeSize?: number | undefined;
+  /** Identifies a request that may be repeated after its response was lost; null for one that is not. */
+  readonly requestHash?: Uint8Array | null;
 }
 
 export interface CreatedLink {
@@ -73,12 +75,23 @@ export async function createLink(services: LinkServices, owner: Tenant, wanted: 
   if (!merchant) throw new NotFound();
   if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
   const link = draftLink(services, { ...owner, integratorId: merchant.integratorId }, wanted);
+  const created = await responseOf(services, link, wanted);
+  // The commit is the last step, so that a response that cannot be built leaves no link.
+  if ((await services.links.create(link)) === 'created') return created;
+  // An earlier run of the same request may have created it, and have lost its response.
+  const own = link.requestHash && (await services.links.findCreated(link, link.requestHash));
+  if (!own) throw new RequestRejected('PAYMENT_REFERENCE_USED');
+  return responseOf(services, own, wanted);
+}
+
+async function responseOf(
+  services: Pick<LinkServices, 'tokens' | 'appUrl'>,
+  link: NewLink,
+  { qrCodeSize }: Pick<LinkRequest, 'qrCodeSize'>,
+): Promise<CreatedLink> {
   const token = await services.tokens.issue(link);
   const url = payUrl(services, link, token);
-  const qrCode = wanted.qrCodeSize === undefined ? undefined : drawQrCode(url, wanted.qrCodeSize);
-  // The commit is the last step, so that a response that cannot be built leaves no link.
-  if ((await services.links.create(link)) === 'created') return { link, token, url, qrCode };
-  throw new RequestRejected('PAYMENT_REFERENCE_USED');
+  return { link, token, url, qrCode: qrCodeSize === undefined ? undefined : drawQrCode(url, qrCodeSize) };
 }
 
 /** The URL that opens a link. The token follows the `#`, so no server and no log receives it. */
@@ -113,6 +126,7 @@ function draftLink(
     xTid,
     mandate: mandate ? readMandate(mandate, currency) : null,
     expiresAtMs: nowMs + services.lifetimeMinutes * 60_000,
+    requestHash: wanted.requestHash ?? null,
   };
 }
 

@@ -42,6 +42,8 @@ export interface NewLink extends LinkKey {
   readonly xTid: string | null;
   readonly mandate: Mandate | null;
   readonly expiresAtMs: number;
+  /** Identifies the request that created it, if the request had an Idempotency-Key. */
+  readonly requestHash?: Uint8Array | null;
 }
 
 export interface Link extends NewLink {

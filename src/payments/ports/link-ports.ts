@@ -20,6 +20,8 @@ export interface LinkStore extends LinkFinder {
    * is live or settled, or to a tap whose money was or may have been taken.
    */
   create(link: NewLink): Promise<'created' | 'exists'>;
+  /** The live link with the merchant's paymentReference, if the request with this hash created it. */
+  findCreated(link: NewLink, requestHash: Uint8Array): Promise<Link | undefined>;
   /** Moves the link forward, never backward. */
   moveTo(key: LinkKey, state: LinkStateId): Promise<void>;
   /** `notYet` if the clock of the database has not reached the time of expiry. */

@@ -29,6 +29,7 @@ const COLUMNS = {
   isConsumerApp: 'boolean',
   sealedMandate: 'bytes',
   expiresAtMs: 'ms',
+  requestHash: 'bytes',
 } as const satisfies ColumnList;
 
 const batch = new ColumnBatch({ ...COLUMNS, xTid: 'text' });
@@ -64,7 +65,11 @@ export async function createLinks(
   jobs: JobsInCommit,
 ): Promise<('created' | 'exists')[]> {
   await freeReferences(client, links);
-  const records = links.map(({ link, sealedMandate }) => ({ ...link, sealedMandate }));
+  const records = links.map(({ link, sealedMandate }) => ({
+    ...link,
+    sealedMandate,
+    requestHash: link.requestHash ?? null,
+  }));
   const { rows } = await client.query<{ id: string; secondsLeft: number }>({
     name: 'create-links',
     text: CREATE,

@@ -63,6 +63,15 @@ export class PostgresLinks implements LinkStore {
     return this.#creations.submit({ link, sealedMandate });
   }
 
+  findCreated(
+    { acquirerId, merchantId, paymentReference }: NewLink,
+    requestHash: Uint8Array,
+  ): Promise<Link | undefined> {
+    const text = `${SELECT} where l.acquirer_id = $1 and l.merchant_id = $2 and l.payment_reference = $3
+      and not l.is_expired and l.request_hash = $4`;
+    return this.#read('find-created-link', text, [acquirerId, merchantId, paymentReference, requestHash]);
+  }
+
   find({ acquirerId, id }: LinkKey): Promise<Link | undefined> {
     return this.#read('find-link', `${SELECT} where l.acquirer_id = $1 and l.id = $2`, [acquirerId, id]);
   }
