@@ -32,8 +32,7 @@ export const profile: ProcessorProfile = {
   codes: {
     approved: ['00', '08', '11', '16'],
     partial: ['10'],
-    // An approved 0100 posts automatically, and 96 may come from a system after the posting, so 96 is unknown.
-    declined: declineCodes('96'),
+    declined: declineCodes(),
     review: ['94'],
     pinRequired: PIN_REQUIRED_CODES,
   },

@@ -50,7 +50,6 @@ describe('a decline', () => {
     '61',
     '75',
     '91',
-    '96',
   ])('with code %s is reported as the issuer gave it and leaves nothing to reverse', async (code) => {
     const reversalsBefore = installation.asked.reversals;
     const answer = outcomeOf(await installation.phone().tap({ amount: `10.${code}`, currency: 'ZAR' }));

@@ -34,7 +34,7 @@ export type * from './processor.ts';
 export { meaningOf, networkKindOf, REVERSAL_SCHEDULE } from './profile.ts';
 export { framingOf, profileOf } from './profile-of.ts';
 export { brokenRules, isMoment, moment, notZero, presence, type RequestRule, ruleTable } from './request-rules.ts';
-export { declineCodes, PIN_REQUIRED_CODES, pinRequestCode, REVERSAL_CODES } from './response-codes.ts';
+export { declineCodes, PIN_REQUIRED_CODES, pinRequestCode, REVERSAL_CODES, UNCERTAIN_CODES } from './response-codes.ts';
 export { singleTapData, singleTapFlag } from './single-tap.ts';
 export { switchConfig } from './switch-config.ts';
 export { type ProcessorProtocol, type SwitchProtocolOptions, switchProtocol } from './switch-protocol.ts';

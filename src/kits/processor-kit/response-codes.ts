@@ -1,27 +1,23 @@
 import type { PinRequiredCode, ReversalCodes } from './profile.ts';
 
 /**
- * The codes of ISO 8583:1987 (A.8) that decline, as listed in 7.5 of the interface. 09, 32 and 68 are left out because
- * they leave the outcome unknown. 94 is left out because the switch took the message for an earlier one. The codes with
- * which one scheme requests a PIN (70, 1A) are left out because they are in no table for the cards of other schemes.
+ * The codes of ISO 8583:1987 (A.8) that decline, as listed in 7.5 of the interface: the issuer has decided, or the switch has
+ * refused the request before it passed it on (12, 30, 31, 40, 90 to 93). Left out are those that leave the outcome unknown
+ * ({@link UNCERTAIN_CODES}), 94, because the switch took the message for an earlier one, and those with which one scheme
+ * requests a PIN (70, 1A), because they are in no table for the cards of other schemes.
  */
 const DECLINES: readonly string[] = [
-  ...['01', '02', '03', '04', '05', '06', '07', '12', '13', '14', '15', '17', '18', '19', '20', '21', '22', '23', '24'],
-  ...['25', '26', '27', '28', '29', '30', '31', '33', '34', '35', '36', '37', '38', '39', '40', '41', '42', '43', '44'],
-  ...['51', '52', '53', '54', '56', '57', '58', '59', '60', '61', '62', '63', '64', '65', '66', '67', '75', '90'],
-  ...['91', '92', '93', '95', '96'],
+  ...['01', '02', '03', '04', '05', '07', '12', '13', '14', '15', '17', '18', '21', '23', '24', '25', '26', '27', '30'],
+  ...['31', '33', '34', '35', '36', '37', '38', '39', '40', '41', '42', '43', '44', '51', '52', '53', '54', '56', '57'],
+  ...['58', '59', '60', '61', '62', '63', '64', '65', '66', '67', '75', '90', '91', '92', '93'],
 ];
 
-/** The codes of ISO 8583:1987 that decline, except those to which this switch gives another meaning. */
-export function declineCodes(...except: readonly string[]): readonly string[] {
-  return DECLINES.filter((code) => !except.includes(code));
-}
-
 /**
- * Codes of ISO 8583:1987 (A.8) that report a fault of the switch or the issuer, not a decision about the message. A
- * switch may send them although it has carried out the request, and may decide otherwise a moment later.
+ * Codes of ISO 8583:1987 (A.8) with which a switch reports that something failed, not that nothing was booked: it may send
+ * them although it has carried out the request. So they are in no table for sales and refunds, and both are reversed. A
+ * type may list one as a decline only if the specification of its switch states that nothing was booked.
  */
-export const TROUBLE_CODES: readonly string[] = [
+export const UNCERTAIN_CODES: readonly string[] = [
   '06', // error
   '09', // request in progress
   '19', // re-enter transaction
@@ -30,13 +26,26 @@ export const TROUBLE_CODES: readonly string[] = [
   '28', // file temporarily unavailable
   '29', // file update not successful
   '32', // completed partially
-  '63', // security violation: MAC keys may disagree
   '68', // response received too late
+  '95', // reconcile error
+  '96', // system malfunction
+];
+
+/** The codes of ISO 8583:1987 that decline, except those to which this switch gives another meaning. */
+export function declineCodes(...except: readonly string[]): readonly string[] {
+  return DECLINES.filter((code) => !except.includes(code));
+}
+
+/**
+ * Codes of ISO 8583:1987 (A.8) that decide nothing about a reversal: the switch or the issuer has a fault, and may decide
+ * otherwise a moment later. A switch that refused the reversal before it passed it on has not reversed anything yet.
+ */
+export const TROUBLE_CODES: readonly string[] = [
+  ...UNCERTAIN_CODES,
+  '63', // security violation: MAC keys may disagree
   '90', // cut-off is in process
   '91', // issuer or switch is inoperative
   '92', // destination cannot be found for routing
-  '95', // reconcile error
-  '96', // system malfunction
 ];
 
 /**
