@@ -15,7 +15,8 @@ export interface Readiness {
   readonly database: 'up' | 'down';
   readonly isDraining: boolean;
   /**
-   * By acquirer and processor id; `unusable` when the stored configuration cannot be opened (the log has the
+   * By acquirer and processor id; `keyless` while a working key is missing (PINs, or all messages with MACs, are not sent);
+   * `unusable` when the stored configuration cannot be opened (the log has the
    * reason). A switch that is down does not make the process unready, because taps are still answered.
    */
   readonly switches: Readonly<Record<string, string>>;
@@ -30,6 +31,13 @@ export interface HealthParts {
   readonly database: Database;
   readonly switches: WatchedSwitches | undefined;
   readonly devices: HsmDevices | undefined;
+}
+
+/** A signed-on switch without a usable key takes no messages that need it. */
+function availabilityOf({ availability, stats }: Pick<AcquirerSwitch, 'availability' | 'stats'>): string {
+  if (availability !== 'ready' && availability !== 'full') return availability;
+  const isKeyless = Object.values(stats.keyExchange?.keyless ?? {}).some((count) => count > 0);
+  return isKeyless ? 'keyless' : availability;
 }
 
 /** Whether load balancers should send traffic to this process. */
@@ -54,7 +62,7 @@ export class Health {
       isDraining: this.#isDraining,
       switches: {
         ...Object.fromEntries([...(this.#switches?.faults.keys() ?? [])].map((name) => [name, 'unusable'])),
-        ...Object.fromEntries([...(this.#switches ?? [])].map(([name, { availability }]) => [name, availability])),
+        ...Object.fromEntries([...(this.#switches ?? [])].map(([name, each]) => [name, availabilityOf(each)])),
       },
       hsm: this.#devices && Object.fromEntries(this.#devices.deviceStates().map(({ name, status }) => [name, status])),
     };

@@ -2,7 +2,7 @@ import type { HsmDeviceStatus } from '../switching/hsm/device-state.ts';
 import type { Readiness } from './health.ts';
 
 /** From the best to the worst: what a caller can expect of the best process. */
-const AVAILABILITIES = ['ready', 'full', 'connecting', 'down', 'closed', 'unusable'];
+const AVAILABILITIES = ['ready', 'full', 'keyless', 'connecting', 'down', 'closed', 'unusable'];
 /** Times of which the latest or longest counts. Other numbers are added. */
 const GREATEST = new Set(['lastEchoAtMs', 'maxAgeMs']);
 /** Bounds of buckets are the same in every process. */

@@ -74,7 +74,7 @@ describe('type-1', () => {
   const type = 'type-1';
 
   test('changes its keys at sign-on, keeps them over a restart, and gets new ones when they no longer agree', async () => {
-    const keyExchange = exchangeOf(type, { overlapSeconds: 1 });
+    const keyExchange = exchangeOf(type, { overlapSeconds: 20 });
     const installation = await install(type, { config: { macKeys: MAC_KEYS, keyExchange } });
     const first = await installation.startGateway();
     const { keys } = (await installation.switchStats()).keyExchange!;
@@ -162,10 +162,13 @@ describe('a failed exchange keeps the previous keys', () => {
 
     expect(await announced(key)).toBe('00');
     expect(await announced(key)).toBe('00'); // the switch did not receive the response
+    // A key that was announced at the same moment remains valid.
+    await installation.database.query(`update exchanged_keys set announced_at = announced_at - interval '6 s'`);
     expect(await announced(await made(2))).toBe('00');
     expect(await announced(key)).toBe('63'); // an earlier key
     expect((await installation.switchStats()).keyExchange).toMatchObject({
       exchanged: 2,
+      keyless: { mac: 0, pin: 0 },
       keys: [{ number: 2 }, { number: 1, kcv: key.kcv }],
     });
     const phone = installation.phone();

@@ -36,6 +36,7 @@ export class Installation {
     lastFault: undefined,
     keys: [],
     ages: [{ use: 'mac', ageMs: 3_600_000 }],
+    keyless: { mac: 0 },
     maxAgeMs: 86_400_000,
   };
   readonly stats = {

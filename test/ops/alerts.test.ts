@@ -52,6 +52,7 @@ const TROUBLES: Readonly<Record<string, readonly [Trouble, ...alerts: string[]]>
   ],
   'connections flap': [({ stats }) => stats.reconnects++, 'LinesFlap'],
   'keys are not exchanged': [({ keys }) => keys.failed++, 'KeysAreNotExchanged'],
+  'a working key is missing': [({ keys }) => Object.assign(keys, { keyless: { mac: 1 } }), 'WorkingKeyIsMissing'],
   'keys change too often': [({ keys }) => keys.exchanged++, 'KeysChangeTooOften'],
   'a key is old': [
     ({ keys }) => Object.assign(keys, { ages: [{ use: 'mac', ageMs: 2 * keys.maxAgeMs! }] }),

@@ -14,6 +14,7 @@ const KEYS: KeyExchangeStats = {
     { use: 'mac', ageMs: 61_400 },
     { use: 'pin', ageMs: null },
   ],
+  keyless: { mac: 0, pin: 1 },
   maxAgeMs: 86_400_000,
 };
 
@@ -30,6 +31,8 @@ test('key exchanges are counted by processor and result, with the age of each ke
   expect(await reported(KEYS)).toEqual([
     `tapwire_key_exchanges_total{${where},result="exchanged"} 5`,
     `tapwire_key_exchanges_total{${where},result="failed"} 2`,
+    `tapwire_working_key_missing{${where},use="mac"} 0`,
+    `tapwire_working_key_missing{${where},use="pin"} 1`,
     `tapwire_working_key_age_seconds{${where},use="mac"} 61`,
     `tapwire_working_key_max_age_seconds{${where},use="mac"} 86400`,
     `tapwire_working_key_max_age_seconds{${where},use="pin"} 86400`,

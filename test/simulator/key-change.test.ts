@@ -22,7 +22,7 @@ const events: SimulatorEvent[] = [];
 
 async function linesTo(processor: Processor, keys: readonly WorkingKeyUse[], changeKeysEveryMs?: number) {
   const { form } = processor.keyChange!;
-  const transport = { transportKeyId: 'transport', form, keys, startedBy: 'switch', overlapSeconds: 1 };
+  const transport = { transportKeyId: 'transport', form, keys, startedBy: 'switch', overlapSeconds: 20 };
   const config: SwitchConfig = {
     ...processor.exampleConfig,
     macKeys: [{ number: 1, keyId: 'first' }],

@@ -104,6 +104,7 @@ test('a reversal that its processor cannot build fails as not written, and the f
     fieldsOf: trips,
     exchange: trips,
     pinGate: () => undefined,
+    isPinKeyAccepted: () => true,
     reportFault: (error) => void faults.push(error),
   });
   const answer = await slot.reverse({ attempt: 1 } as never, { deadlineAtMs: 1, sendByAtMs: 1 }, {} as never);

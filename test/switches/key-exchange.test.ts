@@ -179,7 +179,7 @@ describe('while traffic runs', () => {
     const { exchange, announcementOf, line } = await workerWith(new KeptKeys(), { keys: ['pin'], startedBy: 'switch' });
     const announcement = await announcementOf('pin');
     const decisions = Array.from({ length: 100 }, () => exchange.takeAnnouncement(announcement, line()));
-    const codes: string[] = [];
+    const codes: (string | undefined)[] = [];
     for (const { responseCode, whenAnswered } of await Promise.all(decisions)) {
       codes.push(responseCode);
       whenAnswered?.(true);

@@ -11,9 +11,10 @@ const KEY_EXCHANGE_ERRORS = {
   NOT_AGREED: 'a key was announced that the configuration does not exchange',
   UNTRUSTED: 'the MAC of the announcement is wrong',
   NUMBER_TAKEN: 'the announced key has the number of another live key',
-  REPLAYED: 'the announced key repeats an earlier key',
+  REPLAYED: 'the switch has announced this key before, and it has been replaced',
   NOT_IMPORTED: 'the HSM does not accept the announced key',
   NOT_KEPT: 'the announced key could not be stored',
+  NO_KEY: 'the switch may have none of the keys',
   TOO_MANY: 'more keys are announced than can be processed',
 } as const;
 

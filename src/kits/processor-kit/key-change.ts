@@ -29,6 +29,10 @@ export interface WrappedKey {
  * 4. The previous key is accepted until it retires (`overlapSeconds` of the configuration).
  *
  * A refused announcement changes nothing. An announcement without a response is valid until the next one.
+ *
+ * Each key is announced once; only a switch without a response repeats its announcement. An announced key that another one
+ * has replaced is refused. Two announcements can be under way at once: both keys stay valid for the overlap, and the gateway
+ * requests one more, because it does not know which of them the switch considers the later one.
  */
 export interface KeyChange<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
   /** The purposes of the keys that this dialect can exchange. */

@@ -1,5 +1,10 @@
 import { z } from 'zod';
 
+/**
+ * Covers the time in which every worker learns of a key (it reads every 2 s, and a PIN may be on its way for 8 s), and in
+ * which a new key settles the order of two that were announced at one moment.
+ */
+const LEAST_OVERLAP_SECONDS = 20;
 /** A failed key change is requested again; an interval below a second would flood the switch. */
 const LEAST_SECONDS = 1;
 /** PCI PIN limits the life of keys; a working key older than a month is in practice never changed. */
@@ -31,7 +36,7 @@ export const keyExchangeConfig = z.strictObject({
   startedBy: z.enum(['us', 'switch']).default('us'),
   maxAgeSeconds: z.int().min(LEAST_SECONDS).max(MOST_AGE_SECONDS).default(86_400),
   /** How long the previous key is accepted; as agreed with the switch. */
-  overlapSeconds: z.int().min(LEAST_SECONDS).max(MOST_OVERLAP_SECONDS).default(300),
+  overlapSeconds: z.int().min(LEAST_OVERLAP_SECONDS).max(MOST_OVERLAP_SECONDS).default(300),
 });
 
 export type KeyExchangeConfig = z.infer<typeof keyExchangeConfig>;

@@ -45,7 +45,8 @@ export interface RequestingConnection extends ExchangeConnection {
 
 /** The response to an announced key, and what to do when the response was written or could not be written. */
 export interface KeyDecision {
-  readonly responseCode: string;
+  /** Undefined: there is no response, because it is not known whether the key was stored. The switch keeps it. */
+  readonly responseCode: string | undefined;
   readonly whenAnswered?: ((isSent: boolean) => void) | undefined;
 }
 
@@ -169,6 +170,7 @@ async function takeKey(
   line: ExchangeConnection,
 ): Promise<void> {
   const { responseCode, whenAnswered } = await keys.takeAnnouncement(announcement, line);
+  if (responseCode === undefined) return;
   let isSent = false;
   try {
     await reply(processor.keyChange!.answer(announcement, responseCode));

@@ -22,6 +22,15 @@ export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches
     ]),
   });
   registerSnapshot(registry, {
+    name: 'tapwire_working_key_missing',
+    help: '1 while messages that need a key of this use are not sent, because the switch may have none of the keys',
+    type: 'gauge',
+    aggregator: 'max',
+    read: each(({ keyless }, labels) =>
+      Object.entries(keyless).map(([use, value]) => ({ labels: { ...labels, use }, value })),
+    ),
+  });
+  registerSnapshot(registry, {
     name: 'tapwire_working_key_age_seconds',
     help: 'Age of the key in use; absent while the key of the configuration is in use',
     type: 'gauge',

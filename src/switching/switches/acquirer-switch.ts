@@ -1,3 +1,4 @@
+import { HsmUnavailable } from '../../basics/errors.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
 import type { PinData, Purchase, Refund, Terminal } from '../../kits/processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
@@ -28,6 +29,7 @@ import { SwitchStans } from './switch-stans.ts';
 import { translatePin } from './translate-pin.ts';
 import type { TransportOptions } from './transport-options.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
+import type { UsableKey } from './working-keys.ts';
 
 /**
  * How long a tap waits for a slot when connections are full or still connecting: a fraction of the time that a
@@ -89,6 +91,8 @@ export class AcquirerSwitch implements Switch {
   readonly #copies: MaskedCopies;
   readonly #reportFault: ReportFault;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
+  /** The id of the key that each translated PIN is under. */
+  readonly #pinKeyIds = new WeakMap<PinData, string>();
   #lastEchoAtMs: number | null = null;
 
   constructor(options: AcquirerSwitchOptions, { networkStans, transport, keys }: OpenedParts) {
@@ -205,10 +209,22 @@ export class AcquirerSwitch implements Switch {
   async translatePin(pin: EnteredPin, pan: string): Promise<PinData> {
     const { pins, config } = this.#options;
     if (!pins || !config.pinKey) throw new Error('The switch takes no PINs');
-    const exchanged = this.#keys?.macKeys.current('pin');
+    const usable = this.#pinKey();
+    const exchanged = usable === 'configured' ? undefined : usable;
     const key = exchanged ? { ...config.pinKey, keyId: exchanged.keyId } : config.pinKey;
     const translated = await this.#pinCalls.run(() => translatePin(pins, key, pin, pan));
-    return { ...translated, keyNumber: exchanged?.number };
+    const data: PinData = { ...translated, keyNumber: exchanged?.number };
+    this.#pinKeyIds.set(data, key.keyId);
+    return data;
+  }
+
+  /** To callers it is the same whether the HSM or the key is unavailable: no PIN can be sent now. */
+  #pinKey(): UsableKey {
+    try {
+      return this.#keys?.pinKey() ?? 'configured';
+    } catch (cause) {
+      throw new HsmUnavailable({ cause });
+    }
   }
 
   async takeSlot(connectionId?: string): Promise<SwitchSlot | undefined> {
@@ -224,7 +240,12 @@ export class AcquirerSwitch implements Switch {
   }
 
   prepare(purchase: Purchase): Prepared {
-    return this.#requests.authorization(purchase);
+    return this.#withPinKey(this.#requests.authorization(purchase), purchase);
+  }
+
+  #withPinKey(prepared: Prepared, { pin }: Purchase): Prepared {
+    const pinKeyId = pin && this.#pinKeyIds.get(pin);
+    return pinKeyId === undefined ? prepared : { ...prepared, pinKeyId };
   }
 
   get takesMandates(): boolean {
@@ -232,7 +253,7 @@ export class AcquirerSwitch implements Switch {
   }
 
   prepareMandate(purchase: Purchase): Prepared {
-    return this.#requests.mandate(purchase);
+    return this.#withPinKey(this.#requests.mandate(purchase), purchase);
   }
 
   prepareRefund(refund: Refund): Prepared | undefined {
@@ -259,6 +280,7 @@ export class AcquirerSwitch implements Switch {
       fieldsOf: this.#fieldsOf,
       exchange: (taken, outgoing, read) => this.#exchange(taken, outgoing, read),
       pinGate: () => this.#keys?.pinGate,
+      isPinKeyAccepted: (keyId) => this.#keys?.macKeys.isAccepted('pin', keyId) ?? true,
       reportFault: this.#reportFault,
     });
   }

@@ -10,6 +10,8 @@ export interface Outgoing extends Pick<Exchange, 'about' | 'kind' | 'number'> {
   readonly timing: SendTiming;
   /** The message is not written until what it returns has resolved; undefined if no wait is needed. */
   readonly gate?: (() => Promise<void> | undefined) | undefined;
+  /** Asked right before the message is written; undefined if nothing can change meanwhile. */
+  readonly mayBeSent?: (() => boolean) | undefined;
 }
 
 export interface RecordParts {

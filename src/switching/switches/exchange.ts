@@ -36,6 +36,10 @@ export async function exchange<Value>(
     parts.reportFault(error, slot.connectionId);
     return { kind: 'failed', written: false, reason: 'MAC_UNAVAILABLE', connectionId: slot.connectionId };
   }
+  if (outgoing.mayBeSent?.() === false) {
+    slot.release();
+    return { kind: 'failed', written: false, reason: 'KEY_RETIRED', connectionId: slot.connectionId };
+  }
   try {
     // The deadline counts from now on, too: a message whose MAC took too long is not written.
     result = await slot.request(message, { deadlineAtMs: timing.deadlineAtMs, sendByAtMs: timing.sendByAtMs });

@@ -1,10 +1,14 @@
+import { KeyExchangeError } from '../../basics/errors.ts';
 import type { Hsm } from '../../codecs/crypto/hsm.ts';
-import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
+import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-message.ts';
 import { candidateKeys, MacLayout } from '../../kits/processor-kit/mac-layout.ts';
 import { type MacVerdict, recordMacVerdict } from '../../kits/processor-kit/mac-verdict.ts';
 import { macMethodOf, messageCodec } from '../../kits/processor-kit/message-codec.ts';
 import type { MessageCodec, Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import type { SealingCodec } from '../../kits/processor-kit/switch-protocol.ts';
+
+/** The class of network management messages. */
+const NETWORK = '8';
 
 /** The longest message of any dialect. */
 const MAX_MESSAGE_BYTES = 16_384;
@@ -18,6 +22,8 @@ export interface MacKeyId {
 /** The MAC keys that are currently valid. The first one makes MACs; each can verify them. */
 export interface MacKeyIds {
   readonly keys: readonly MacKeyId[];
+  /** The key for the MAC of a message; undefined if the switch may have none of them. Absent: the first one. */
+  maker?(isNetworkMessage: boolean): MacKeyId | undefined;
 }
 
 /** The part of the HSM that authenticates messages. */
@@ -84,7 +90,9 @@ export function hsmCodec(
     spec: codec.spec,
     encodeUnsealed: (message, target, offset) => layout.encodeBlank(message, target, offset),
     async seal(message) {
-      const { number, keyId } = live.keys[0]!;
+      const key = live.maker ? live.maker(messageClass(message) === NETWORK) : live.keys[0];
+      if (key === undefined) throw new KeyExchangeError('NO_KEY', { detail: 'mac' });
+      const { number, keyId } = key;
       const covered = coveredBytes(message);
       try {
         layout.put(message, number, await hsm.mac({ keyId, method, message: covered, lengthBytes }));

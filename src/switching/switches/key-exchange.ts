@@ -12,7 +12,7 @@ import { KeyIntake } from './key-intake.ts';
 import { KeyRefresh } from './key-refresh.ts';
 import { KeyRequests } from './key-requests.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
-import type { WorkingKeys } from './working-keys.ts';
+import type { UsableKey, WorkingKeys } from './working-keys.ts';
 
 const TIMES = {
   /** Interval at which keys exchanged by other workers are read, and the age of keys is checked. */
@@ -37,6 +37,8 @@ export interface KeyExchangeOptions {
   readonly nextStamp: () => MessageStamp;
   readonly monotonicMs: () => number;
   readonly log: ConnectionLog;
+  /** Where the keys report what the HSM refuses; by default the exchange has its own. */
+  readonly faults?: KeyFaults | undefined;
   readonly times?: Partial<typeof TIMES> | undefined;
 }
 
@@ -50,6 +52,8 @@ export interface KeyExchangeStats {
   readonly keys: readonly { readonly use: WorkingKeyUse; readonly number: number; readonly kcv: string }[];
   /** How long the key of each use has been in use; null while it is the key of the configuration. */
   readonly ages: readonly { readonly use: WorkingKeyUse; readonly ageMs: number | null }[];
+  /** For each use 1 if messages that need such a key cannot be sent, because the switch may have none of the keys. */
+  readonly keyless: Readonly<Partial<Record<WorkingKeyUse, number>>>;
   /** Age at which the gateway requests a new key; null if the switch decides when keys change. */
   readonly maxAgeMs: number | null;
 }
@@ -85,13 +89,15 @@ export class KeyExchange implements KeyChangeSide {
     const { followEveryMs, exchangeMs } = { ...TIMES, ...options.times };
     this.#options = options;
     this.macKeys = options.keys;
-    this.#faults = new KeyFaults(options);
+    this.#faults = options.faults ?? new KeyFaults(options);
     this.#refresh = new KeyRefresh(options.keys, this.#faults);
     this.#requests = new KeyRequests({ ...options, exchangeMs, faults: this.#faults });
     this.#intake = new KeyIntake({
       ...options,
       isTrusted: (announcement) => this.#isTrustedNow(announcement),
       isAskedAnew: (use) => this.#requests.isAskedAnew(use),
+      isAwaited: (use) => this.#requests.isAwaited(use),
+      onUnsent: (key) => this.#withdraw(key),
       onTaken: (key, line) => this.#begin(key, line),
       onRefused: (fault) => this.#faults.record(fault),
     });
@@ -100,6 +106,7 @@ export class KeyExchange implements KeyChangeSide {
       () => this.#follow(),
       (error) => this.#faults.record(error),
     );
+    for (const use of options.keys.doubted) this.#requests.want(use);
   }
 
   get stats(): KeyExchangeStats {
@@ -107,13 +114,27 @@ export class KeyExchange implements KeyChangeSide {
     const { count: failed, last: lastFault } = this.#faults;
     const keys = this.macKeys.live.map(({ use, number, kcv }) => ({ use, number, kcv }));
     const ages = uses.map((use) => ({ use, ageMs: this.macKeys.current(use)?.acknowledgedMsAgo ?? null }));
+    const keyless = Object.fromEntries(uses.map((use) => [use, this.macKeys.usable(use) === undefined ? 1 : 0]));
     const maxAgeMs = startedBy === 'us' ? maxAgeSeconds * 1_000 : null;
-    return { exchanged: this.#exchanged, failed, lastFault, keys, ages, maxAgeMs };
+    return { exchanged: this.#exchanged, failed, lastFault, keys, ages, keyless, maxAgeMs };
   }
 
   /** Set while a PIN key changes: no PIN is sent between the announcement and the gateway's response. */
   get pinGate(): Promise<void> | undefined {
     return this.#intake.pinGate;
+  }
+
+  /**
+   * The exchanged key that a PIN is translated to; `configured` while it is the key of the configuration.
+   *
+   * @throws KeyExchangeError NO_KEY if the switch may have none of the keys
+   */
+  pinKey(): UsableKey {
+    const usable = this.macKeys.usable('pin');
+    if (usable !== undefined) return usable;
+    const fault = new KeyExchangeError('NO_KEY', { detail: 'pin' });
+    this.#faults.record(fault);
+    throw fault;
   }
 
   /** The MACs of a connection were bad for too long, so new keys are needed regardless of the age. */
@@ -178,12 +199,24 @@ export class KeyExchange implements KeyChangeSide {
     this.#lastAnswer = { use, connectionId, atMs: monotonicMs() };
     this.#exchanged++;
     this.#faults.clear();
-    kept.acknowledge(where, { keyId, use }, config.keyExchange.overlapSeconds).catch((error: unknown) => {
+    const { overlapSeconds } = config.keyExchange;
+    const configured =
+      use === 'pin' ? [config.pinKey?.keyId ?? []].flat() : (config.macKeys ?? []).map((mac) => mac.keyId);
+    kept.acknowledge(where, { keyId, use }, { overlapSeconds, configured }).catch((error: unknown) => {
       this.#requests.want(use); // after a restart it would not be known that the key is in use
       this.#faults.record(new KeyExchangeError('NOT_KEPT', { cause: error, detail: codeOf(error) }));
     });
     log.info({ ...where, use, number, kcv }, 'working key exchanged');
     this.#requests.satisfy(use);
+  }
+
+  /** The switch does not use the key, and the previous one remains in use. */
+  #withdraw({ keyId, use }: ExchangedKey): void {
+    const { where, kept, config } = this.#options;
+    this.#requests.want(use);
+    kept
+      .withdraw(where, keyId, config.keyExchange.overlapSeconds)
+      .catch((error: unknown) => this.#faults.record(error));
   }
 
   async #follow(): Promise<void> {

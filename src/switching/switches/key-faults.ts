@@ -6,6 +6,9 @@ import type { ProcessorKey } from './ports.ts';
 /** A switch may repeat refused announcements at any rate. */
 const LINES_PER_SECOND = 5;
 
+const FAILED = 'key exchange failed, previous keys remain in use';
+const NO_KEY = 'no working key of the switch is usable, messages that need it are not sent';
+
 export interface KeyFaultsOptions {
   readonly where: ProcessorKey;
   readonly monotonicMs: () => number;
@@ -39,9 +42,8 @@ export class KeyFaults {
     const reason = error instanceof TapwireError ? error.message : codeOf(error);
     const { where, log, monotonicMs } = this.#options;
     const fields = { ...where, code: this.#last, reason };
-    this.#budget.spend(monotonicMs(), (suppressed) => {
-      log.warn({ ...fields, suppressed }, 'key exchange failed, previous keys remain in use');
-    });
+    const text = this.#last === 'NO_KEY' ? NO_KEY : FAILED;
+    this.#budget.spend(monotonicMs(), (suppressed) => log.warn({ ...fields, suppressed }, text));
   }
 
   clear(): void {

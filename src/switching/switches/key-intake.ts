@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { KeyExchangeError } from '../../basics/errors.ts';
-import { within } from '../../basics/limits/within.ts';
+import { KeyExchangeError, StoreUnavailable } from '../../basics/errors.ts';
+import { isTimeout, within } from '../../basics/limits/within.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import { exchangedKeyId } from '../../codecs/crypto/key-ids.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
@@ -47,8 +47,12 @@ export interface KeyIntakeOptions {
   readonly isTrusted: (announcement: IsoMessage) => Promise<boolean>;
   /** Whether the gateway has requested such a key because the keys no longer match. */
   readonly isAskedAnew: (use: WorkingKeyUse) => boolean;
+  /** Whether the gateway has requested a key of this use. */
+  readonly isAwaited: (use: WorkingKeyUse) => boolean;
   /** The switch has been informed that the gateway has the key. */
   readonly onTaken: (key: ExchangedKey, line: ExchangeConnection) => void;
+  /** The response could not be sent, so the switch does not know that the gateway has the key. */
+  readonly onUnsent: (key: ExchangedKey) => void;
   readonly onRefused: (fault: KeyExchangeError) => void;
 }
 
@@ -97,14 +101,17 @@ export class KeyIntake {
       const key = await this.#takeIn(announcement);
       const whenAnswered = (isSent: boolean) => {
         if (key && isSent) this.#options.onTaken(key, line);
+        else if (key) this.#options.onUnsent(key);
         openPins();
       };
       return { responseCode: '00', whenAnswered };
     } catch (error) {
       openPins();
-      return this.#refuse(
-        error instanceof KeyExchangeError ? error : new KeyExchangeError('NOT_IMPORTED', { cause: error }),
-      );
+      const fault = error instanceof KeyExchangeError ? error : new KeyExchangeError('NOT_IMPORTED', { cause: error });
+      const { responseCode } = this.#refuse(fault);
+      // A key that the switch drops must not be stored: the announcement could be replayed. Without a response, the switch
+      // keeps it until the next one.
+      return { responseCode: mayBeKept(fault) ? undefined : responseCode };
     }
   }
 
@@ -134,37 +141,57 @@ export class KeyIntake {
     if (!isAskedAnew(use) && !(await isTrusted(announcement))) throw new KeyExchangeError('UNTRUSTED');
     const current = this.#options.keys.current(use);
     if (current?.kcv === kcv && current.number === number) return undefined;
-    this.#refuseOld(announced);
-    if (this.#options.keys.live.filter((key) => key.use === use).length >= MOST_LIVE)
+    this.#refuseTakenNumber(announced);
+    const { isAwaited, keys: working } = this.#options;
+    if (!isAwaited(use) && working.live.filter((key) => key.use === use).length >= MOST_LIVE)
       throw new KeyExchangeError('TOO_MANY');
     const { wrapped } = announced;
     const bytes = 'block' in wrapped ? wrapped.block : toHex(wrapped.cryptogram);
     const { acquirerId, processorId } = this.#options.where;
     const keyId = exchangedKeyId(acquirerId, processorId, use, randomUUID());
     const key: ExchangedKey = { keyId, use, number, transportKeyId, form, wrapped: bytes, kcv };
-    await this.#store(key);
-    return key;
+    return this.#store(key);
   }
 
-  /** An attacker that cannot create an announcement may replay an old one. */
-  #refuseOld({ use, number, kcv }: WrappedKey): void {
+  #refuseTakenNumber({ use, number, kcv }: WrappedKey): void {
     for (const key of this.#options.keys.live) {
-      if (key.use !== use || key.acknowledgedMsAgo === null) continue;
-      if (key.kcv === kcv) throw new KeyExchangeError('REPLAYED');
+      if (key.use !== use || key.acknowledgedMsAgo === null || key.kcv === kcv) continue;
       if (key.number === number && number !== 0) throw new KeyExchangeError('NUMBER_TAKEN');
     }
   }
 
-  async #store(key: ExchangedKey): Promise<void> {
-    await within(TAKE_IN_MS, this.#options.keys.import(key)).catch((cause: unknown) => {
+  /**
+   * @returns the key as it is stored: under another id if the switch repeats its announcement
+   * @throws KeyExchangeError REPLAYED, because an attacker that cannot create an announcement may replay an old one
+   */
+  async #store(key: ExchangedKey): Promise<ExchangedKey> {
+    const { keys, kept, where, config } = this.#options;
+    await within(TAKE_IN_MS, keys.import(key)).catch((cause: unknown) => {
       throw new KeyExchangeError('NOT_IMPORTED', { cause, detail: codeOf(cause) });
     });
+    let stored: Awaited<ReturnType<ExchangedKeys['keep']>> | undefined;
     try {
-      await within(TAKE_IN_MS, this.#options.kept.keep(this.#options.where, key));
+      stored = await within(TAKE_IN_MS, kept.keep(where, key, config.keyExchange.overlapSeconds));
     } catch (cause) {
-      await this.#options.keys.forget(key.keyId).catch(() => {});
       throw new KeyExchangeError('NOT_KEPT', { cause, detail: codeOf(cause) });
+    } finally {
+      if (stored === undefined || stored === 'replayed' || stored.keyId !== key.keyId)
+        await keys.forget(key.keyId).catch(() => {});
     }
-    this.#options.keys.accept(key, false);
+    if (stored === 'replayed') throw new KeyExchangeError('REPLAYED');
+    if (stored.keyId === key.keyId) {
+      keys.accept(key, false);
+      return key;
+    }
+    const { keyId } = stored;
+    await within(TAKE_IN_MS, keys.refresh()).catch(() => {});
+    const repeated = keys.live.find((other) => other.keyId === keyId);
+    if (!repeated) throw new KeyExchangeError('NOT_IMPORTED');
+    return repeated;
   }
+}
+
+function mayBeKept({ code, cause }: KeyExchangeError): boolean {
+  if (code !== 'NOT_KEPT') return false;
+  return isTimeout(cause) || (cause instanceof StoreUnavailable && cause.mayBeStored);
 }

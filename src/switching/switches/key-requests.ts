@@ -36,8 +36,8 @@ export interface KeyRequestsOptions {
 export class KeyRequests {
   readonly #options: KeyRequestsOptions;
   readonly #backoff = new Backoff(RETRY);
-  /** Keys to be requested regardless of their age. */
-  readonly #wanted = new Set<WorkingKeyUse>();
+  /** Uses whose key is requested regardless of its age, until another than this one is current. */
+  readonly #wanted = new Map<WorkingKeyUse, string | undefined>();
   /** Callers that wait for a requested key. */
   readonly #awaited = new Map<WorkingKeyUse, () => void>();
   #retryAtMs = 0;
@@ -50,14 +50,22 @@ export class KeyRequests {
 
   /** The key of this use no longer fits, or may not: it is requested regardless of its age. */
   want(use: WorkingKeyUse): void {
-    this.#wanted.add(use);
+    this.#wanted.set(use, this.#options.keys.current(use)?.keyId);
   }
 
   isWanted(use: WorkingKeyUse): boolean {
-    return this.#wanted.has(use);
+    if (!this.#wanted.has(use)) return false;
+    if (this.#wanted.get(use) === this.#options.keys.current(use)?.keyId) return true;
+    this.#wanted.delete(use); // another worker has exchanged it
+    return false;
   }
 
-  /** Whether a request for such a key, made because the keys no longer match, is in progress. */
+  /** Whether a request for such a key is in progress. */
+  isAwaited(use: WorkingKeyUse): boolean {
+    return this.#awaited.has(use);
+  }
+
+  /** The same for a request that was made because the keys no longer match. */
   isAskedAnew(use: WorkingKeyUse): boolean {
     return this.#wanted.has(use) && this.#awaited.has(use);
   }
@@ -89,10 +97,11 @@ export class KeyRequests {
   }
 
   #isDue(use: WorkingKeyUse): boolean {
-    const { startedBy, maxAgeSeconds } = this.#options.config.keyExchange;
-    if (this.#wanted.has(use)) return true;
+    const { keys, config } = this.#options;
+    const { startedBy, maxAgeSeconds } = config.keyExchange;
+    if (this.isWanted(use) || keys.isUnsettled(use) || keys.usable(use) === undefined) return true;
     if (startedBy !== 'us') return false;
-    const ageMs = this.#options.keys.current(use)?.acknowledgedMsAgo;
+    const ageMs = keys.current(use)?.acknowledgedMsAgo;
     return ageMs === undefined || ageMs === null || ageMs > maxAgeSeconds * 1_000;
   }
 
@@ -100,7 +109,7 @@ export class KeyRequests {
   async #askFor(use: WorkingKeyUse, line: ExchangeConnection): Promise<boolean> {
     const { where, kept } = this.#options;
     try {
-      if (!(await kept.claim(where, use, CLAIM_SECONDS))) return !this.#wanted.has(use);
+      if (!(await kept.claim(where, use, CLAIM_SECONDS))) return !this.isWanted(use);
     } catch (error) {
       return this.#retryLater(error);
     }

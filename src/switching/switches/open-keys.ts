@@ -1,4 +1,4 @@
-import { CryptoError, PlugInError, StartError } from '../../basics/errors.ts';
+import { CryptoError, KeyExchangeError, PlugInError, StartError } from '../../basics/errors.ts';
 import { namesOfMac } from '../../codecs/crypto/mac-algorithms.ts';
 import { keyExchangeFaults } from '../../kits/processor-kit/key-change.ts';
 import { macMethodOf } from '../../kits/processor-kit/message-codec.ts';
@@ -6,6 +6,7 @@ import type { MessageStamp, Processor, SwitchConfig } from '../../kits/processor
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { hsmCodec, type MacHsm } from './hsm-codec.ts';
 import { KeyExchange } from './key-exchange.ts';
+import { codeOf, KeyFaults } from './key-faults.ts';
 import { tryMacKey } from './mac-trial.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
 import { type KeyStore, WorkingKeys } from './working-keys.ts';
@@ -79,14 +80,12 @@ export async function openKeyExchange(
     );
   });
   const where = { acquirerId, processorId };
-  const onError = (error: unknown) =>
-    log.warn(
-      { ...where, reason: error instanceof CryptoError ? error.code : 'unknown' },
-      'HSM refused an exchanged key, other keys remain in use',
-    );
+  const faults = new KeyFaults({ where, monotonicMs: clock.monotonicMs, log });
+  const onError = (cause: unknown) =>
+    faults.record(new KeyExchangeError('NOT_IMPORTED', { cause, detail: codeOf(cause) }));
   const shared = { ...parts, where, monotonicMs: clock.monotonicMs };
   const keys = await WorkingKeys.open({ ...shared, processor, config, onError });
   const isAccepted = (answer: Parameters<Processor['isNetworkAccepted']>[0]) => processor.isNetworkAccepted(answer);
   const changing = { keyChange, config: { ...config, keyExchange }, keys, isAccepted };
-  return new KeyExchange({ ...shared, ...changing, nextStamp, log });
+  return new KeyExchange({ ...shared, ...changing, nextStamp, log, faults });
 }

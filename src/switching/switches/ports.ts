@@ -47,18 +47,61 @@ export interface ExchangedKey {
 }
 
 export interface LiveKey extends ExchangedKey {
+  readonly announcedMsAgo: number;
   /** Time since the switch was informed that the gateway has it; null if that is not certain. */
   readonly acknowledgedMsAgo: number | null;
+  /** Time until it retires; null until another key replaces it. */
+  readonly endsInMs: number | null;
 }
 
-/** Stores exchanged keys. All workers of an installation share them, and they survive a restart. */
+/** A key of the configuration that an exchanged key has replaced. */
+export interface ReplacedKey {
+  readonly use: WorkingKeyUse;
+  readonly keyId: string;
+  /** Negative after it has retired. */
+  readonly endsInMs: number;
+}
+
+/** The keys of one switch. */
+export interface KeysOfSwitch {
+  /** The exchanged keys that have not retired, the last announced first. */
+  readonly live: readonly LiveKey[];
+  readonly replaced: readonly ReplacedKey[];
+}
+
+/** How an acknowledged key replaces others. */
+export interface Replacement {
+  readonly overlapSeconds: number;
+  /** Ids of the configuration's keys for the same use. */
+  readonly configured: readonly string[];
+}
+
+/**
+ * Stores exchanged keys. All workers of an installation share them, and they survive a restart. Changes of the keys of
+ * one switch and use run one after another.
+ */
 export interface ExchangedKeys {
-  /** The accepted keys, newest first. */
-  live(processor: ProcessorKey): Promise<readonly LiveKey[]>;
-  /** Stores a key before the switch is informed that the gateway has it. */
-  keep(processor: ProcessorKey, key: ExchangedKey): Promise<void>;
-  /** The switch was informed: previous keys retire at the end of the overlap. */
-  acknowledge(processor: ProcessorKey, key: Pick<ExchangedKey, 'keyId' | 'use'>, overlapSeconds: number): Promise<void>;
+  read(processor: ProcessorKey): Promise<KeysOfSwitch>;
+  /**
+   * Stores a key before the switch is informed that the gateway has it. Earlier keys that were never acknowledged end after
+   * the overlap.
+   *
+   * @returns the id under which it is stored, which differs if the switch repeats the announcement of a key that has not
+   *   been replaced; `replayed` if the switch has announced this key before, and it has been replaced
+   * @throws StoreUnavailable, which says whether it may be stored
+   */
+  keep(processor: ProcessorKey, key: ExchangedKey, overlapSeconds: number): Promise<{ keyId: string } | 'replayed'>;
+  /**
+   * The switch was informed: previous keys retire at the end of the overlap. A key that was announced at the same moment does
+   * not, because the switch may consider either the later one.
+   */
+  acknowledge(
+    processor: ProcessorKey,
+    key: Pick<ExchangedKey, 'keyId' | 'use'>,
+    replacement: Replacement,
+  ): Promise<void>;
+  /** The switch was certainly not informed, so its previous key remains in use. */
+  withdraw(processor: ProcessorKey, keyId: string, overlapSeconds: number): Promise<void>;
   /** The right to request a key, for the given number of seconds; false while another process has it. */
   claim(processor: ProcessorKey, use: WorkingKeyUse, seconds: number): Promise<boolean>;
   release(processor: ProcessorKey, use: WorkingKeyUse): Promise<void>;

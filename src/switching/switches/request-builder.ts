@@ -10,6 +10,8 @@ const MAX_MESSAGE_BYTES = 16_384;
 export interface Prepared extends PreparedRequest {
   readonly message: IsoMessage;
   readonly hasPin: boolean;
+  /** The id of the key that the PIN is under. */
+  readonly pinKeyId?: string | undefined;
 }
 
 /**

@@ -21,13 +21,15 @@ export interface SwitchSlotParts {
   ) => Promise<SwitchAnswer<Value>>;
   /** No PIN is sent until it resolves; undefined if no wait is needed. */
   readonly pinGate: () => Promise<void> | undefined;
+  /** Whether the switch still accepts PINs under this key: a message may have waited since its PIN was translated. */
+  readonly isPinKeyAccepted: (keyId: string) => boolean;
   readonly reportFault: ReportFault;
 }
 
 /** A slot of the pool as the domain sees it: in terms of requests and outcomes, not of messages. */
 export function switchSlot(
   slot: Slot<IsoMessage>,
-  { processor, config, fieldsOf, exchange, pinGate, reportFault }: SwitchSlotParts,
+  { processor, config, fieldsOf, exchange, pinGate, isPinKeyAccepted, reportFault }: SwitchSlotParts,
 ): SwitchSlot {
   return {
     release: () => slot.release(),
@@ -42,13 +44,18 @@ export function switchSlot(
       );
     },
     authorize: async (request, timing, about) => {
-      const { message, hasPin } = request as Prepared;
+      const { message, hasPin, pinKeyId } = request as Prepared;
       const gate = hasPin ? pinGate : undefined;
-      return exchange(slot, { about, kind: 'authorization', number: 1, message, timing, gate }, (response, sent) => ({
-        outcome: processor.readOutcome(response, sent),
-        settlementDate: isTrusted(response) ? fieldsOf(response).settlementDate : undefined,
-        providerFields: providerValues(() => processor.providerFields(response)),
-      }));
+      const mayBeSent = pinKeyId === undefined ? undefined : () => isPinKeyAccepted(pinKeyId);
+      return exchange(
+        slot,
+        { about, kind: 'authorization', number: 1, message, timing, gate, mayBeSent },
+        (response, sent) => ({
+          outcome: processor.readOutcome(response, sent),
+          settlementDate: isTrusted(response) ? fieldsOf(response).settlementDate : undefined,
+          providerFields: providerValues(() => processor.providerFields(response)),
+        }),
+      );
     },
     reverse: async (reversal, timing, about) => {
       const named = { about, kind: 'reversal', number: reversal.attempt, timing } as const;

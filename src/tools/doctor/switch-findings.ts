@@ -102,6 +102,12 @@ function signOnFinding(
     return good(part, `${description}; sign-on is unknown, because no gateway answers here that serves it`);
   if (availability === 'ready' || availability === 'full')
     return good(part, `${description}, the gateway is signed on`);
+  if (availability === 'keyless')
+    return fault(
+      part,
+      `${description}, the gateway is signed on, but it has no working key that the switch certainly has, so PINs or MACs are not sent`,
+      'search the log of the gateway for key exchange; check that the HSM imports keys, and call the operator of the switch if it issues none',
+    );
   return fault(
     part,
     `${description}, but no connection of the gateway is signed on (${availability})`,

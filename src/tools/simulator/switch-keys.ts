@@ -47,6 +47,9 @@ export class SwitchKeys implements MacKeySet {
   readonly #hsm: SimulatorHsm;
   readonly #timers = new Set<NodeJS.Timeout>();
   #unanswered: readonly Fresh[] = [];
+  /** The place of each announced key in the order of announcements; keys of the configuration come before all. */
+  readonly #places = new Map<NumberedMacKey | PinKeyInUse, number>();
+  #lastPlace = 0;
   /** Ids in the HSM of the generated keys. */
   readonly #keyIds = new Map<NumberedMacKey | PinKeyInUse, string>();
   #macKeys: readonly NumberedMacKey[];
@@ -110,6 +113,7 @@ export class SwitchKeys implements MacKeySet {
     const wrapped = 'block' in made ? { block: made.block } : { cryptogram: made.cryptogram };
     const fresh: Fresh =
       use === 'pin' ? { keyId, pin: { keyId, number } } : { keyId, mac: this.#readied(keyId, number) };
+    this.#places.set((fresh.mac ?? fresh.pin)!, ++this.#lastPlace);
     this.#place(fresh, 'last');
     this.#unanswered = [...this.#unanswered, fresh];
     if (this.#unanswered.length > MOST_UNANSWERED) this.#drop(this.#unanswered[0]!);
@@ -137,11 +141,19 @@ export class SwitchKeys implements MacKeySet {
     return this.#lastNumber;
   }
 
-  /** Puts the new key first; the previous ones are removed when the overlap is over. */
+  /**
+   * Puts the new key first; those that were announced before it are removed when the overlap is over. Two announcements can
+   * be under way at once, on two connections: whichever response comes first, the later announcement counts.
+   */
   #activate(fresh: Fresh, overlapSeconds: number): void {
     this.#remove(fresh);
-    const before = new Set<NumberedMacKey | PinKeyInUse>(fresh.mac ? this.#macKeys : this.#pinKeys);
-    this.#place(fresh, 'first');
+    const placeOf = (key: NumberedMacKey | PinKeyInUse) => this.#places.get(key) ?? 0;
+    const place = placeOf((fresh.mac ?? fresh.pin)!);
+    const others: readonly (NumberedMacKey | PinKeyInUse)[] = fresh.mac ? this.#macKeys : this.#pinKeys;
+    const answered = others.filter((key) => !this.#unanswered.some(({ mac, pin }) => key === (mac ?? pin)));
+    const isLatest = answered.every((key) => placeOf(key) < place);
+    this.#place(fresh, isLatest ? 'first' : 'last');
+    const before = new Set(isLatest ? others.filter((key) => placeOf(key) < place) : [(fresh.mac ?? fresh.pin)!]);
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#retire(before);
@@ -176,6 +188,7 @@ export class SwitchKeys implements MacKeySet {
     for (const key of keys) {
       const keyId = this.#keyIds.get(key);
       this.#keyIds.delete(key);
+      this.#places.delete(key);
       if (keyId !== undefined) this.#hsm.forgetKey(keyId).catch(() => {}); // a key that remains has no further use
     }
   }
