@@ -16,6 +16,8 @@ export type TapEnd = 'approved' | 'refused' | 'other';
  * includes that.
  */
 const CONNECTIONS = 4_000;
+/** Of those that are opened for a single tap: fewer than there are local ports. */
+const MOST_NEW_CONNECTIONS = 16_000;
 /** Less than the gateway keeps idle connections. */
 const MAX_IDLE_MS = 60_000;
 /** Far longer than any phone waits: only the gateway decides about a tap, never the generator. */
@@ -32,6 +34,8 @@ export interface Offer {
   readonly taps: TapSource;
   readonly tally: Tally;
   readonly connections?: number;
+  /** Each tap on a connection of its own, opened when the tap is due. */
+  readonly isNewEach?: boolean;
 }
 
 /**
@@ -47,10 +51,11 @@ export async function offerTaps({
   taps,
   tally,
   connections = CONNECTIONS,
+  isNewEach = false,
 }: Offer): Promise<number> {
   const refused = new RefusedTaps();
   const makeCall = () => tapCall(refused.take() ?? taps.take(), refused);
-  const pool = await openConnections(port, connections);
+  const pool = await openConnections(port, connections, isNewEach);
   const startedAtMs = performance.now();
   const due = dueTimes([{ seconds, from: perSecond, to: perSecond }], 'poisson', seededRandom(1));
   await new OpenLoop({ dueTimes: due, makeCall, pool, tally, answerWithinMs: ANSWER_WITHIN_MS }).run(startedAtMs);
@@ -59,9 +64,9 @@ export async function offerTaps({
   return tookSeconds;
 }
 
-async function openConnections(port: number, connections: number): Promise<ConnectionPool> {
+async function openConnections(port: number, connections: number, isNewEach: boolean): Promise<ConnectionPool> {
   const target = { host: '127.0.0.1', port, isTls: false };
-  const counts = { kept: connections, most: connections, isNewEach: false };
+  const counts = { kept: connections, most: isNewEach ? MOST_NEW_CONNECTIONS : connections, isNewEach };
   const pool = new ConnectionPool({ target, ...counts, maxIdleMs: MAX_IDLE_MS });
   const fault = await pool.fill();
   if (fault !== undefined) throw new Error(`Port ${port} takes no connections: ${fault}`);

@@ -1,0 +1,116 @@
+/**
+ * What the gateway does with three times the taps that it can process if each of them comes on a new connection, as after
+ * an outage of a network. The capacity is measured with new connections, too.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Histogram } from '../../src/load/histogram.ts';
+import { HttpConnection, type HttpEnd } from '../../src/load/http-connection.ts';
+import type { Slice } from '../../src/load/slice.ts';
+import { Tally } from '../../src/load/tally.ts';
+import { CONNECTIONS, GATEWAYS, MOST_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
+import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
+import { measurePeak } from './peak.ts';
+import { processorTime } from './processor-time.ts';
+import type { BenchOptions } from './run.ts';
+
+const SECONDS = 15;
+const TIMES = 3;
+const WARM_UP_SECONDS = 10;
+const PEAK_SECONDS = 5;
+const MOST_STOCK = 60_000;
+
+export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
+  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const parts = await startParts(folder, closers, { gateways });
+    await refuseUnsafe(parts.database);
+    const figures = await measure(parts, seconds);
+    console.log(JSON.stringify(figures, null, 1));
+    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+async function measure(parts: Parts, seconds: number) {
+  const { gatewayPort: port, taps, pids } = parts;
+  await measurePeak(parts, WARM_UP_SECONDS);
+  const keptPeak = await measurePeak(parts, PEAK_SECONDS);
+  await newConnectionPeak(parts, 2);
+  const newPeak = await newConnectionPeak(parts, PEAK_SECONDS);
+  await taps.prepare(Math.min(MOST_STOCK, Math.ceil(newPeak * TIMES * 2)));
+  const overflows = listenOverflows();
+  const used = coresUsed(pids);
+  const tally = new Tally();
+  const tookSeconds = await offerTaps({ port, perSecond: newPeak * TIMES, seconds, taps, tally, isNewEach: true });
+  const slice = tally.sum();
+  const cores = used();
+  const goodput = countOf(slice, 'approved') / tookSeconds;
+  const newPeakAfter = await newConnectionPeak(parts, PEAK_SECONDS);
+  return {
+    gateways: parts.gateways,
+    keptPeak: Math.round(keptPeak),
+    newPeak: Math.round(newPeak),
+    newPeakAfter: Math.round(newPeakAfter),
+    offered: Math.round(slice.due / seconds),
+    tookSeconds,
+    goodput: Math.round(goodput),
+    shareOfHigherNewPeak: goodput / Math.max(newPeak, newPeakAfter),
+    approved: endsOf(slice, 'approved'),
+    refused: endsOf(slice, 'refused'),
+    failed: { ...slice.scenarios.other?.outcomes, ...slice.reasons },
+    listenOverflows: listenOverflows() - overflows,
+    generatorLagMs: percentilesOf(slice.lags),
+    cores,
+  };
+}
+
+/** The capacity if each tap has a connection of its own. */
+async function newConnectionPeak({ gatewayPort: port, taps }: Parts, seconds: number): Promise<number> {
+  await taps.prepare(Math.min(MOST_STOCK, seconds * MOST_PER_SECOND));
+  const endMs = performance.now() + seconds * 1_000;
+  let answered = 0;
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      while (performance.now() < endMs) {
+        const connection = new HttpConnection({ host: '127.0.0.1', port, isTls: false });
+        const end = await new Promise<HttpEnd>((resolve) => connection.send(taps.take(), resolve));
+        connection.close();
+        if (end.kind === 'answered' && end.status === 200 && performance.now() < endMs) answered++;
+      }
+    }),
+  );
+  return answered / seconds;
+}
+
+/** Connections that the kernel dropped because a queue of connections to be accepted was full. */
+function listenOverflows(): number {
+  const [names, values] = readFileSync('/proc/self/net/netstat', 'utf8').split('\n');
+  const at = names!.split(' ').indexOf('ListenOverflows');
+  return Number(values!.split(' ')[at]);
+}
+
+function coresUsed(pids: Parts['pids']): () => Readonly<Record<string, number>> {
+  const before = processorTime(pids);
+  const startedAtMs = performance.now();
+  return () => {
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    return Object.fromEntries(
+      Object.entries(processorTime(pids)).map(([name, used]) => [name, (used - before[name]!) / seconds]),
+    );
+  };
+}
+
+function endsOf(slice: Slice, end: TapEnd) {
+  const latencies = slice.scenarios[end]?.latencies ?? { buckets: [], maxMs: 0 };
+  return { count: countOf(slice, end), ...percentilesOf(latencies) };
+}
+
+function percentilesOf(counts: Slice['lags']) {
+  const histogram = new Histogram();
+  histogram.add(counts);
+  return { p50: histogram.percentileMs(0.5), p99: histogram.percentileMs(0.99), max: histogram.maxMs };
+}
