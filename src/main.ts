@@ -24,7 +24,7 @@ import { openCardReaders } from './start/open-card-readers.ts';
 import { openCell } from './start/open-cell.ts';
 import { reportFigures } from './start/open-console.ts';
 import { openDatabases } from './start/open-databases.ts';
-import { followCertificate, listen, openFront } from './start/open-front.ts';
+import { followCertificate, listenAt, openFront } from './start/open-front.ts';
 import { openGatewayHsm } from './start/open-gateway-hsm.ts';
 import { openOtherProcesses } from './start/open-other-processes.ts';
 import { openPushes } from './start/open-pushes.ts';
@@ -117,7 +117,7 @@ async function compose(
   const shown = shownFor(siblings, health, metrics);
   const server = openFront({ ...common, pushes }, { log, tracing, examplesOf, shown, tapLoad });
   followCertificate(server, config, log, closers);
-  const listening = await listen(server, config);
+  const listening = await listenAt(server, config, siblings?.listeners);
   closers.push(() => server.close());
   closers.push(() => health.drain());
   const known = { processors: stores.directory.processors().length, unusable: switches?.faults.size ?? 0 };

@@ -54,10 +54,12 @@ export function leaveConnections(server: FastifyInstance, pending: PendingRespon
     };
     for (const response of responses) response.once('close', end);
   };
+  server.decorate('acceptors', new Set<NetServer>());
   server.addHook('preClose', async () => {
     isLeaving = true;
     for (const socket of connections.keys()) endAfterResponses(socket);
     endSilent(server, openedAtMs);
+    for (const acceptor of server.acceptors) acceptor.close();
     NetServer.prototype.close.call(http); // without ending idle connections, as `http.Server` would
     await untilNoneIsIdle(connections, (socket) => pending.of(socket).responses.length === 0);
     isClosing = true;

@@ -1,6 +1,8 @@
+import type { BoundSocket } from 'node:net';
 import { StartError } from '../basics/errors.ts';
 import type { TapLoad } from '../basics/limits/tap-load.ts';
 import { admitTaps } from '../http/admit-taps.ts';
+import { bindSockets, listen, openSockets } from '../http/listen.ts';
 import { registerHealthRoutes } from '../http/routes/health.ts';
 import { registerMetricsRoute } from '../http/routes/metrics.ts';
 import { createServer, type Server } from '../http/server.ts';
@@ -60,11 +62,32 @@ function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined
   return TLS_CERT_FILE && TLS_KEY_FILE ? { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } : undefined;
 }
 
-export async function listen(server: Server, { HOST, PORT }: Config): Promise<string> {
+/**
+ * @param shared descriptors of the sockets that the primary of several processes has bound; undefined for a process alone
+ * @throws StartError PORT_IN_USE if another program listens there
+ */
+export async function listenAt(
+  server: Server,
+  { HOST: host, PORT: port }: Config,
+  shared?: readonly number[],
+): Promise<string> {
   try {
-    return await server.listen({ host: HOST, port: PORT });
+    return await listen(server, { host, port }, shared ? openSockets(shared) : bindSockets({ host, port }));
   } catch (cause) {
-    if ((cause as { code?: string }).code !== 'EADDRINUSE') throw cause;
-    throw new StartError('PORT_IN_USE', `Port ${PORT} is in use. Set PORT to another port.`, { cause });
+    throw portInUse(cause, port);
   }
+}
+
+/** The sockets of several processes, which their primary binds. @throws StartError PORT_IN_USE */
+export function bindShared({ HOST: host, PORT: port }: Config): readonly BoundSocket[] {
+  try {
+    return bindSockets({ host, port });
+  } catch (cause) {
+    throw portInUse(cause, port);
+  }
+}
+
+function portInUse(cause: unknown, port: number): unknown {
+  if ((cause as { code?: string }).code !== 'EADDRINUSE') return cause;
+  return new StartError('PORT_IN_USE', `Port ${port} is in use. Set PORT to another port.`, { cause });
 }

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { MODULE_EXTENSION } from '../../basics/module-extension.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Config } from '../config.ts';
+import { bindShared } from '../open-front.ts';
 import { openKeyRing } from '../open-key-ring.ts';
 import type { PreparedDatabase } from '../prepare-database.ts';
 import { countProcesses, fitProcesses, readConnectionLimit } from './count-processes.ts';
@@ -39,5 +40,6 @@ export async function openGroup(
 ): Promise<ProcessGroup> {
   (await openKeyRing(config)).close();
   const database = config.DATABASE_URL === undefined ? { DATABASE_URL: url } : {};
-  return new ProcessGroup({ program: PROGRAM, count, environment: { ...environment, ...database }, log });
+  const sockets = bindShared(config).filter((socket) => socket.fd() >= 0); // not on Windows
+  return new ProcessGroup({ program: PROGRAM, count, sockets, environment: { ...environment, ...database }, log });
 }

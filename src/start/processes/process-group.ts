@@ -1,10 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
+import type { BoundSocket } from 'node:net';
 import { StartError } from '../../basics/errors.ts';
 import type { Log } from '../../observe/log.ts';
 import { GroupReporter, send } from './group-reporter.ts';
 import type { FromMember } from './messages.ts';
 import { RestartPolicy } from './restart-policy.ts';
-import { ALIVE_EVERY_MS, DRAINED_WITHIN_MS, NUMBER_VARIABLE } from './siblings.ts';
+import { ALIVE_EVERY_MS, DRAINED_WITHIN_MS, LISTENERS_VARIABLE, NUMBER_VARIABLE } from './siblings.ts';
 
 /** A process whose event loop has been blocked for half a minute serves no client. */
 const MISSED_BEFORE_END = 6;
@@ -15,6 +16,8 @@ export interface ProcessGroupOptions {
   /** The program of a process. */
   readonly program: string;
   readonly count: number;
+  /** Bound sockets on which all processes listen. If there are none, this process accepts and passes connections. */
+  readonly sockets: readonly BoundSocket[];
   /** Environment variables besides those of the primary. */
   readonly environment: NodeJS.ProcessEnv;
   readonly log: Log;
@@ -43,8 +46,8 @@ interface Fault {
 const MEMORY_OPTIONS = ['--no-parallel-scavenge', '--max-semi-space-size=64'];
 
 /**
- * Several gateway processes behind one port. This process, the primary, accepts connections and passes each to the
- * next process, so no connection is lost when a process ends. It replaces processes that end, and ends itself when
+ * Several gateway processes behind one port. This process, the primary, binds the sockets on which they listen, so no
+ * connection that waits to be accepted is lost when a process ends. It replaces processes that end, and ends itself when
  * that cures nothing. It opens no connection to a switch and handles no request.
  */
 export class ProcessGroup {
@@ -67,7 +70,10 @@ export class ProcessGroup {
       this.#break = reject;
     });
     this.broken.catch(() => {});
-    cluster.setupPrimary({ exec: options.program, args: [], execArgv: [...process.execArgv, ...MEMORY_OPTIONS] });
+    const execArgv = [...process.execArgv, ...MEMORY_OPTIONS];
+    const descriptors = options.sockets.map((socket) => socket.fd());
+    const stdio = ['inherit', 'inherit', 'inherit', 'ipc', ...descriptors];
+    cluster.setupPrimary({ exec: options.program, args: [], execArgv, stdio });
     this.#watching = setInterval(() => this.#watch(), ALIVE_EVERY_MS).unref();
   }
 
@@ -110,6 +116,7 @@ export class ProcessGroup {
   async stop(): Promise<void> {
     this.#isStopping = true;
     clearInterval(this.#watching);
+    for (const socket of this.#options.sockets) socket.close(); // those of the processes remain
     await Promise.all([...this.#members].map((member) => this.#drain(member)));
   }
 
@@ -120,7 +127,11 @@ export class ProcessGroup {
   }
 
   #start(number: number): { readonly member: Member; readonly ready: Promise<string> } {
-    const worker = cluster.fork({ ...this.#options.environment, [NUMBER_VARIABLE]: `${number}` });
+    const worker = cluster.fork({
+      ...this.#options.environment,
+      [NUMBER_VARIABLE]: `${number}`,
+      [LISTENERS_VARIABLE]: `${this.#options.sockets.length}`,
+    });
     const member: Member = { number, worker, startedAtMs: performance.now(), state: 'starting', missed: 0 };
     this.#members.add(member);
     let fault: Fault | undefined;

@@ -3,6 +3,12 @@ import type { FromMember, FromPrimary, GroupReports, MemberReports, ReportName }
 
 /** The primary starts each process with its number in this variable. */
 export const NUMBER_VARIABLE = 'TAPWIRE_PROCESS_NUMBER';
+/**
+ * The primary binds the sockets, so they outlive each process and lose no connection. It opens them in each process as the
+ * descriptors behind the standard streams and the channel. This variable has their number.
+ */
+export const LISTENERS_VARIABLE = 'TAPWIRE_LISTENERS';
+const FIRST_LISTENER = 4;
 /** The primary ends a process that it has not heard of for six times as long. */
 export const ALIVE_EVERY_MS = 5_000;
 /** The longest deadline of any switch (two minutes) with its slack. The program above usually ends the group earlier. */
@@ -44,6 +50,11 @@ export class Siblings {
     const number = Number(process.env[NUMBER_VARIABLE]);
     if (!cluster.isWorker || !Number.isInteger(number)) throw new Error('A primary starts this program');
     return new Siblings(number);
+  }
+
+  /** Descriptors of the sockets on which this process listens. None if `node:cluster` passes each connection to it. */
+  get listeners(): readonly number[] {
+    return Array.from({ length: Number(process.env[LISTENERS_VARIABLE] ?? 0) }, (_, index) => FIRST_LISTENER + index);
   }
 
   /** Registers what this process reports about itself. */
