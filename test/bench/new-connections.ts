@@ -1,90 +1,116 @@
 /**
- * Whether new connections get a response while all processes of a gateway are saturated by others, for each way in which
- * a group of processes accepts connections.
+ * What the gateway does with three times the taps that it can process if each of them comes on a new connection, as after
+ * an outage of a network. The capacity is measured with new connections, too.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, cpus, tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpConnection } from '../../src/tools/load/http-connection.ts';
-import { GATEWAYS, MOST_PER_SECOND, startParts } from './e2e.ts';
-import { percentile, saturate } from './http-load.ts';
+import { Histogram } from '../../src/tools/load/histogram.ts';
+import { HttpConnection, type HttpEnd } from '../../src/tools/load/http-connection.ts';
+import type { Slice } from '../../src/tools/load/slice.ts';
+import { Tally } from '../../src/tools/load/tally.ts';
+import { CONNECTIONS, GATEWAYS, MOST_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
+import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
+import { measurePeak } from './peak.ts';
+import { processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
 
-/** More than the gateway works on at a time, so that refusals saturate it as well. */
-const CONNECTIONS = 1_000;
-const SECONDS = 8;
-const ROUNDS = 3;
+const SECONDS = 15;
+const TIMES = 3;
 const WARM_UP_SECONDS = 10;
-const EVERY_MS = 20;
-/** The load continues for so long after the last new connection. */
-const REST_MS = 1_000;
-const POLICIES = ['rr', 'none'] as const;
-type Policy = (typeof POLICIES)[number];
+const PEAK_SECONDS = 5;
+const MOST_STOCK = 60_000;
 
-interface Round {
-  readonly perSecond: number;
-  readonly opened: number;
-  readonly latenciesMs: readonly number[];
-}
-
-export async function bench(options: BenchOptions): Promise<void> {
-  const { json, seconds = SECONDS, rounds = ROUNDS, gateways = GATEWAYS } = options;
-  const results: Record<Policy, Round[]> = { rr: [], none: [] };
-  for (let round = 0; round < rounds; round++)
-    for (const policy of round % 2 === 0 ? POLICIES : POLICIES.toReversed()) {
-      const result = await measure(policy, seconds, gateways);
-      results[policy].push(result);
-      console.log(lineOf(policy, [result]));
-    }
-  console.log(`
-${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; ${gateways} processes, ${CONNECTIONS} connections that send without a pause
-
-| policy | responses per second | new connections with a response | p50 | p99 |
-|---|---|---|---|---|
-${POLICIES.map((policy) => lineOf(policy, results[policy])).join('\n')}
-`);
-  if (json) writeFileSync(json, `${JSON.stringify(results, null, 2)}\n`);
-}
-
-async function measure(policy: Policy, seconds: number, gateways: number): Promise<Round> {
+export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    const settings = { NODE_CLUSTER_SCHED_POLICY: policy };
-    const { gatewayPort: port, taps } = await startParts(folder, closers, { gateways, settings });
-    await taps.prepare((WARM_UP_SECONDS + seconds) * MOST_PER_SECOND);
-    await saturate([port], CONNECTIONS, WARM_UP_SECONDS, taps.next);
-    const load = saturate([port], CONNECTIONS, seconds, taps.next);
-    await sleep(REST_MS);
-    const latenciesMs: number[] = [];
-    let opened = 0;
-    const untilMs = performance.now() + seconds * 1_000 - 2 * REST_MS;
-    while (performance.now() < untilMs) {
-      opened++;
-      void tapOnce(port, taps.take()).then((ms) => ms !== undefined && latenciesMs.push(ms));
-      await sleep(EVERY_MS);
-    }
-    const { perSecond } = await load;
-    return { perSecond, opened, latenciesMs: [...latenciesMs] };
+    const parts = await startParts(folder, closers, { gateways });
+    await refuseUnsafe(parts.database);
+    const figures = await measure(parts, seconds);
+    console.log(JSON.stringify(figures, null, 1));
+    if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
   } finally {
     for (const close of closers.reverse()) await close();
   }
 }
 
-/** @returns the time from the start of the connection to the response */
-async function tapOnce(port: number, request: Buffer): Promise<number | undefined> {
-  const startedAtMs = performance.now();
-  const line = new HttpConnection({ host: '127.0.0.1', port, isTls: false });
-  if ((await line.connected()) !== undefined) return undefined;
-  const isAnswered = await new Promise((resolve) => line.send(request, ({ kind }) => resolve(kind === 'answered')));
-  line.close();
-  return isAnswered ? performance.now() - startedAtMs : undefined;
+async function measure(parts: Parts, seconds: number) {
+  const { gatewayPort: port, taps, pids } = parts;
+  await measurePeak(parts, WARM_UP_SECONDS);
+  const keptPeak = await measurePeak(parts, PEAK_SECONDS);
+  await newConnectionPeak(parts, 2);
+  const newPeak = await newConnectionPeak(parts, PEAK_SECONDS);
+  await taps.prepare(Math.min(MOST_STOCK, Math.ceil(newPeak * TIMES * 2)));
+  const overflows = listenOverflows();
+  const used = coresUsed(pids);
+  const tally = new Tally();
+  const tookSeconds = await offerTaps({ port, perSecond: newPeak * TIMES, seconds, taps, tally, isNewEach: true });
+  const slice = tally.sum();
+  const cores = used();
+  const goodput = countOf(slice, 'approved') / tookSeconds;
+  const newPeakAfter = await newConnectionPeak(parts, PEAK_SECONDS);
+  return {
+    gateways: parts.gateways,
+    keptPeak: Math.round(keptPeak),
+    newPeak: Math.round(newPeak),
+    newPeakAfter: Math.round(newPeakAfter),
+    offered: Math.round(slice.due / seconds),
+    tookSeconds,
+    goodput: Math.round(goodput),
+    shareOfHigherNewPeak: goodput / Math.max(newPeak, newPeakAfter),
+    approved: endsOf(slice, 'approved'),
+    refused: endsOf(slice, 'refused'),
+    failed: { ...slice.scenarios.other?.outcomes, ...slice.reasons },
+    listenOverflows: listenOverflows() - overflows,
+    generatorLagMs: percentilesOf(slice.lags),
+    cores,
+  };
 }
 
-function lineOf(policy: Policy, rounds: readonly Round[]): string {
-  const latenciesMs = rounds.flatMap((round) => round.latenciesMs);
-  const speeds = rounds.map(({ perSecond }) => perSecond.toFixed(0)).join(' / ');
-  const shares = rounds.map((round) => `${round.latenciesMs.length} of ${round.opened}`).join(' / ');
-  return `| ${policy} | ${speeds} | ${shares} | ${percentile(latenciesMs, 0.5).toFixed(0)} ms | ${percentile(latenciesMs, 0.99).toFixed(0)} ms |`;
+/** The capacity if each tap has a connection of its own. */
+async function newConnectionPeak({ gatewayPort: port, taps }: Parts, seconds: number): Promise<number> {
+  await taps.prepare(Math.min(MOST_STOCK, seconds * MOST_PER_SECOND));
+  const endMs = performance.now() + seconds * 1_000;
+  let answered = 0;
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      while (performance.now() < endMs) {
+        const connection = new HttpConnection({ host: '127.0.0.1', port, isTls: false });
+        const end = await new Promise<HttpEnd>((resolve) => connection.send(taps.take(), resolve));
+        connection.close();
+        if (end.kind === 'answered' && end.status === 200 && performance.now() < endMs) answered++;
+      }
+    }),
+  );
+  return answered / seconds;
+}
+
+/** Connections that the kernel dropped because a queue of connections to be accepted was full. */
+function listenOverflows(): number {
+  const [names, values] = readFileSync('/proc/self/net/netstat', 'utf8').split('\n');
+  const at = names!.split(' ').indexOf('ListenOverflows');
+  return Number(values!.split(' ')[at]);
+}
+
+function coresUsed(pids: Parts['pids']): () => Readonly<Record<string, number>> {
+  const before = processorTime(pids);
+  const startedAtMs = performance.now();
+  return () => {
+    const seconds = (performance.now() - startedAtMs) / 1_000;
+    return Object.fromEntries(
+      Object.entries(processorTime(pids)).map(([name, used]) => [name, (used - before[name]!) / seconds]),
+    );
+  };
+}
+
+function endsOf(slice: Slice, end: TapEnd) {
+  const latencies = slice.scenarios[end]?.latencies ?? { buckets: [], maxMs: 0 };
+  return { count: countOf(slice, end), ...percentilesOf(latencies) };
+}
+
+function percentilesOf(counts: Slice['lags']) {
+  const histogram = new Histogram();
+  histogram.add(counts);
+  return { p50: histogram.percentileMs(0.5), p99: histogram.percentileMs(0.99), max: histogram.maxMs };
 }

@@ -15,7 +15,6 @@ const BENCHES: Readonly<Record<string, () => Promise<{ bench: (options: BenchOpt
   profile: () => import('./profile.ts'),
   compare: () => import('./compare.ts'),
   overload: () => import('./overload.ts'),
-  storm: () => import('./storm.ts'),
   soak: () => import('./soak.ts'),
   connections: () => import('./new-connections.ts'),
   load: () => import('./load-generator.ts'),
