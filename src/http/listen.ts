@@ -11,10 +11,10 @@ import { isHttps } from './tls-files.ts';
  */
 const SOCKETS = 128;
 /**
- * Connections that wait in one socket; the kernel keeps about 2 KB for each. All together are 8,192: more than arrive while
- * a process collects garbage, and not more than a process can answer within two seconds.
+ * Connections that wait in one socket; the kernel keeps about 2 KB for each. All together are 16,384, or 32 MB: more than
+ * arrive in some seconds. Beyond that, the kernel ignores an attempt, which the client repeats after a second.
  */
-const WAITING_EACH = 64;
+const WAITING_EACH = 128;
 
 declare module 'fastify' {
   interface FastifyInstance {
