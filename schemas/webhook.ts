@@ -6,6 +6,7 @@ export const WEBHOOK_TYPES = [
   'transaction.completed',
   'transaction.voided',
   'refund.completed',
+  'refund.voided',
   'void.failed',
   'void.needsReview',
 ] as const;
@@ -22,17 +23,23 @@ export const webhook = z
     type: z
       .enum(WEBHOOK_TYPES)
       .describe(
-        'Type of the event. void.failed: the switch refused the void, and the sale remains approved. void.needsReview: the result of the void is unknown; the sale can be neither refunded nor voided until the acquirer resolves it',
+        'Type of the event. Only transaction.completed and transaction.voided report the payment itself. refund.voided: the refund was reversed, so no money was returned. void.failed: the switch refused the void, and the sale remains approved. void.needsReview: the result of the void is unknown. After void.failed and void.needsReview, the sale can be neither refunded nor voided until the acquirer resolves it',
       ),
     timestamp: z.iso.datetime().describe('Time of the event, not of the delivery, ISO 8601 in UTC'),
     sequence: z.int().positive().describe('Sequence number; a later event of the same transaction has a higher number'),
     id: z
       .uuid()
-      .describe('Id of the intent, or reference of the link, that was paid; otherwise equal to serviceReference'),
+      .describe(
+        'Id of the intent, or reference of the link, that was paid; otherwise equal to serviceReference. Events of a refund or void have the id of the refund or void',
+      ),
+    originalTransactionId: z
+      .uuid()
+      .optional()
+      .describe('Id of the sale that the refund or void belongs to; absent in events of a payment (extension)'),
     merchantReference: z
       .string()
       .describe(
-        'Reference of the payment: the paymentReference of a link or intent, otherwise the merchantReference of the transaction',
+        'Reference of the payment: the paymentReference of a link or intent, otherwise the merchantReference of the transaction. In events of a refund, its refundReference; in events of a void, its id',
       ),
     disposition: z
       .enum(WEBHOOK_DISPOSITIONS)

@@ -87,6 +87,12 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     detail:
       'It is uncertain what the switch did with the sale, or with a refund or void of it. Have the acquirer resolve it before you refund or void the sale.',
   },
+  SALE_PROCESSOR_REMOVED: {
+    status: 409,
+    errorCode: 212,
+    detail:
+      'The processor that approved the sale was removed, and no other switch knows the sale. Return the money with the acquirer, outside the gateway.',
+  },
   ALREADY_VOIDED_OR_REFUNDED: {
     status: 409,
     errorCode: 213,

@@ -2,7 +2,7 @@ import type { WebhookOutcome } from '#schemas/jobs';
 import type { Webhook } from '#schemas/webhook';
 import { ERROR_CODES } from '../payments/decisions/decide-outcome.ts';
 import { currencyOf, formatAmount } from '../payments/model/money.ts';
-import type { ProviderValues, Transaction } from '../payments/model/transaction.ts';
+import { type ProviderValues, type Transaction, TransactionType } from '../payments/model/transaction.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 
 /** Fields of an outcome besides its disposition. */
@@ -29,8 +29,7 @@ export function webhookBody(
     type,
     timestamp,
     sequence,
-    id: transaction.consumerId ?? transaction.id,
-    merchantReference: paymentReference ?? transaction.merchantReference,
+    ...identityOf(transaction, paymentReference),
     disposition,
     ...(errorCode !== undefined && { errorCode }),
     authorisationCode,
@@ -41,6 +40,20 @@ export function webhookBody(
     ...ofProvider,
   };
   return JSON.stringify(body);
+}
+
+/**
+ * An event of a payment has the id of its link, which its creator follows. A refund or void is no outcome of the payment:
+ * its events have ids of their own, and name the sale.
+ */
+function identityOf(
+  { id, type, consumerId, originalId, merchantReference }: Transaction,
+  paymentReference: string | undefined,
+): Pick<Webhook, 'id' | 'originalTransactionId' | 'merchantReference'> {
+  if (type === TransactionType.Refund || type === TransactionType.Void) {
+    return { id, ...(originalId !== null && { originalTransactionId: originalId }), merchantReference };
+  }
+  return { id: consumerId ?? id, merchantReference: paymentReference ?? merchantReference };
 }
 
 /**

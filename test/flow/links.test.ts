@@ -237,15 +237,15 @@ describe('a link', () => {
     expect(await untilReported(links, link)).toHaveLength(1);
   });
 
-  test("'s refund is reported to the link's endpoint, under the refund's own reference", async () => {
+  test("'s refund is reported to the link's endpoint, under the refund's own id and reference", async () => {
     const link = await create();
-    const { serviceReference } = outcomeOf(await app(link).pay());
-    await untilAnswered(installation.database, serviceReference);
-    const refundReference = randomUUID();
-    await refundSale(installation, serviceReference, { amount: '4.00', refundReference });
-    const refunded = (await untilReported(links, link, 2)).find(({ type }) => type === 'refund.completed');
-    expect(refunded).toMatchObject({ merchantReference: refundReference });
-    expect(await status(link)).toMatchObject({ transactionId: serviceReference, amount: '10.00' });
+    const { serviceReference: sale } = outcomeOf(await app(link).pay());
+    await untilAnswered(installation.database, sale);
+    const asked = { amount: '4.00', refundReference: randomUUID() };
+    const { serviceReference: id } = (await refundSale(installation, sale, asked)).body as { serviceReference: string };
+    const own = { id, serviceReference: id, originalTransactionId: sale, merchantReference: asked.refundReference };
+    expect(await untilReported(links, { ...link, id })).toMatchObject([{ type: 'refund.completed', ...own }]);
+    expect(await untilReported(links, link)).toMatchObject([{ type: 'transaction.completed', serviceReference: sale }]);
   });
 });
 

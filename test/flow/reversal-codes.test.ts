@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { eventually } from '../support/eventually.ts';
-import { scriptedInstallation } from '../support/scripted-installation.ts';
+import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import { letDoubtPass } from '../support/transactions.ts';
 
 const scene = scriptedInstallation();
@@ -23,18 +22,24 @@ describe('code 21, no action taken,', () => {
 });
 
 describe('code 94, duplicate transmission,', () => {
-  test('does not acknowledge the first attempt', async () => {
+  test('does not acknowledge the first attempt, which then needs review', async () => {
     const { id } = await scene.tapInVain();
     await scene.answer('0420', '94');
-    await eventually(async () => expect((await scene.counters()).answered).toBeGreaterThan(0));
+    await scene.untilReversal(id, 'needsReview', 1);
+    await scene.untilAtRest(id);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+    expect(scene.scripted.of('0421')).toEqual([]);
+  });
+
+  test('to the repeat and then to the first attempt has the end of the reversal reviewed', async () => {
+    const { id } = await scene.tapInVain();
+    const first = await scene.scripted.next('0420');
+    await scene.untilTimedOut(2);
     await scene.letTimePass(id, 10);
-    const repeat = await scene.scripted.next('0421');
-    expect(await scene.stored(id)).toMatchObject({
-      disposition: Disposition.Indeterminate,
-      reversalState: ReversalState.sent,
-    });
-    repeat.answer();
-    await scene.untilReversal(id, 'acknowledged', 2);
+    await scene.answer('0421', '94');
+    expect(await scene.untilReversal(id, 'acknowledged', 2)).toMatchObject({ needsReview: false });
+    first.answer(withCode('94'));
+    await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
   });
 
   test('acknowledges a repeat of an attempt without a response', async () => {

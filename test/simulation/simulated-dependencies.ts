@@ -116,7 +116,8 @@ function refundsOf(effects: Effects, refunds: MemoryRefunds): TransactionDepende
   return {
     reserve: (refund) => effects.commit('reserve', () => refunds.reserve(refund)),
     isSettled: () => effects.read('isSettled', () => false),
-    isBlocked: (sale) => effects.read('isBlocked', () => refunds.isBlocked(sale)),
+    findObstacle: (sale) =>
+      effects.read('findObstacle', () => (refunds.isBlocked(sale) ? ('inReview' as const) : undefined)),
     startVoid: (wanted) => effects.commit('startVoid', () => refunds.startVoid(wanted)),
     findVoid: (sale) => effects.read('findVoid', () => refunds.findVoid(sale)),
     acknowledge: (record) => effects.commit('acknowledge', () => refunds.acknowledge(record)),

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { WebhookOutcome } from '../../schemas/jobs.ts';
 import { type Webhook, webhook } from '../../schemas/webhook.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import type { Transaction } from '../../src/payments/model/transaction.ts';
+import { type Transaction, TransactionType } from '../../src/payments/model/transaction.ts';
 import { webhookBody } from '../../src/webhooks/webhook-body.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
 
@@ -61,6 +61,20 @@ test('id is the consumer transaction if there is one', () => {
   expect(reported({ ...APPROVED, consumerId }, {})).toMatchObject({
     id: consumerId,
     serviceReference: sampleTransaction().id,
+  });
+});
+
+test.each([
+  ['refund', TransactionType.Refund],
+  ['void', TransactionType.Void],
+] as const)('an event of a %s has the id of its own row, and names the sale, although the sale paid a link', (_what, type) => {
+  const consumerId = '44444444-4444-4444-8444-444444444444';
+  const originalId = '55555555-5555-4555-8555-555555555555';
+  expect(reported({ ...APPROVED, type, consumerId, originalId }, {})).toMatchObject({
+    id: sampleTransaction().id,
+    serviceReference: sampleTransaction().id,
+    originalTransactionId: originalId,
+    merchantReference: sampleTransaction().merchantReference,
   });
 });
 

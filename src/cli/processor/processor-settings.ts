@@ -73,8 +73,11 @@ export async function change(args: string[]): Promise<number> {
 export async function remove(args: string[]): Promise<number> {
   const { acquirerId, id: given } = parseNamed(args, 'PROCESSOR');
   const id = idOf(given, 'PROCESSOR');
-  await onSettings(PROCESSOR_SETTINGS, (settings) => settings.remove(changeOf(acquirerId), id));
+  const removal = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.remove(changeOf(acquirerId), id));
   console.log(`Processor ${id} is removed.`);
+  if (removal) {
+    console.log(`${removal.strandedSales} sales of the open business day can no longer be voided or refunded.`);
+  }
   return 0;
 }
 

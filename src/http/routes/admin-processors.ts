@@ -24,7 +24,8 @@ const processors = {
   notes: {
     add: 'The processor receives taps once a route leads to it.',
     change: 'The type of a processor cannot be changed.',
-    remove: 'Removes a processor. Refused with 409 while routes lead to the processor or transactions are open at it.',
+    remove:
+      'Removes a processor. Refused with 409 while routes lead to the processor or transactions are open at it. Its sales can then be neither voided nor refunded through the gateway: the header `x-stranded-sales` has the number of sales of the open business day that could still be voided.',
   },
 } as const satisfies SettingsRoutes<object>;
 

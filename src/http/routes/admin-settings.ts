@@ -7,6 +7,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { AuthError } from '../../basics/errors.ts';
 import type { Page } from '../../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';
+import type { Removal } from '../../store/settings/settings-table.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
@@ -26,7 +27,7 @@ export interface SettingsStore<Settings, Stored> {
   list(reach: Reach, page: Page): Promise<Stored[]>;
   find(reach: Reach, id: Id): Promise<Stored>;
   add(change: Change, settings: Settings): Promise<Stored>;
-  remove(change: Change, id: Id): Promise<void>;
+  remove(change: Change, id: Id): Promise<Removal | undefined>;
 }
 
 /** Description of one kind of an acquirer's settings for its routes. */
@@ -203,11 +204,15 @@ export function registerRemoveRoute<Stored extends object>(
     schema: { params: routes.path, response: { 204: answerSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
-      await settings.remove(request.change!, idOf(request));
+      const removal = await settings.remove(request.change!, idOf(request));
+      if (removal) reply.header(STRANDED_SALES, removal.strandedSales);
       return reply.code(204).send(null);
     },
   });
 }
+
+/** Header of a removal that leaves sales which no longer can be voided or refunded: their number. */
+const STRANDED_SALES = 'x-stranded-sales';
 
 /** How a change route uses the fields of its body, by method. */
 const CHANGES = {

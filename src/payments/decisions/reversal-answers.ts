@@ -14,8 +14,10 @@ import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
  *
  * - An acknowledgement of any attempt counts at any time, unless the original was approved after that attempt was
  *   sent.
- * - "Duplicate" acknowledges a repeat if an earlier attempt has the same STAN and may have been accepted. A fresh
- *   STAN cannot be a duplicate, and a repeat of refused attempts is a duplicate of what was refused.
+ * - "Duplicate" acknowledges a repeat only if the gateway never received the response to an earlier attempt with the
+ *   same STAN. Of an attempt that was sent once, of one with a fresh STAN, or after another "duplicate", it shows that
+ *   the switch compares other fields than the gateway thinks, and may have taken the reversal for that of another
+ *   transaction. Then no attempt follows, the transaction stays open, and a person must resolve it.
  * - A refusal ends only a void, and only if every attempt of the void was refused explicitly, at least twice. An
  *   attempt without a response, or one during which the switch was in trouble, may have taken effect, and the next
  *   attempts are then refused for that reason. In this case the void needs review, and the sale stays blocked.
@@ -74,11 +76,11 @@ const REFUSALS: readonly (ReversalAnswer | null)[] = ['refused', 'unableToLocate
 
 function meaningOf(answer: ReversalAnswer, { attempt, attempts }: Weighed): ReversalAnswer {
   if (answer !== 'duplicate') return answer;
-  const isRepeat = attempts.some(
-    (each) =>
-      each.counts && each.sentAtMs < attempt.sentAtMs && each.stan === attempt.stan && !REFUSALS.includes(each.answer),
+  const others = attempts.filter((each) => each.counts && each.sentAtMs !== attempt.sentAtMs);
+  const isRepeat = others.some(
+    (each) => each.sentAtMs < attempt.sentAtMs && each.stan === attempt.stan && each.answer === null,
   );
-  return isRepeat ? 'acknowledged' : 'undecided';
+  return isRepeat && !others.some((each) => each.answer === 'duplicate') ? 'acknowledged' : 'duplicate';
 }
 
 /** Undefined if the response does not change the course of the reversal. */
@@ -89,6 +91,7 @@ function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | und
   if (meaning === 'acknowledged' && wasRefused(transaction)) return disputedStep(weighed);
   if (contradictsResolution(transaction, meaning)) return contradictedStep(weighed, meaning);
   if (!attempt.counts) return undefined;
+  if (meaning === 'duplicate') return duplicateStep(weighed);
   if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
   if (REFUSALS.includes(meaning) && voidState === VoidState.asked) return refusalStep(weighed);
   if (meaning === 'acknowledged' || meaning === 'unableToLocate') return acknowledgementStep(weighed, meaning);
@@ -105,6 +108,29 @@ function contradictsResolution({ reversalState, disposition }: Transaction, mean
 function contradictedStep({ transaction, attempt, nowMs }: Weighed, meaning: ReversalAnswer): ReversalStep {
   return {
     ...stepOf(transaction, nowMs, [{ reversalAnswer: meaning, attempt: attempt.number }]),
+    to: { ...resultOf(transaction), needsReview: true },
+  };
+}
+
+/**
+ * A reversal is not over because of a "duplicate" that proves nothing. If an earlier one has ended it, the disposition
+ * stays as it was reported, and a person must look.
+ */
+function duplicateStep(weighed: Weighed): ReversalStep | undefined {
+  const { transaction, attempt, attempts, nowMs } = weighed;
+  const { reversalState, needsReview } = transaction;
+  if (isOpen(transaction)) {
+    if (reversalState === ReversalState.needsReview) return undefined;
+    return {
+      ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),
+      to: { ...resultOf(transaction), reversalState: ReversalState.needsReview, needsReview: true },
+      remove: nextJobs(weighed),
+    };
+  }
+  const isAcknowledged = attempts.some(({ answer }) => answer === 'acknowledged' || answer === 'unableToLocate');
+  if (reversalState !== ReversalState.acknowledged || isAcknowledged || needsReview) return undefined;
+  return {
+    ...stepOf(transaction, nowMs, [{ reversalAnswer: 'duplicate', attempt: attempt.number }]),
     to: { ...resultOf(transaction), needsReview: true },
   };
 }

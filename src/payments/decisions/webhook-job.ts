@@ -101,8 +101,9 @@ export function withWebhook(
 /** The row of a void has no event of its own, because its original becomes Voided. */
 function webhookTypeOf(type: TransactionTypeId, disposition: DispositionId): WebhookType | undefined {
   if (type === TransactionType.Void) return undefined;
-  if (disposition === Disposition.Voided) return 'transaction.voided';
-  return type === TransactionType.Refund ? 'refund.completed' : 'transaction.completed';
+  const isVoided = disposition === Disposition.Voided;
+  if (type === TransactionType.Refund) return isVoided ? 'refund.voided' : 'refund.completed';
+  return isVoided ? 'transaction.voided' : 'transaction.completed';
 }
 
 /** Increases with every event of a transaction: an attempt has an outcome, and may be voided after it. */

@@ -22,8 +22,11 @@ export interface RefundStore {
    * no business day.
    */
   isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
-  /** Whether the sale, a refund or a void of it is in review (model/review.ts). */
-  isBlocked(sale: Transaction): Promise<boolean>;
+  /**
+   * Why nothing of a sale can be returned now. `inReview`: the sale, a refund or a void of it is in review
+   * (model/review.ts). `noProcessor`: the processor that approved the sale was removed.
+   */
+  findObstacle(sale: Transaction): Promise<'inReview' | 'noProcessor' | undefined>;
   /** False if the sale is not approved or is blocked, or another void or refund was faster. */
   startVoid(wanted: NewVoid): Promise<boolean>;
   /** The row of the last void of a sale. */

@@ -26,7 +26,7 @@ type RefundDependencies = AuthorizeDependencies & Pick<TransactionDependencies, 
  * A refund returns money of a sale. It is a transaction of its own that takes the path of a purchase to the switch
  * that approved the sale. The commit that stores the refund reserves its amount on the sale before a byte is
  * written. The reservation remains while the outcome is uncertain or in review (model/review.ts). It is released in the
- * commit that decides that no money is returned: Declined, UnableToGoOnline, Voided (store/commit-refunds.ts).
+ * commit that decides that no money is returned: Declined, UnableToGoOnline, Voided (store/transactions/commit-refunds.ts).
  */
 export interface RefundRequest {
   /** Decimal text in major units of the sale's currency. */
@@ -51,7 +51,8 @@ interface Plan {
  *
  * @param sale the sale, already checked to belong to the caller
  * @returns the refund as committed, with its disposition
- * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, SALE_IN_REVIEW, CARD_DATA_DELETED,
+ * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, SALE_IN_REVIEW,
+ * SALE_PROCESSOR_REMOVED, CARD_DATA_DELETED,
  * REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
  */
 export async function refund(

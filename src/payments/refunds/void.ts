@@ -25,7 +25,8 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  *
  * @param sale the sale, already checked to belong to the caller
  * @returns the void as committed, its disposition open
- * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED), StoreUnavailable
+ * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED,
+ * SALE_PROCESSOR_REMOVED), StoreUnavailable
  */
 export async function voidSale(
   deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'refunds' | 'store'>,
@@ -92,16 +93,18 @@ async function refuseUnlessWhole(deps: Pick<TransactionDependencies, 'refunds'>,
 }
 
 /**
- * Nothing of a sale is returned while the sale, a refund or a void of it is in review.
+ * Nothing of a sale is returned while the sale, a refund or a void of it is in review, or if no message can reach the
+ * switch that approved it.
  *
- * @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED)
+ * @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED, SALE_PROCESSOR_REMOVED)
  */
 export async function refuseUnlessFree(
   { refunds }: Pick<TransactionDependencies, 'refunds'>,
   sale: Transaction,
 ): Promise<void> {
   refuseUnlessApproved(sale);
-  if (await refunds.isBlocked(sale)) throw new RequestRejected('SALE_IN_REVIEW');
+  const obstacle = await refunds.findObstacle(sale);
+  if (obstacle) throw new RequestRejected(obstacle === 'inReview' ? 'SALE_IN_REVIEW' : 'SALE_PROCESSOR_REMOVED');
 }
 
 /** @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED) */

@@ -3,7 +3,7 @@ import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
-import { assignmentsOf, type SettingsTable, selectionOf, shown } from './settings-table.ts';
+import { assignmentsOf, type Removal, type SettingsTable, selectionOf, shown } from './settings-table.ts';
 
 type Id = number | string;
 
@@ -88,20 +88,22 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 
   /** @throws NotFound; RequestRejected (IN_USE) */
-  remove(change: Change, id: Id): Promise<void> {
+  /** @returns what the removal leaves behind, if anything */
+  remove(change: Change, id: Id): Promise<Removal | undefined> {
     return this.#inCommit(change, async (client) => {
       const { acquirerId } = change;
       const { table, key, removed } = this.#table;
       const before = await this.findIn(client, change, id);
-      await this.#table.checkRemoval?.(client, acquirerId, id);
+      const removal = await this.#table.checkRemoval?.(client, acquirerId, id);
       const row = `acquirer_id = $1 and ${key.column} = $2`;
       const statement = removed
         ? `update ${table} set ${removed.column} = now(), updated_at = now() where ${row} and ${removed.column} is null`
         : `delete from ${table} where ${row}`;
       const { rowCount } = await client.query(statement, [acquirerId, id]);
       if (rowCount === 0) throw new NotFound();
-      const after = removed?.isShown ? await this.findIn(client, change, id) : null;
+      const after = removed?.isShown ? await this.findIn(client, change, id) : (removal ?? null);
       await this.#record(client, change, { action: 'remove', id, before, after });
+      return removal;
     });
   }
 

@@ -6,7 +6,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
 import { findOwner } from './find-owner.ts';
-import type { SettingsTable } from './settings-table.ts';
+import type { Removal, SettingsTable } from './settings-table.ts';
 
 /** One or two for each merchant of a large acquirer. */
 const MAX_KEYS = 200_000;
@@ -100,7 +100,7 @@ export class ApiKeySettings {
   }
 
   /** Revokes the key: it stops working within 5 s. @throws NotFound also for a revoked key */
-  remove(change: Change, id: string): Promise<void> {
+  remove(change: Change, id: string): Promise<Removal | undefined> {
     return this.#rows.remove(change, id);
   }
 

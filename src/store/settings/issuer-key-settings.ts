@@ -10,7 +10,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
 import { findOwner, type NamedOwner, ownerAlone } from './find-owner.ts';
-import type { SettingsTable } from './settings-table.ts';
+import type { Removal, SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds all of them in memory; an integrator has one, and two during a rotation. */
 const MAX_ISSUER_KEYS = 10_000;
@@ -84,7 +84,7 @@ export class IssuerKeySettings {
   }
 
   /** Revokes the key: from then on no signature of it is accepted. @throws NotFound also for a revoked key */
-  remove(change: Change, id: string): Promise<void> {
+  remove(change: Change, id: string): Promise<Removal | undefined> {
     return this.#rows.remove(change, id);
   }
 

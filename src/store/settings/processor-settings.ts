@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
 import { RequestRejected } from '../../basics/errors.ts';
-import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
+import { Disposition } from '../../payments/model/disposition.ts';
+import { OPEN_REVERSAL_STATES, TransactionType } from '../../payments/model/transaction.ts';
 import { checkProcessorSettings, type ProcessorTypes } from '../../payments/settings/check-routing.ts';
 import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
 import type { SettingsTable } from './settings-table.ts';
@@ -38,6 +39,9 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcesso
     if (hasReversals || (await hasTapsUnderWay(client, acquirerId, id))) {
       throw new RequestRejected('PROCESSOR_HAS_OPEN_TRANSACTIONS');
     }
+    const stranded = await client.query<{ strandedSales: number }>(STRANDED, [acquirerId, id]);
+    const { strandedSales } = stranded.rows[0]!;
+    return strandedSales > 0 ? { strandedSales } : undefined;
   },
 };
 
@@ -64,6 +68,22 @@ select exists (select from routes where acquirer_id = $1 and processor_id = $2 a
     select from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
     where t.acquirer_id = $1 and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and r.processor_id = $2
   ) as "hasReversals"`;
+
+/** No business day is longer; an older announcement comes from a switch that has stopped announcing. */
+const LAST_DAYS = '5 days';
+
+// Approved sales of the open business day that were neither refunded nor voided: only this switch could void them. The
+// day of a sale without a settlement date is that of UTC, so the number is approximate at midnight.
+const STRANDED = `
+select count(*)::integer as "strandedSales"
+from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id and r.processor_id = $2
+where t.acquirer_id = $1 and t.type not in (${TransactionType.Refund}, ${TransactionType.Void})
+  and t.disposition = ${Disposition.Approved} and t.void_state is null and t.refunded_minor = 0
+  and t.created_at > now() - interval '${LAST_DAYS}'
+  and coalesce(t.settlement_date::date, (t.sent_at at time zone 'UTC')::date) >= coalesce(
+    (select max(b.business_date) from business_dates b where b.acquirer_id = $1 and b.processor_id = $2
+      and b.since > now() - interval '${LAST_DAYS}'),
+    (now() at time zone 'UTC')::date)`;
 
 // A transaction that must not rest has a live job with its id. An index on status would slow every tap.
 const TAPS_UNDER_WAY = `

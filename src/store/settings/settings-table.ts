@@ -32,8 +32,13 @@ export interface SettingsTable<Settings extends object, Stored extends object> {
   checkReferences?(client: pg.ClientBase, reach: Reach, settings: Settings): Promise<void>;
   /** @throws RequestRejected */
   checkChange?(before: Stored, settings: Settings): void;
-  /** @throws RequestRejected */
-  checkRemoval?(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<void>;
+  /** @returns what the removal leaves behind, for the person who removes and the admin event. @throws RequestRejected */
+  checkRemoval?(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<Removal | undefined>;
+}
+
+export interface Removal {
+  /** Approved sales that could still be voided, and no longer can. */
+  readonly strandedSales: number;
 }
 
 type AnyTable = SettingsTable<never, never>;

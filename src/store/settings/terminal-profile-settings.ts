@@ -4,7 +4,7 @@ import type { ProfileChange } from '../../payments/settings/read-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import type { Change, Reach } from './admin-commit.ts';
-import type { SettingsTable } from './settings-table.ts';
+import type { Removal, SettingsTable } from './settings-table.ts';
 
 /** Every gateway holds all of them in memory, up to 200 KB each; an acquirer has one per kind of shop. */
 const MAX_PROFILES = 200;
@@ -63,7 +63,7 @@ export class TerminalProfileSettings {
   }
 
   /** @throws NotFound; RequestRejected (IN_USE) while a terminal uses it */
-  remove(change: Change, name: string): Promise<void> {
+  remove(change: Change, name: string): Promise<Removal | undefined> {
     return this.#rows.remove(change, name);
   }
 }

@@ -8,7 +8,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings, type Page } from './acquirer-settings.ts';
 import { type Change, inAdminCommit, type Reach } from './admin-commit.ts';
 import { findOwner, ownerAlone } from './find-owner.ts';
-import type { SettingsTable } from './settings-table.ts';
+import type { Removal, SettingsTable } from './settings-table.ts';
 
 /** The tills and back offices of a large acquirer. */
 const MAX_USERS = 200_000;
@@ -116,7 +116,7 @@ export class UserSettings {
   }
 
   /** @throws NotFound */
-  remove(change: Change, id: string): Promise<void> {
+  remove(change: Change, id: string): Promise<Removal | undefined> {
     return this.#rows.remove(change, id);
   }
 

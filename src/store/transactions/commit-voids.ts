@@ -15,7 +15,7 @@ import { insertTaps } from './commit-taps.ts';
 import { findTransaction } from './find-transactions.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { IS_BLOCKED } from './review-conditions.ts';
+import { HAS_PROCESSOR, IS_BLOCKED } from './review-conditions.ts';
 
 // From here on the sale's reversal is required, and follows the steps of every reversal.
 const ASK = `
@@ -25,7 +25,7 @@ with asked as (
     reversal_armed_at = clock_timestamp(), updated_at = clock_timestamp()
   where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null and refunded_minor = 0
     and reversal_state = ${ReversalState.none} and type not in (${TransactionType.Refund}, ${TransactionType.Void})
-    and not ${IS_BLOCKED('s')}
+    and not ${IS_BLOCKED('s')} and ${HAS_PROCESSOR('s')}
   returning acquirer_id, id, attempt
 )
 ${INSERT_ENTRIES}
@@ -51,13 +51,17 @@ export async function startVoid(
   });
 }
 
-const FIND_BLOCKED = `select ${IS_BLOCKED('s')} as "isBlocked" from transactions s where s.acquirer_id = $1 and s.id = $2`;
+const FIND_OBSTACLE = `select case when ${IS_BLOCKED('s')} then 'inReview' when not ${HAS_PROCESSOR('s')} then 'noProcessor' end as obstacle
+  from transactions s where s.acquirer_id = $1 and s.id = $2`;
 
-/** Whether the sale, a refund or a void of it is in review. */
-export async function findIsBlocked(database: Database, { acquirerId, id }: TransactionKey): Promise<boolean> {
-  const query = { name: 'is-sale-blocked', text: FIND_BLOCKED, values: [acquirerId, id] };
-  const { rows } = await database.query<{ isBlocked: boolean }>(query);
-  return rows[0]?.isBlocked ?? false;
+/** Why nothing of a sale can be returned now, besides its own state. */
+export async function findObstacle(
+  database: Database,
+  { acquirerId, id }: TransactionKey,
+): Promise<'inReview' | 'noProcessor' | undefined> {
+  const query = { name: 'obstacle-of-sale', text: FIND_OBSTACLE, values: [acquirerId, id] };
+  const { rows } = await database.query<{ obstacle: 'inReview' | 'noProcessor' | null }>(query);
+  return rows[0]?.obstacle ?? undefined;
 }
 
 const FIND_VOID = `select id from transactions

@@ -6,7 +6,7 @@ import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { commitAcknowledgements } from './commit-phone-responses.ts';
 import { commitRefund, type ReserveOutcome } from './commit-refunds.ts';
-import { findIsBlocked, findIsSettled, findVoid, startVoid } from './commit-voids.ts';
+import { findIsSettled, findObstacle, findVoid, startVoid } from './commit-voids.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
 
 /**
@@ -35,8 +35,8 @@ export class PostgresRefundStore implements RefundStore {
     return mapConnectionLoss(findIsSettled(this.#database, sale, timeZone));
   }
 
-  isBlocked(sale: Transaction): Promise<boolean> {
-    return mapConnectionLoss(findIsBlocked(this.#database, sale));
+  findObstacle(sale: Transaction): Promise<'inReview' | 'noProcessor' | undefined> {
+    return mapConnectionLoss(findObstacle(this.#database, sale));
   }
 
   startVoid(wanted: NewVoid): Promise<boolean> {

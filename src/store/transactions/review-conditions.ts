@@ -17,3 +17,8 @@ export const KEEPS_AMOUNT = (row: string) =>
 /** `isBlocked` of the model, for a sale: one look-up in the index of its refunds and voids. */
 export const IS_BLOCKED = (sale: string) => `(${sale}.needs_review or exists (select from transactions related
     where related.acquirer_id = ${sale}.acquirer_id and related.original_id = ${sale}.id and related.needs_review))`;
+
+/** Whether the processor of a sale is still configured: no other switch knows the sale. */
+export const HAS_PROCESSOR = (sale: string) => `exists (select from routes r
+    join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.removed_at is null
+    where r.acquirer_id = ${sale}.acquirer_id and r.id = ${sale}.route_id)`;

@@ -100,8 +100,8 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: '94 acknowledges always',
     file: 'src/payments/decisions/reversal-answers.ts',
-    before: "  return isRepeat ? 'acknowledged' : 'undecided';",
-    after: "  return isRepeat ? 'acknowledged' : 'acknowledged';",
+    before: "  return isRepeat && !others.some((each) => each.answer === 'duplicate') ? 'acknowledged' : 'duplicate';",
+    after: "  return 'acknowledged';",
     meaning: '"duplicate" of a first attempt, or of refused ones, makes a reversal acknowledged',
     hunt: { by: 'test', file: 'test/flow/reversal-codes.test.ts' },
   },

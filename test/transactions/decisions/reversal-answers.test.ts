@@ -141,21 +141,47 @@ describe('a doubtful acknowledgement', () => {
 });
 
 describe('"duplicate transmission"', () => {
-  test('of the first attempt acknowledges nothing', () => {
-    expect(step({}, 'duplicate', { attempts: attemptsOf(null) })).toMatchObject(goesOn('duplicate', 1));
+  const inReview = (number: number) => ({
+    to: { disposition: Disposition.Indeterminate, reversalState: needsReview, needsReview: true },
+    auditEntries: [{ reversal: 'needsReview', attempt: number }],
+    enqueue: [],
+    remove: [`job ${number}`],
   });
 
-  test.each([null, 'undecided'] as const)('acknowledges a repeat of an attempt whose response is %s', (answer) => {
-    const decided = step({}, 'duplicate', { attempts: attemptsOf(answer, null) });
-    expect(decided?.to.reversalState).toBe(acknowledged);
+  test('of the first attempt acknowledges nothing, and needs review', () => {
+    expect(step({}, 'duplicate', { attempts: attemptsOf(null) })).toMatchObject(inReview(1));
+  });
+
+  test('acknowledges a repeat of an attempt without a response', () => {
+    const decided = step({}, 'duplicate', { attempts: attemptsOf(null, null) });
+    expect(decided?.to).toMatchObject({ reversalState: acknowledged, needsReview: false });
   });
 
   test.each([
     ['with a STAN of its own', attemptsOf({ stan: '000018' }, null)],
     ['of an attempt that was refused', attemptsOf('refused', null)],
+    ['of an attempt that met a fault of the switch', attemptsOf('undecided', null)],
+    ['of an attempt that was a duplicate', attemptsOf('duplicate', null)],
     ['of an attempt before the approval', attemptsOf({ counts: false }, null)],
-  ])('acknowledges no repeat %s', (_what, attempts) => {
-    expect(step({}, 'duplicate', { attempts })).toMatchObject(goesOn('duplicate', 2));
+  ])('acknowledges no repeat %s, and needs review', (_what, attempts) => {
+    expect(step({}, 'duplicate', { attempts })).toMatchObject(inReview(2));
+  });
+
+  test('acknowledges nothing after another one, although an attempt between them has no response', () => {
+    expect(step({}, 'duplicate', { attempts: attemptsOf('duplicate', null, null) })).toMatchObject(inReview(3));
+  });
+
+  test('of the first attempt that comes after that of its repeat has the end of the reversal reviewed', () => {
+    const ended = { reversalState: acknowledged, disposition: Disposition.Voided };
+    const decided = step(ended, 'duplicate', { attempts: attemptsOf(null, 'duplicate'), number: 1 });
+    expect(decided).toMatchObject({ to: { ...ended, needsReview: true }, enqueue: [], remove: [] });
+    const known = step(ended, 'duplicate', { attempts: attemptsOf(null, 'acknowledged'), number: 1 });
+    expect(known?.to.needsReview).toBe(false);
+  });
+
+  test('of a void has the sale stay blocked, in review', () => {
+    const decided = step(VOID, 'duplicate', { attempts: attemptsOf(null) });
+    expect(decided?.to).toMatchObject({ ...VOID, reversalState: needsReview, needsReview: true });
   });
 });
 

@@ -84,7 +84,7 @@ describe('type of event', () => {
     ['Tap', Disposition.Voided, 'transaction.voided'],
     ['TT3', Disposition.Approved, 'transaction.completed'],
     ['Refund', Disposition.Approved, 'refund.completed'],
-    ['Refund', Disposition.Voided, 'transaction.voided'],
+    ['Refund', Disposition.Voided, 'refund.voided'],
   ] as const)('%s with disposition %s is %s', (type, disposition, reported) => {
     const [job] = jobOf({ type: TransactionType[type] }, disposition);
     expect(job!.data).toMatchObject({ outcome: { type: reported } });
