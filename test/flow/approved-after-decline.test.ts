@@ -6,7 +6,7 @@ import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultsIn } from '../support/log-lines.ts';
-import { enterPin, tapForPin as tapForPinAt } from '../support/pins.ts';
+import { askedFor, enterPin, tapForPin as tapForPinAt } from '../support/pins.ts';
 import { refundSale, sellApproved, storedSale } from '../support/refunds.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import type { ReceivedRequest } from '../support/scripted-switch.ts';
@@ -203,5 +203,19 @@ describe('a tap that is approved after its response required a PIN', () => {
     expect(rows).toEqual([{ pin_state: PinState.done }]);
     expect(scene.scripted.of('0421')).toEqual([]);
     await scene.untilAtRest(id);
+  });
+
+  test('while a second PIN is awaited accepts no PIN: the first message may have taken the amount', async () => {
+    await scene.installOwn({ profile: { deadlineMs: 10_000 } });
+    const { phone, asked, id, sale } = await tapForPin();
+    scene.scripted.hold('0200');
+    const entering = enterPin(phone, asked);
+    (await scene.scripted.next('0200')).answer(withCode('55'));
+    const again = askedFor(asked.reading, await entering);
+    sale.answer();
+    await expectReversed(id, sale);
+    const sent = scene.scripted.of('0200').length;
+    expect(await enterPin(phone, again)).toMatchObject({ status: 409 });
+    expect(scene.scripted.of('0200')).toHaveLength(sent);
   });
 });

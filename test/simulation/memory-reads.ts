@@ -71,3 +71,13 @@ function reversalsAnswered({ transaction, superseded, reversals }: Row, response
     return named.map(({ sentAtMs }) => ({ acquirerId, id, attempt, sentAtMs }));
   });
 }
+
+/** Whether money would move that depends on an amount in review: of the same sale, or of the same link. */
+export function dependsOnReview(rows: Rows, { disposition, originalId, consumerId }: Transaction): boolean {
+  if (disposition !== null) return false; // nothing is sent
+  return [...rows.values()].some(({ transaction: each }) => {
+    const isOfSale = originalId !== null && (each.id === originalId || each.originalId === originalId);
+    const isOfLink = originalId === null && consumerId !== null && each.consumerId === consumerId;
+    return each.needsReview && (isOfSale || (isOfLink && each.originalId === null));
+  });
+}

@@ -17,6 +17,8 @@ export interface Row {
   readonly reversals: SentRow[];
   /** Attempts that were superseded by one with a PIN: they keep their own values, the rest is that of the row. */
   readonly superseded: Transaction[];
+  /** It was stored, or began again, while the amount that it depends on needed review. */
+  usesReview?: boolean;
 }
 
 export type SentRow = SentReversal & {

@@ -27,7 +27,7 @@ import type {
   ResponseIdentity,
   ReversalKey,
 } from '../../src/payments/ports/store-ports.ts';
-import { factsOf, findAnswered, findReversals } from './memory-reads.ts';
+import { dependsOnReview, factsOf, findAnswered, findReversals } from './memory-reads.ts';
 import type { Job, Row } from './memory-rows.ts';
 
 /** The database's own clock. */
@@ -93,7 +93,8 @@ export class MemoryStore {
     const isTaken = this.findByReference(merchantReference, attempt.transaction) !== undefined;
     if (isTaken && this.sabotage !== 'takes a reference twice') return 'exists';
     const empty = { trail: [], late: [], reversals: [], superseded: [] };
-    this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), ...empty });
+    const usesReview = dependsOnReview(this.rows, attempt.transaction);
+    this.rows.set(attempt.transaction.id, { ...this.#timesOf(attempt), ...empty, usesReview });
     this.addEntries(attempt.transaction, attempt.auditEntries);
     this.enqueue(attempt.enqueue);
     return 'inserted';
@@ -106,6 +107,7 @@ export class MemoryStore {
     if (pinFingerprint !== null || originalId !== null || isInDoubt(row.transaction)) return false;
     const reachedNone = status === 0 || status === 2 || disposition === 2 || disposition === 3;
     if (!reachedNone || ![0, 2, 8, 9].includes(status)) return false;
+    row.usesReview ||= row.transaction.needsReview;
     Object.assign(row, this.#timesOf(attempt));
     this.addEntries(attempt.transaction, attempt.auditEntries);
     this.enqueue(attempt.enqueue);
@@ -152,8 +154,10 @@ export class MemoryStore {
     const row = this.rows.get(transaction.id);
     const isAwaited = row && isAwaitingPin(row.transaction) && (row.transaction.pinExpiresAtMs ?? 0) > this.#time.nowMs;
     const isGuarded = row?.transaction.attempt === transaction.attempt - 1 && row.transaction.status === fromStatus;
-    if (!row || !((isAwaited && isGuarded) || this.sabotage === 'takes two PINs')) return false;
+    if (!row || !((isAwaited && isGuarded && !isInDoubt(row.transaction)) || this.sabotage === 'takes two PINs'))
+      return false;
     const before = row.transaction;
+    row.usesReview ||= before.needsReview;
     if (before.stan !== null) {
       row.superseded.push({ ...before, ...NO_PIN, disposition: Disposition.Declined, approvedMinor: null });
     }

@@ -12,7 +12,8 @@ import type { DispositionId } from './disposition.ts';
  * no further one (codes 38, 75). If no PIN arrives, the step is **expired** and the issuer's decline is final.
  *
  * A submission changes the state only before `pin_expires_at` by the clock of the database, the expiry only after it,
- * and each only from the state awaiting. Of two simultaneous PINs one is accepted, and a PIN and the expiry cannot both
+ * and each only from the state awaiting. No PIN is accepted while an earlier attempt may have taken the amount, because the
+ * switch approved it late. Of two simultaneous PINs one is accepted, and a PIN and the expiry cannot both
  * take effect. A transaction that awaits a PIN always has its `expire-pin` job, also in statuses 8 and 9, which may
  * otherwise rest.
  */

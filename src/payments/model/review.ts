@@ -8,7 +8,7 @@ import { OPEN_REVERSAL_STATES, type Transaction } from './transaction.ts';
  * - its sale is neither refunded nor voided, whether the sale itself, a refund or a void of it is in review
  *   (`isBlocked`)
  * - a refund keeps its reservation on the sale, and a tap keeps its link and its reference (`keepsAmount`)
- * - no other attempt follows it under its reference (`isInDoubt`)
+ * - no other attempt follows it under its reference, and none with a PIN (`isInDoubt`)
  *
  * These are the only statements of the rule for decisions; store/transactions/review-conditions.ts has the same for SQL.
  */

@@ -4,6 +4,7 @@ import { admit } from '../decisions/admit.ts';
 import { pinEntries } from '../decisions/pin-step.ts';
 import { isAwaitingPin } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
+import { isInDoubt } from '../model/review.ts';
 import { moves, Status } from '../model/status.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { PinRequest } from '../ports/card-ports.ts';
@@ -97,7 +98,8 @@ async function checkToken(
   before: Transaction,
   pinToken: string,
 ): Promise<void> {
-  if (!isAwaitingPin(before)) throw new PinNotAwaited();
+  // An earlier attempt may have taken the money, and is being reversed.
+  if (!isAwaitingPin(before) || isInDoubt(before)) throw new PinNotAwaited();
   const verdict = await deps.pinTokens.check(pinToken, before);
   if (verdict === 'spent') throw new PinNotAwaited();
   if (verdict === 'foreign') throw invalidValue('pinToken', 'must belong to this transaction and device');

@@ -3,6 +3,7 @@ import type { PinAttempt } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch, columnNames, columnValues } from '../postgres/column-batch.ts';
 import { TIMES, toRow } from './commit-taps.ts';
 import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
+import { IS_IN_DOUBT } from './review-conditions.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
 
 const batch = new ColumnBatch({
@@ -12,20 +13,18 @@ const batch = new ColumnBatch({
   ...TIMES.seconds,
 });
 
-// An earlier attempt may need review.
-const VALUES = columnValues(ATTEMPT_COLUMNS).replace('x."needsReview"', '(b.needs_review or x."needsReview")');
-
 const SUBMIT_PIN = `
 with x as (${batch.rows}),
 before as (
   select t.* from transactions t join x on t.acquirer_id = x."acquirerId" and t.id = x.id
   where t.attempt = x.attempt - 1 and t.status = x."fromStatus"
     and t.pin_state = ${PinState.awaiting} and t.pin_expires_at > clock_timestamp()
+    and not ${IS_IN_DOUBT('t')}
   for update of t
 ),
 submitted as (
   update transactions t
-  set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${VALUES}, ${TIMES.values})
+  set (${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})
   from x join before b on b.acquirer_id = x."acquirerId" and b.id = x.id
   where t.acquirer_id = b.acquirer_id and t.id = b.id
   returning t.acquirer_id, t.id, t.attempt, x."auditEntries"

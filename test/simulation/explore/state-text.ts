@@ -96,13 +96,15 @@ function unreported({ store, reported }: Execution): string[] {
 const { overtakingGuardSeconds } = EXPLORED_PROFILE.reversal;
 const CONFIRMED_AFTER_MS = 60_000;
 
-function rowText({ transaction, superseded, answerByMs, deadlineAtMs, late, reversals }: Row, labels: Labels): string {
+function rowText(row: Row, labels: Labels): string {
+  const { transaction, superseded, answerByMs, deadlineAtMs, late, reversals, usesReview } = row;
   const requests = [transaction, ...superseded];
-  if (labels.isAtRest) return requests.map((each) => transactionText(each, labels)).join(' ');
+  if (labels.isAtRest) return [...requests.map((each) => transactionText(each, labels)), usesReview].join(' ');
   const isOpen = !hasAnswer(transaction);
   const isGuarded = isOpen || requests.some(({ responseCode }) => responseCode === null);
   return [
     ...requests.map((each) => transactionText(each, labels)),
+    usesReview ? 'uses a review' : '',
     isOpen ? labels.left(answerByMs) : '',
     isGuarded && deadlineAtMs !== null ? labels.until(deadlineAtMs, overtakingGuardSeconds * 1_000) : '',
     ...requests.flatMap((each) => lateTexts(each, late)),

@@ -13,7 +13,8 @@ export function faultsOf(books: Books): string[] {
   const ofTransactions = [...books.rows.values()].flatMap((row) => {
     const { transaction } = row;
     const isVoid = transaction.type === TransactionType.Void;
-    const found = [...faultsOfRest(books, row), ...(isVoid ? [] : faultsOfPurchase(books, transaction))];
+    const usesReview = row.usesReview ? ['moves money that depends on an amount in review'] : [];
+    const found = [...usesReview, ...faultsOfRest(books, row), ...(isVoid ? [] : faultsOfPurchase(books, transaction))];
     return found.map((fault) => `${transaction.id} ${fault}`);
   });
   return [...ofTransactions, ...faultsOfOrders(books), ...faultsOfRequests(books)];

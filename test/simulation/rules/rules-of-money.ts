@@ -1,21 +1,36 @@
 import { Disposition } from '../../../src/payments/model/disposition.ts';
-import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
+import { ReversalState, type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Booking } from '../switch/ledger.ts';
 import type { Books } from './books.ts';
 import { approvedMinorOf, isApprovalFalse, isDenied, isRefused, wasApprovedLate } from './lies.ts';
 
 /** Disagreements between the switch and the gateway about a purchase or a refund. */
 export function faultsOfMoney(books: Books, transaction: Transaction): string[] {
-  if (isInReview(books, transaction)) return [];
   const { id, disposition } = transaction;
   const standing = books.bookings.filter(({ transactionId, state }) => transactionId === id && state === 'booked');
   const undenied = standing.filter((booking) => !isDenied(books, booking));
+  if (isInReview(books, transaction)) return faultsOfReviewed(books, transaction, undenied);
   if (disposition !== Disposition.Approved)
     return undenied.length === 0 ? [] : ['stands at the switch, and is not Approved'];
   if (undenied.length > 1) return ['is booked twice'];
   if (standing.some((booking) => isOfAmount(books, transaction, booking))) return [];
   if (isApprovalFalse(books, id) || isRefused(books, id)) return [];
   return [standing.length === 0 ? 'is Approved, and does not stand at the switch' : 'is booked with another amount'];
+}
+
+/** A review excuses a difference of the amount that it names: that of each request whose reversal was given up. */
+function faultsOfReviewed(
+  { rows }: Books,
+  { id, disposition, approvedMinor, amountMinor }: Transaction,
+  booked: readonly Booking[],
+): string[] {
+  const { transaction, superseded } = rows.get(id)!;
+  const givenUp = [transaction, ...superseded].filter((each) => each.reversalState === ReversalState.needsReview);
+  const reported = disposition === Disposition.Approved ? (approvedMinor ?? amountMinor ?? 0) : 0;
+  const difference = booked.reduce((sum, { bookedMinor }) => sum + bookedMinor, 0) - reported;
+  return Math.abs(difference) <= (amountMinor ?? 0) * Math.max(givenUp.length, 1)
+    ? []
+    : ['is booked with more than its review names'];
 }
 
 function isOfAmount({ statements }: Books, { approvedMinor }: Transaction, { key, bookedMinor }: Booking): boolean {
@@ -41,7 +56,6 @@ export function faultsOfRefunds(books: Books, sale: Transaction): string[] {
     .map(({ transaction }) => transaction)
     .filter(({ type, originalId }) => type === TransactionType.Refund && originalId === sale.id);
   if (isApprovalFalse(books, sale.id)) return [];
-  if ([sale, ...refunds].some((each) => isInReview(books, each) && wasApprovedLate(books, each.id))) return [];
   const standing = books.bookings.filter(({ state }) => state === 'booked');
   const asApproved = standing.map((booking) => ({ ...booking, bookedMinor: approvedMinorOf(books, booking) }));
   const taken = sumOf(asApproved, [sale.id]);
@@ -50,7 +64,10 @@ export function faultsOfRefunds(books: Books, sale: Transaction): string[] {
     undenied,
     refunds.map(({ id }) => id),
   );
-  return given <= taken ? [] : [`${given} was refunded on ${taken} that is booked`];
+  // Its reservation was released by the decline that the switch has contradicted since.
+  const doubtful = [sale, ...refunds].filter((each) => isInReview(books, each) && wasApprovedLate(books, each.id));
+  const excused = doubtful.reduce((sum, { amountMinor }) => sum + (amountMinor ?? 0), 0);
+  return given <= taken + excused ? [] : [`${given} was refunded on ${taken} that is booked`];
 }
 
 /** When the refund was sent, the switch had refused to void the sale. */
