@@ -39,6 +39,7 @@ function faultsNow(execution: Execution): string[] {
 async function comeToRest(execution: Execution, watcher?: Watcher): Promise<boolean> {
   if (watcher?.isClean(execution)) return true;
   execution.beginStep(new Map());
+  execution.isKeyLost = false;
   const parked = execution.parked.splice(0);
   for (const { go } of parked) go();
   if (parked.length > 0) await execution.settle();

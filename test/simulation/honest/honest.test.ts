@@ -9,15 +9,11 @@ const TIMEOUT_MS = 600_000;
 
 /** Defects that are known and not mended yet, by the name of a switch. */
 const KNOWN: Readonly<Record<string, string>> = {
-  '127.2 identifies': 'two tills send the same keys',
   'DE11 and DE41 identify': '94 to both attempts of a reversal acknowledges it',
-  'DE37 identifies': 'two tills send the same keys; a review does not hold its amount',
-  'DE90 identifies': 'two tills send the same keys; a review does not hold its amount',
   'nothing identifies': 'a second approval with another DE38 is dropped',
-  'refunds are final': 'codes of trouble are declines; a review does not hold its amount',
+  'refunds are final': 'codes of trouble are declines',
   trouble: 'codes of trouble are declines',
   'approves for the issuer': 'a decline after the approval is dropped',
-  'cuts over': 'a refund is accepted while the void of its sale is in review',
 };
 
 const isKnown = ({ name }: { readonly name: string }) => name.split(', ')[1]! in KNOWN;

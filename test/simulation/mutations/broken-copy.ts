@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Mutation } from './mutation.ts';
+import type { Edit, Mutation } from './mutation.ts';
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -21,8 +21,12 @@ export class BrokenCopy {
     symlinkSync(join(ROOT, 'node_modules'), join(this.path, 'node_modules'));
   }
 
-  /** @returns false if the text to replace does not occur exactly once */
-  apply({ file, before, after }: Mutation): boolean {
+  /** @returns false if a text to replace does not occur exactly once */
+  apply({ also = [], ...edit }: Mutation): boolean {
+    return [edit, ...also].every((each) => this.#edit(each));
+  }
+
+  #edit({ file, before, after }: Edit): boolean {
     const text = readFileSync(join(ROOT, file), 'utf8');
     if (text.split(before).length !== 2) return false;
     writeFileSync(
@@ -32,8 +36,8 @@ export class BrokenCopy {
     return true;
   }
 
-  restore({ file }: Mutation): void {
-    cpSync(join(ROOT, file), join(this.path, file));
+  restore({ also = [], ...edit }: Mutation): void {
+    for (const { file } of [edit, ...also]) cpSync(join(ROOT, file), join(this.path, file));
   }
 
   remove(): void {

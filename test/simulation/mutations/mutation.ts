@@ -9,13 +9,19 @@ export type Hunt =
   /** A test of its own, for what neither simulates. */
   | { readonly by: 'test'; readonly file: string };
 
-/** The gateway, broken on purpose in one place. */
-export interface Mutation {
-  readonly name: string;
+/** A change of one file. */
+export interface Edit {
   readonly file: string;
   /** Occurs in the file exactly once. */
   readonly before: string;
   readonly after: string;
+}
+
+/** The gateway, broken on purpose in one place. */
+export interface Mutation extends Edit {
+  readonly name: string;
+  /** Checks that must be broken as well, because they would find the mutation at the start. */
+  readonly also?: readonly Edit[];
   /** The resulting fault of the gateway. */
   readonly meaning: string;
   readonly hunt: Hunt;

@@ -7,10 +7,12 @@ import { MUTATIONS } from './mutations.ts';
 
 test.each(
   MUTATIONS.map((mutation) => [mutation.name, mutation] as const),
-)('the text that the mutation "%s" replaces occurs once', (_name, { file, before, after }) => {
-  const text = readFileSync(join(ROOT, file), 'utf8');
-  expect(text.split(before)).toHaveLength(2);
-  expect(after).not.toBe(before);
+)('each text that the mutation "%s" replaces occurs once', (_name, { also = [], ...edit }) => {
+  for (const { file, before, after } of [edit, ...also]) {
+    const text = readFileSync(join(ROOT, file), 'utf8');
+    expect(text.split(before)).toHaveLength(2);
+    expect(after).not.toBe(before);
+  }
 });
 
 test('mutations have unique names', () => {

@@ -1,4 +1,5 @@
 import type { Mutation } from './mutation.ts';
+import { MUTATIONS_OF_BOOKS } from './mutations-of-books.ts';
 import { MUTATIONS_OF_DECISIONS } from './mutations-of-decisions.ts';
 import { MUTATIONS_OF_GUARDS } from './mutations-of-guards.ts';
 import { MUTATIONS_OF_REVERSALS } from './mutations-of-reversals.ts';
@@ -6,6 +7,7 @@ import { MUTATIONS_OF_SURROUNDINGS } from './mutations-of-surroundings.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   ...MUTATIONS_OF_REVERSALS,
+  ...MUTATIONS_OF_BOOKS,
   ...MUTATIONS_OF_DECISIONS,
   ...MUTATIONS_OF_GUARDS,
   ...MUTATIONS_OF_SURROUNDINGS,
