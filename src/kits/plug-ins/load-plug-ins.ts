@@ -17,6 +17,8 @@ export interface PlugInKind<PlugIn> {
   readonly idName: string;
   /** The id by which settings select it. */
   readonly idOf: (plugIn: Partial<PlugIn>) => unknown;
+  /** Explains an import of a name that the kit does not export; by default Node's own words. */
+  readonly missingExport?: (name: string) => string;
   /** Properties that must be functions; the function that makes it has checked the others. */
   readonly required: readonly (keyof PlugIn & string)[];
 }
@@ -62,7 +64,7 @@ export async function loadPlugIn<PlugIn>(kind: PlugInKind<PlugIn>, entry: string
     loaded = await import(pathToFileURL(entry).href);
   } catch (cause) {
     if (cause instanceof PlugInError) throw new PlugInError(cause.code, `${entry}: ${cause.reason}`, { cause });
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(kind, cause);
     const position = cause instanceof Error ? positionOf(cause, entry) : undefined;
     const where = position === undefined ? '' : ` (${position})`;
     throw new PlugInError('PLUG_IN_BROKEN', `${entry}: ${reason}${where}`, { cause });
@@ -73,4 +75,13 @@ export async function loadPlugIn<PlugIn>(kind: PlugInKind<PlugIn>, entry: string
   if (typeof kind.idOf(candidate) !== 'string' || missing.length > 0)
     throw new PlugInError('PLUG_IN_INVALID', `${entry}: not made by ${kind.madeBy} (missing: ${missing.join(', ')})`);
   return candidate as PlugIn;
+}
+
+const NOT_EXPORTED =
+  /^The requested module '(?:#|@tapwire\/)(?:processor|reader)-kit' does not provide an export named '(\w+)'/;
+
+function reasonOf({ missingExport }: Pick<PlugInKind<never>, 'missingExport'>, cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const name = NOT_EXPORTED.exec(cause.message)?.[1];
+  return name === undefined ? cause.message : (missingExport?.(name) ?? cause.message);
 }

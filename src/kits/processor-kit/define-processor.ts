@@ -3,6 +3,7 @@ import { PlugInError } from '../../basics/errors.ts';
 import { framingFault } from '../../codecs/iso8583/network/framing.ts';
 import { isPartialApproval } from './classify-outcome.ts';
 import { answers, type IsoMessage } from './iso-message.ts';
+import { kitFault } from './kit-version.ts';
 import { macFault } from './mac-rule.ts';
 import { isTrusted, macVerdictOf } from './mac-verdict.ts';
 import { terminalScopeFault } from './message-identity.ts';
@@ -86,6 +87,8 @@ function checkDefinition<Config extends SwitchConfig, Message extends IsoMessage
   const refuse = (reason: string) => {
     throw new PlugInError('PLUG_IN_INVALID', reason);
   };
+  const otherKit = kitFault(definition);
+  if (otherKit !== undefined) refuse(otherKit);
   if (!TYPE_PATTERN.test(definition.type)) refuse('type: lower case letters, digits and hyphens, at most 32');
   if (!definition.configSchema.safeParse(definition.exampleConfig).success) refuse('exampleConfig: not a valid config');
   const badFraming = framingFault(definition.framing);

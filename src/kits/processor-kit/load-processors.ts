@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { entriesIn } from '../plug-ins/find-entry.ts';
 import { type LoadOptions, loadPlugIn, loadPlugIns, type PlugInKind } from '../plug-ins/load-plug-ins.ts';
+import { missingExport } from './kit-version.ts';
 import type { Processor } from './processor.ts';
 
 export const PROCESSORS: PlugInKind<Processor> = {
@@ -9,6 +10,7 @@ export const PROCESSORS: PlugInKind<Processor> = {
   madeBy: 'defineProcessor',
   builtInFolder: fileURLToPath(new URL('../../../processors/', import.meta.url)),
   idOf: ({ type }) => type,
+  missingExport,
   required: ['codec', 'authorization', 'reversal', 'originalData', 'readOutcome', 'readRequest', 'simulate'],
 };
 

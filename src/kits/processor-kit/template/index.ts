@@ -10,6 +10,7 @@ import { codec, spec } from './spec.ts';
 
 export default defineProcessor({
   type: 'acme',
+  kit: 2,
   name: 'Acme',
   configSchema,
   exampleConfig,
