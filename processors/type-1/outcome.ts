@@ -54,10 +54,10 @@ export function providerFields(response: Type1Message): Record<string, string> {
   };
 }
 
-/** From the application that the chip ran; from the PAN if 127.25 names none. */
+/** From the application that the chip ran; from the PAN, which may be in DE35 alone, if 127.25 names none. */
 export function schemeOf(request: Type1Message): string {
   const aid = iccOf(request).applicationIdentifier;
-  return (aid === undefined ? schemeOfPan(request.pan ?? '') : schemeOfAid(aid)) ?? '';
+  return (aid === undefined ? schemeOfPan(request.pan ?? request.track2 ?? '') : schemeOfAid(aid)) ?? '';
 }
 
 /** The account that the issuer debited: DE3, third and fourth digit. */

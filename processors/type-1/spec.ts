@@ -153,8 +153,49 @@ export type Type1Message = Mutable<MessageOf<typeof spec> & MessageOf<typeof xml
 /** The elements of 127.25, keyed by name. */
 export type IccElements = Mutable<NonNullable<NonNullable<Type1Message['switchData']>['icc']>>;
 
-/** The codecs for each form of 127.25. */
+const forms = { bitmap: compileSpec(spec), xml: compileSpec(xmlSpec) } as const;
+
+/**
+ * The codecs for each form of 127.25. The form is that of the message: a switch answers in the form of the request, so the
+ * simulated switch reads both, and a bitmap is read as one, also where the configuration says XML.
+ */
 export const codecs: Readonly<Record<'bitmap' | 'xml', MessageCodec<Type1Message>>> = {
-  bitmap: compileSpec(spec),
-  xml: compileSpec(xmlSpec),
+  bitmap: {
+    spec,
+    encode,
+    decode(bytes, start, end) {
+      try {
+        return forms.bitmap.decode(bytes, start, end);
+      } catch (error) {
+        const message = attempt(() => forms.xml.decode(bytes, start, end));
+        if (message?.switchData?.iccXml?.startsWith('<') !== true) throw error;
+        return message;
+      }
+    },
+  },
+  xml: {
+    spec: xmlSpec,
+    encode,
+    decode(bytes, start, end) {
+      const message: Type1Message = forms.xml.decode(bytes, start, end);
+      const isBitmap = ICC_BITMAP.test(message.switchData?.iccXml ?? '');
+      return isBitmap ? forms.bitmap.decode(bytes, start, end) : message;
+    },
+  },
 };
+
+/** How the bitmap form begins; bit 1 is never set. A masked document does not begin so. */
+const ICC_BITMAP = /^(?!0{16})[0-7][0-9A-Fa-f]{15}/;
+
+function encode(message: Type1Message, target: Uint8Array, offset: number): number {
+  const form = message.switchData?.iccXml === undefined ? forms.bitmap : forms.xml;
+  return form.encode(message, target, offset);
+}
+
+function attempt(decode: () => Type1Message): Type1Message | undefined {
+  try {
+    return decode();
+  } catch {
+    return undefined;
+  }
+}

@@ -16,7 +16,7 @@ export const RULES: readonly RequestRule<Type2Message>[] = [
   ...presence<Type2Message>(ALL, ['processingCode', 'transmissionDateTime', 'stan', 'networkId']),
   ...presence<Type2Message>(MONEY, [
     ...(['amount', 'localTime', 'localDate', 'posEntryMode', 'posCondition', 'acquirerId', 'rrn'] as const),
-    ...(['tid', 'mid', 'submission', 'currency'] as const),
+    ...(['tid', 'mid', 'acceptorNameLocation', 'submission', 'currency'] as const),
   ]),
   ...presence<Type2Message>(FOLLOW_UPS, ['original']),
   ...presence<Type2Message>(REVERSALS, ['responseCode']),

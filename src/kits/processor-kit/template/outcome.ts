@@ -25,7 +25,7 @@ export function readOutcome(response: AcmeMessage, request: AcmeMessage): Outcom
     requestedMinor: Number(request.amount),
     respondedMinor: response.amount === undefined ? undefined : Number(response.amount),
     partialAllowed: false,
-    scheme: schemeOfPan(request.pan ?? '') ?? '',
+    scheme: schemeOfPan(request.pan ?? request.track2 ?? '') ?? '',
     singleTapFlag: singleTapFlag(response.additionalData ?? ''),
     issuerAuthenticationData: chip?.hex(0x91) ?? '',
   });

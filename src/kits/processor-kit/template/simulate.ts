@@ -46,7 +46,7 @@ export function readRequest(request: AcmeMessage): SimulatedRequest {
 // EDIT: the response of your switch.
 export function simulate(request: AcmeMessage, answer: SimulatedAnswer): AcmeMessage {
   const { asksForPin = false, isOtherStan = false, amountMinor } = answer;
-  const scheme = schemeOfPan(request.pan ?? '') ?? '';
+  const scheme = schemeOfPan(request.pan ?? request.track2 ?? '') ?? '';
   const responseCode = asksForPin ? pinRequestCode(profile.codes.pinRequired, scheme) : answer.responseCode;
   return {
     mti: responseMti(request.mti),
