@@ -56,6 +56,22 @@ export class Authenticator {
     return this.#owner(headers, scope, (bearer) => this.#ownerOfBearer(bearer, scope));
   }
 
+  /**
+   * As `owner`, with the user that a merchant's token names. The user is null for keys and portal users: who has the scope
+   * by them administers everything that belongs to the owner.
+   */
+  async ownerAndUser(
+    headers: CredentialHeaders,
+    scope: MerchantTokenScope,
+  ): Promise<{ readonly owner: Tenant; readonly user: string | null }> {
+    let user: string | null = null;
+    const owner = await this.#owner(headers, scope, (bearer) => {
+      if (bearer.kind === 'merchant') user = bearer.principal.userClaim;
+      return this.#ownerOfBearer(bearer, scope);
+    });
+    return { owner, user };
+  }
+
   /** As `owner`, but with any rights: a caller may always learn to whom its credential belongs. */
   async holder(headers: CredentialHeaders): Promise<Tenant> {
     return this.#owner(headers, undefined, (bearer) => this.#ownerOfBearer(bearer, undefined));

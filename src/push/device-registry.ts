@@ -2,7 +2,7 @@ import type { Device, NewDevice } from '#schemas/device';
 import { Forbidden, invalidValue, NotFound, RequestRejected } from '../basics/errors.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { Tenant } from '../payments/ports/store-ports.ts';
-import type { DevicePage, DeviceStore, OwnedMerchants } from './ports.ts';
+import type { DevicePage, DeviceRefusal, DeviceStore, DeviceUser, OwnedMerchants } from './ports.ts';
 import type { PushTokenVault } from './push-token-vault.ts';
 
 export interface DeviceRegistryOptions {
@@ -26,35 +26,32 @@ export class DeviceRegistry {
   /**
    * Registers a device, or renews the name and token of a registered one.
    *
-   * @throws NotFound for a merchant that does not belong to the owner; Forbidden for a blocked merchant or device;
+   * @throws NotFound for a merchant that does not belong to the owner; Forbidden for a blocked merchant or device, and a device of another user;
    * RequestRejected (INVALID_VALUES if the merchant must be named, DEVICE_LIMIT_REACHED)
    */
-  async register(owner: Tenant, given: NewDevice): Promise<{ device: Device; isNew: boolean }> {
+  async register(owner: Tenant, user: DeviceUser, given: NewDevice): Promise<{ device: Device; isNew: boolean }> {
     const { devices, vault, directory } = this.#options;
     const { deviceInstallationId, friendlyName, pushToken } = given;
     const { acquirerId } = owner;
     const merchantId = await this.#merchantOf(owner, given.merchantId);
     if (directory.isBlockedDevice(acquirerId, deviceInstallationId)) throw new Forbidden('BLOCKED_DEVICE');
     const key = { acquirerId, merchantId, deviceInstallationId };
-    const registered = await devices.register({ ...key, friendlyName, sealedPushToken: vault.seal(key, pushToken) });
-    if (!registered) throw new RequestRejected('DEVICE_LIMIT_REACHED');
-    return registered;
+    const sealedPushToken = vault.seal(key, pushToken);
+    return orRefuse(await devices.register({ ...key, user, friendlyName, sealedPushToken }));
   }
 
   list(owner: Tenant, page: DevicePage): Promise<Device[]> {
     return this.#options.devices.list(owner, page);
   }
 
-  /** @throws RequestRejected (DEVICE_NOT_REGISTERED) */
-  async rename(owner: Tenant, id: string, friendlyName: string): Promise<Device> {
-    const renamed = await this.#options.devices.rename(owner, id, friendlyName);
-    if (!renamed) throw unknownDevice();
-    return renamed;
+  /** @throws RequestRejected (DEVICE_NOT_REGISTERED); Forbidden for a device of another user */
+  async rename(owner: Tenant, user: DeviceUser, id: string, friendlyName: string): Promise<Device> {
+    return orRefuse(await this.#options.devices.rename(owner, user, id, friendlyName));
   }
 
-  /** @throws RequestRejected (DEVICE_NOT_REGISTERED) */
-  async remove(owner: Tenant, id: string): Promise<void> {
-    if (!(await this.#options.devices.remove(owner, id))) throw unknownDevice();
+  /** @throws RequestRejected (DEVICE_NOT_REGISTERED); Forbidden for a device of another user */
+  async remove(owner: Tenant, user: DeviceUser, id: string): Promise<void> {
+    orRefuse(await this.#options.devices.remove(owner, user, id));
   }
 
   async #merchantOf(owner: Tenant, named: string | undefined): Promise<string> {
@@ -67,6 +64,13 @@ export class DeviceRegistry {
     if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
     return id;
   }
+}
+
+function orRefuse<Done>(done: Done | DeviceRefusal): Done {
+  if (done === 'ofAnotherUser') throw new Forbidden('FORBIDDEN');
+  if (done === 'unknown') throw unknownDevice();
+  if (done === 'tooMany') throw new RequestRejected('DEVICE_LIMIT_REACHED');
+  return done as Done;
 }
 
 /** The same for an unknown device and a device of another tenant. */

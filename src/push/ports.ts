@@ -9,8 +9,15 @@ export interface DeviceKey {
   readonly deviceInstallationId: string;
 }
 
+/**
+ * The caller of a change: the user of a merchant's token, or null for an administrator. A device belongs to the first user
+ * who registers it. Later only this user and administrators may change it.
+ */
+export type DeviceUser = string | null;
+
 /** A device as it is registered; a second registration renews the first. */
 export interface DeviceRegistration extends DeviceKey {
+  readonly user: DeviceUser;
   readonly friendlyName: string;
   readonly sealedPushToken: Uint8Array;
 }
@@ -29,15 +36,16 @@ export interface DevicePage {
   readonly limit: number;
 }
 
+/** Why a device was not changed: there is none, it belongs to another user, or the merchant has too many. */
+export type DeviceRefusal = 'unknown' | 'ofAnotherUser' | 'tooMany';
+
 /** Stores devices. Each call for a tenant returns only that tenant's devices. */
 export interface DeviceStore {
-  /** Undefined if the merchant has reached its limit. */
-  register(registration: DeviceRegistration): Promise<{ device: Device; isNew: boolean } | undefined>;
+  register(registration: DeviceRegistration): Promise<{ device: Device; isNew: boolean } | DeviceRefusal>;
   /** Newest first. */
   list(owner: Tenant, page: DevicePage): Promise<Device[]>;
-  /** Undefined if there is no such device. */
-  rename(owner: Tenant, id: string, friendlyName: string): Promise<Device | undefined>;
-  remove(owner: Tenant, id: string): Promise<boolean>;
+  rename(owner: Tenant, user: DeviceUser, id: string, friendlyName: string): Promise<Device | DeviceRefusal>;
+  remove(owner: Tenant, user: DeviceUser, id: string): Promise<'removed' | DeviceRefusal>;
   /**
    * Finds by the id of the registration or the device's own id; at most two, because one phone can belong to several
    * merchants.

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPE_NAMES, type Scope } from '../../schemas/scopes.ts';
+import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { ask, errorCodeOf, nameOf } from './ask.ts';
@@ -85,3 +87,34 @@ test.each(Object.entries(CREATING))('%s needs every right that it gives', async 
 function shapeOf(schema: unknown): object {
   return (schema as { shape?: object } | undefined)?.shape ?? {};
 }
+
+test('a device is changed only by the user whose token registered it, and by administrators', async () => {
+  const tokenOf = async (usr: string) => ({
+    authorization: `Bearer ${await signMerchantToken(installation.profile(), { usr })}`,
+  });
+  const [anna, ben] = [await tokenOf('anna'), await tokenOf('ben')];
+  const admin = await keyOf(['devices:manage']);
+  const body = {
+    deviceInstallationId: randomUUID(),
+    pushToken: 'push-token',
+    friendlyName: 'Till',
+    merchantId: '1001',
+  };
+  const call = (method: string, url: string, headers: Record<string, string>, sent: object = body) =>
+    ask(installation.url, { method, url }, { ...(method !== 'DELETE' && { body: sent }) }, headers);
+  const registered = await call('POST', '/devices', anna);
+  expect(registered.status, registered.text).toBe(201);
+  const one = `/devices/${JSON.parse(registered.text).id}`;
+  const stolen = { ...body, pushToken: 'another-token' };
+  for (const answer of [
+    await call('POST', '/devices', ben, stolen),
+    await call('PUT', one, ben, { friendlyName: 'Mine' }),
+    await call('DELETE', one, ben),
+  ])
+    expect([answer.status, errorCodeOf(answer)]).toEqual([403, 101]);
+  expect((await call('POST', '/devices', anna)).status).toBe(200);
+  expect((await call('PUT', one, admin, { friendlyName: 'Bar' })).status).toBe(200);
+  expect((await call('POST', '/devices', ben, stolen)).status).toBe(403);
+  expect((await call('DELETE', one, admin)).status).toBe(200);
+  expect((await call('POST', '/devices', ben)).status).toBe(201);
+});

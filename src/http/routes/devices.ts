@@ -10,6 +10,7 @@ import {
 } from '#schemas/device';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { DeviceRegistry } from '../../push/device-registry.ts';
+import type { DeviceUser } from '../../push/ports.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';
@@ -20,6 +21,13 @@ export interface DeviceRoutesOptions {
   readonly authenticator: Authenticator;
   readonly idempotent: IdempotentRoute;
   readonly devices: DeviceRegistry;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The user of a merchant's token; null for an administrator. Set by the routes of devices. */
+    deviceUser?: DeviceUser;
+  }
 }
 
 const SCOPE = 'devices:manage';
@@ -37,7 +45,9 @@ export function registerDeviceRoutes(
 ): void {
   // Runs before the body is read: only the headers of an unknown caller are read.
   const onRequest = async (request: FastifyRequest) => {
-    request.owner = await authenticator.owner(request.headers, SCOPE);
+    const { owner, user } = await authenticator.ownerAndUser(request.headers, SCOPE);
+    request.owner = owner;
+    request.deviceUser = user;
   };
 
   withZod(server).route({
@@ -45,8 +55,8 @@ export function registerDeviceRoutes(
     url: '/devices',
     config: deviceFacts('Register a device', '4.18', {
       description:
-        'Registers a device for push payments (201). If the merchant already registered the device, the gateway stores the new name and push token (200).',
-      problems: { 403: [139], 404: [122], 409: [134] },
+        'Registers a device for push payments (201). If the merchant already registered the device, the gateway stores the new name and push token (200). A device belongs to the user (`usr`) whose token registered it: tokens of other users cannot change it (403). Keys and portal users can.',
+      problems: { 403: [101, 139], 404: [122], 409: [134] },
     }),
     schema: {
       body: newDevice,
@@ -55,7 +65,7 @@ export function registerDeviceRoutes(
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
-      const { device, isNew } = await devices.register(request.owner!, request.body);
+      const { device, isNew } = await devices.register(request.owner!, request.deviceUser ?? null, request.body);
       return reply.code(isNew ? 201 : 200).send(device);
     },
   });
@@ -79,26 +89,29 @@ export function registerDeviceRoutes(
     method: 'PUT',
     url: '/devices/:id',
     config: deviceFacts('Rename a device', 'extension', {
-      description: 'Changes the display name of a registered device.',
+      description:
+        'Changes the display name of a registered device. The token of another user than the one who registered it is refused with 403.',
       problems: { 404: [136] },
     }),
     schema: { params: devicePath, body: deviceChange, response: { 200: answerSchema(registeredDevice) } },
     onRequest,
-    handler: (request) => devices.rename(request.owner!, request.params.id, request.body.friendlyName),
+    handler: (request) =>
+      devices.rename(request.owner!, request.deviceUser ?? null, request.params.id, request.body.friendlyName),
   });
 
   withZod(server).route({
     method: 'DELETE',
     url: '/devices/:id',
     config: deviceFacts('Remove a device', '4.18', {
-      description: 'Removes the registration of a device. The device receives no further push payments.',
+      description:
+        'Removes the registration of a device. The device receives no further push payments. The token of another user than the one who registered it is refused with 403.',
       problems: { 404: [136] },
     }),
     schema: { params: devicePath, response: { 200: answerSchema(removedDevice) } },
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
-      await devices.remove(request.owner!, id);
+      await devices.remove(request.owner!, request.deviceUser ?? null, id);
       return { id };
     },
   });

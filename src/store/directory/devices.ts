@@ -1,6 +1,13 @@
 import type { Device } from '#schemas/device';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
-import type { DevicePage, DeviceRegistration, DeviceStore, PushDevice } from '../../push/ports.ts';
+import type {
+  DevicePage,
+  DeviceRefusal,
+  DeviceRegistration,
+  DeviceStore,
+  DeviceUser,
+  PushDevice,
+} from '../../push/ports.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 
@@ -14,14 +21,20 @@ const SHOWN = `d.id, d.device_installation_id as "deviceInstallationId", d.frien
 const OWNED = `d.acquirer_id = $1 and ($3::text is null or d.merchant_id = $3) and ($2::integer is null or exists (
   select from merchants m where m.acquirer_id = d.acquirer_id and m.id = d.merchant_id and m.integrator_id = $2))`;
 
+/** Whether the user, null for an administrator, may change the row. */
+function mayChange(user: string): string {
+  return `(${user}::text is null or d.registered_by is null or d.registered_by = ${user})`;
+}
+
 // xmax is 0 in a row that this statement has inserted.
 const REGISTER = `
-insert into devices as d (acquirer_id, merchant_id, device_installation_id, friendly_name, sealed_push_token)
-select $1, $2, $3, $4, $5 where exists (
+insert into devices as d (acquirer_id, merchant_id, device_installation_id, friendly_name, sealed_push_token, registered_by)
+select $1, $2, $3, $4, $5, $6 where exists (
   select from devices where acquirer_id = $1 and merchant_id = $2 and device_installation_id = $3
 ) or (select count(*) from devices where acquirer_id = $1 and merchant_id = $2) < ${MAX_DEVICES_PER_MERCHANT}
 on conflict (acquirer_id, merchant_id, device_installation_id) do update
-set friendly_name = excluded.friendly_name, sealed_push_token = excluded.sealed_push_token, updated_at = clock_timestamp()
+set friendly_name = excluded.friendly_name, sealed_push_token = excluded.sealed_push_token, updated_at = clock_timestamp(), registered_by = coalesce(d.registered_by, excluded.registered_by)
+where ${mayChange('$6')}
 returning ${SHOWN}, d.xmax = 0 as "isNew"`;
 
 const LIST = `
@@ -29,10 +42,12 @@ select ${SHOWN} from devices d where ${OWNED} and ($4::uuid is null or (d.create
   select d.created_at, d.id from devices d where ${OWNED} and d.id = $4))
 order by d.created_at desc, d.id desc limit $5`;
 
-const RENAME = `update devices d set friendly_name = $5, updated_at = clock_timestamp() where ${OWNED} and d.id = $4
+const RENAME = `update devices d set friendly_name = $5, updated_at = clock_timestamp() where ${OWNED} and d.id = $4 and ${mayChange('$6')}
   returning ${SHOWN}`;
 
-const REMOVE = `delete from devices d where ${OWNED} and d.id = $4`;
+const REMOVE = `delete from devices d where ${OWNED} and d.id = $4 and ${mayChange('$5')}`;
+
+const IS_KNOWN = `select from devices d where ${OWNED} and (d.id::text = $4 or d.device_installation_id = $4)`;
 
 const FIND = `
 select d.acquirer_id as "acquirerId", m.integrator_id as "integratorId", d.merchant_id as "merchantId", d.id,
@@ -53,11 +68,12 @@ export class PostgresDevices implements DeviceStore {
     this.#database = database;
   }
 
-  async register(registration: DeviceRegistration): Promise<{ device: Device; isNew: boolean } | undefined> {
-    const { acquirerId, merchantId, deviceInstallationId, friendlyName, sealedPushToken } = registration;
-    const values = [acquirerId, merchantId, deviceInstallationId, friendlyName, sealedPushToken];
+  async register(registration: DeviceRegistration): Promise<{ device: Device; isNew: boolean } | DeviceRefusal> {
+    const { acquirerId, merchantId, deviceInstallationId, friendlyName, sealedPushToken, user } = registration;
+    const values = [acquirerId, merchantId, deviceInstallationId, friendlyName, sealedPushToken, user];
     const [row] = await this.#rows<Row & { readonly isNew: boolean }>(REGISTER, values);
-    if (!row) return undefined;
+    if (!row)
+      return (await this.#isKnown({ acquirerId, merchantId }, deviceInstallationId)) ? 'ofAnotherUser' : 'tooMany';
     const { isNew, ...device } = row;
     return { device: shown(device), isNew };
   }
@@ -66,13 +82,14 @@ export class PostgresDevices implements DeviceStore {
     return (await this.#rows<Row>(LIST, [...tenantOf(owner), after ?? null, limit])).map(shown);
   }
 
-  async rename(owner: Tenant, id: string, friendlyName: string): Promise<Device | undefined> {
-    return (await this.#rows<Row>(RENAME, [...tenantOf(owner), id, friendlyName])).map(shown)[0];
+  async rename(owner: Tenant, user: DeviceUser, id: string, friendlyName: string): Promise<Device | DeviceRefusal> {
+    const [row] = await this.#rows<Row>(RENAME, [...tenantOf(owner), id, friendlyName, user]);
+    return row ? shown(row) : this.#refusal(owner, id);
   }
 
-  async remove(owner: Tenant, id: string): Promise<boolean> {
-    const { rowCount } = await mapConnectionLoss(this.#database.query(REMOVE, [...tenantOf(owner), id]));
-    return rowCount === 1;
+  async remove(owner: Tenant, user: DeviceUser, id: string): Promise<'removed' | DeviceRefusal> {
+    const { rowCount } = await mapConnectionLoss(this.#database.query(REMOVE, [...tenantOf(owner), id, user]));
+    return rowCount === 1 ? 'removed' : this.#refusal(owner, id);
   }
 
   find(owner: Tenant, deviceId: string): Promise<PushDevice[]> {
@@ -81,6 +98,15 @@ export class PostgresDevices implements DeviceStore {
 
   async dropToken({ acquirerId, id, sealedPushToken }: PushDevice): Promise<void> {
     await mapConnectionLoss(this.#database.query(DROP_TOKEN, [acquirerId, id, sealedPushToken]));
+  }
+
+  async #refusal(owner: Tenant, id: string): Promise<DeviceRefusal> {
+    return (await this.#isKnown(owner, id)) ? 'ofAnotherUser' : 'unknown';
+  }
+
+  async #isKnown(owner: Tenant, id: string): Promise<boolean> {
+    const { rowCount } = await mapConnectionLoss(this.#database.query(IS_KNOWN, [...tenantOf(owner), id]));
+    return rowCount !== 0;
   }
 
   async #rows<Found extends object>(text: string, values: unknown[]): Promise<Found[]> {
