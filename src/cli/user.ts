@@ -23,13 +23,18 @@ export const commands: Commands = {
     '--acquirer ID [--role viewer|operator|admin] [--permission NAME...] USER: change the rights of a user',
     change,
   ),
-  password: command('--acquirer ID [--password-stdin] USER: set a new password and end all sessions', resetPassword),
+  password: command(
+    '--acquirer ID [--password-stdin] USER: set a new password, end all sessions and lift a lockout',
+    resetPassword,
+  ),
   'reset-totp': command(
     '--acquirer ID USER: remove the one-time codes of a user who has lost them, and end all sessions',
     resetTotp,
   ),
   block: command('--acquirer ID USER: refuse logins and tokens of the user', (args) => setBlocked(args, true)),
-  unblock: command('--acquirer ID USER: accept them again', (args) => setBlocked(args, false)),
+  unblock: command('--acquirer ID USER: accept them again, and lift a lockout by wrong logins', (args) =>
+    setBlocked(args, false),
+  ),
   remove: command('--acquirer ID USER: remove a user', remove),
 };
 

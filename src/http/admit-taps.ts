@@ -112,6 +112,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, log: Request
     'x-correlation-id': correlationId,
     traceparent: formatTraceparent(trace),
     'api-version': '4.0',
+    'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
     ...REFUSAL.headers,
     ...hsts,

@@ -131,6 +131,7 @@ function rendered(refusal: ProblemAnswer): { headers: Record<string, string>; bo
     'x-correlation-id': requestId,
     traceparent: formatTraceparent(takeTrace(undefined)),
     'api-version': '4.0',
+    'x-content-type-options': 'nosniff',
     'cache-control': 'no-store',
     ...refusal.headers,
     'content-type': 'application/problem+json',

@@ -151,6 +151,7 @@ function identify(request: FastifyRequest, reply: FastifyReply): void {
     .header('x-correlation-id', request.correlationId)
     .header('traceparent', formatTraceparent(request.trace))
     .header('api-version', '4.0')
+    .header('x-content-type-options', 'nosniff')
     // The default, because responses contain tenant data, tokens or secrets. Routes whose responses may be cached set
     // their own.
     .header('cache-control', 'no-store');

@@ -29,6 +29,16 @@ const SPECIAL_IPV4 = [
 ];
 
 /**
+ * Public numbers under which a cloud serves its own machines: metadata, agents and internal services. Most clouds use
+ * link-local, carrier-grade NAT (Alibaba: 100.100.100.200), 192.0.0.192 (Oracle) or fc00::/7, which are refused anyway.
+ */
+const CLOUD_IPV4 = [
+  '168.63.129.16/32', // Azure: the wire server
+  '161.26.0.0/16', // IBM Cloud: infrastructure services
+  '166.8.0.0/14', // IBM Cloud: service endpoints
+];
+
+/**
  * IPv6 works the other way round: only global unicast is public. ::/96, ::ffff:0:0/96 (IPv4-mapped), 64:ff9b::/96
  * (NAT64), fc00::/7, fe80::/10, ff00::/8 and future assignments are therefore refused without a list.
  */
@@ -43,7 +53,7 @@ const SPECIAL_IPV6 = [
 ];
 
 const globalUnicast = listOf([GLOBAL_UNICAST], 'ipv6');
-const special = { 4: listOf(SPECIAL_IPV4, 'ipv4'), 6: listOf(SPECIAL_IPV6, 'ipv6') } as const;
+const special = { 4: listOf([...SPECIAL_IPV4, ...CLOUD_IPV4], 'ipv4'), 6: listOf(SPECIAL_IPV6, 'ipv6') } as const;
 const loopback = { 4: listOf(['127.0.0.0/8'], 'ipv4'), 6: listOf(['::1/128'], 'ipv6') } as const;
 
 /** @param address IPv4 or IPv6 as text, without brackets; anything else is refused */

@@ -1,5 +1,6 @@
 import type { BoundSocket } from 'node:net';
 import { StartError } from '../basics/errors.ts';
+import { requirePrivateFile } from '../basics/files/private-file.ts';
 import type { TapLoad } from '../basics/limits/tap-load.ts';
 import { admitTaps } from '../http/admit-taps.ts';
 import { bindSockets, listen, openSockets } from '../http/listen.ts';
@@ -58,7 +59,8 @@ export function followCertificate(server: Server, config: Config, log: Log, clos
   closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
 }
 
-function tlsFiles({ TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined {
+function tlsFiles({ TAPWIRE_ENV, TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined {
+  if (TLS_KEY_FILE && TAPWIRE_ENV !== 'dev') requirePrivateFile('TLS_KEY_FILE', TLS_KEY_FILE);
   return TLS_CERT_FILE && TLS_KEY_FILE ? { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { requirePrivateFile } from '../basics/files/private-file.ts';
 import { createKeyRing } from '../card/create-key-ring.ts';
 import { type LiveKeyRing, openLiveKeyRing } from '../card/live-key-ring.ts';
 import { TokenKeys } from '../card/token-keys.ts';
@@ -16,12 +17,13 @@ export interface OpenedKeyRing extends LiveKeyRing {
   readonly token: Token | undefined;
 }
 
-/** The installation's keys. In dev the first start creates them; elsewhere only `tapwire init` does. */
+/** The installation's keys. @throws StartError in qa and prod, if other users may read them. In dev the first start creates them; elsewhere only `tapwire init` does. */
 export async function openKeyRing(
   config: Config,
   onError: (error: unknown) => void = () => {},
 ): Promise<OpenedKeyRing> {
   const path = keyRingPath(config);
+  if (config.TAPWIRE_ENV !== 'dev') requirePrivateFile('TAPWIRE_KEYS_FILE', path);
   const token = await openKeyToken(config);
   try {
     if (!existsSync(path) && config.TAPWIRE_ENV === 'dev') {

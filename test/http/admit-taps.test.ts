@@ -97,6 +97,7 @@ describe('while a process works on as many taps as it can', () => {
       'x-correlation-id': CORRELATION_ID,
       traceparent: expect.stringMatching(/^00-/),
       'api-version': '4.0',
+      'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     });
     expect(await response.json()).toMatchObject({

@@ -1,8 +1,10 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SCOPE_NAMES } from '../../schemas/scopes.ts';
 import { userSubject } from '../../src/auth/portal/login-tries.ts';
 import { postgresLoginTries } from '../../src/store/credentials/login-tries.ts';
 import { problemOf } from '../support/answers.ts';
+import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser, type TestUser } from '../support/portal-users.ts';
@@ -90,6 +92,26 @@ describe.concurrent('a login', () => {
     const over = `update login_tries set window_ends_at = now() - interval '1 s' where subject = $1`;
     await installation.database.query(over, [userSubject(username)]);
     expect((await logIn(username)).status).toBe(200);
+  });
+
+  test('is possible again after an administrator has unblocked the user, or has set a password', async () => {
+    const { id, username } = await savePortalUser(installation.database, INTEGRATOR, 'viewer');
+    const key = await saveApiKey(installation.database, { acquirerId: 1 }, SCOPE_NAMES);
+    const change = (method: string, path: string, body: object) =>
+      request(installation.url, `/acquirers/1/users/${id}${path}`, {
+        method,
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    await count(username, 3);
+    expect((await logIn(username)).status).toBe(429);
+    expect((await change('PATCH', '', { role: 'viewer' })).status).toBe(200);
+    expect((await logIn(username)).status).toBe(429);
+    expect((await change('PATCH', '', { blocked: false })).status).toBe(200);
+    expect((await logIn(username)).status).toBe(200);
+    await count(username, 3);
+    expect((await change('POST', '/password', { password: 'a quiet morning by the sea' })).status).toBe(200);
+    expect((await logIn(username, 'a quiet morning by the sea')).status).toBe(200);
   });
 
   test('is counted in the database, without the typed name', async () => {

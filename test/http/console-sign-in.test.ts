@@ -71,6 +71,17 @@ describe('a person whom the provider knows', () => {
     expect((await session()).body).toMatchObject({ role: 'viewer', acquirerId: 1, mayAct: false });
   });
 
+  test('keeps the session of another browser when the role is the same', async () => {
+    const person = personWith('operators');
+    await signIn(person);
+    const before = browser;
+    browser = new SignInBrowser();
+    await signIn(person);
+    expect((await session()).status).toBe(200);
+    browser = before;
+    expect((await session()).status).toBe(200);
+  });
+
   test('loses an earlier session when the role changes', async () => {
     const person = personWith('admins');
     await signIn(person);

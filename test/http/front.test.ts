@@ -138,7 +138,9 @@ describe('a trace', () => {
 
 test('every answer names the version of the interface', async () => {
   for (const path of ['/livez', '/nothing', '/transactions']) {
-    expect((await send(path)).headers.get('api-version')).toBe('4.0');
+    const { headers } = await send(path);
+    expect(headers.get('api-version')).toBe('4.0');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
   }
 });
 

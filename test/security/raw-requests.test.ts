@@ -56,6 +56,7 @@ function expectProblem({ status, headers, body }: RawAnswer, expected: number): 
   expect(headers.get('content-type')).toBe('application/problem+json');
   expect(headers.get('cache-control')).toBe('no-store');
   expect(headers.get('api-version')).toBe('4.0');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
   const shown = problem.parse(JSON.parse(body));
   expect(shown).toMatchObject({ status, requestId: headers.get('x-correlation-id') });
 }

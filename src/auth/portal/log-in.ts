@@ -3,7 +3,7 @@ import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import { LruMap } from '../../codecs/bytes/lru-map.ts';
 import type { LoginTokens } from '../tokens/login-tokens.ts';
 import type { FactorProof, SecondFactors, StoredFactor } from '../totp/second-factor.ts';
-import { addressSubject, type LoginLimits, type LoginTries, userSubject } from './login-tries.ts';
+import { addressSubject, type LoginLimits, type LoginTries, loginNameOf, userSubject } from './login-tries.ts';
 import { isPassword } from './password.ts';
 import type { PortalUser } from './portal-user.ts';
 
@@ -114,7 +114,7 @@ export function createLoginCheck({
   }
 
   async function attempt({ username, password, code }: LoginRequest, address: string): Promise<PortalUser> {
-    const name = username.normalize('NFKC').toLowerCase();
+    const name = loginNameOf(username);
     const subject = userSubject(name);
     const ofAddress = await count(address, 'logins-by-address', limits.perAddress);
     if (ofAddress) sentAway.set(address, { endsAtMs: monotonicMs() + SENT_AWAY_MS, error: ofAddress });

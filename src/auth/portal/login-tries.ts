@@ -26,6 +26,11 @@ export interface LoginTries {
   forgive(user: string, address: string): Promise<void>;
 }
 
+/** The form in which usernames are compared. */
+export function loginNameOf(username: string): string {
+  return username.normalize('NFKC').toLowerCase();
+}
+
 /** A username is stored as a hash, because people type passwords into the wrong field. */
 export function userSubject(username: string): string {
   return `user ${hash('sha256', username, 'base64url')}`;

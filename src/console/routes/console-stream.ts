@@ -39,6 +39,7 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
     raw.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       'x-accel-buffering': 'no',
       // Closes the connection with the stream: a process that stops waits for connections that could bring another
       // request.

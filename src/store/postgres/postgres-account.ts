@@ -12,6 +12,8 @@ export interface PostgresAccount {
 
 const OURSELVES: PostgresAccount = { command: (binary, args) => [binary, args], identity: {} };
 
+const ACCOUNTS = ['postgres', 'nobody'];
+
 /**
  * A user namespace: the process remains root outside and is an ordinary user for Postgres. No file changes its owner.
  */
@@ -30,7 +32,7 @@ const NAMESPACE: PostgresAccount = {
  */
 export function choosePostgresAccount(binary: string, folders: readonly string[]): PostgresAccount {
   if (process.getuid?.() !== 0) return OURSELVES;
-  for (const name of ['postgres', 'nobody']) {
+  for (const name of ACCOUNTS) {
     const identity = identityOf(name);
     if (!identity) continue;
     for (const folder of folders) giveTo(folder, identity);
@@ -44,6 +46,12 @@ export function choosePostgresAccount(binary: string, folders: readonly string[]
     'NO_DATABASE',
     'Postgres does not run as root, and this folder is closed to other accounts: move it, open it (chmod o+x), or set DATABASE_URL.',
   );
+}
+
+/** The users to whom folders of this installation can belong: this one, and for root the accounts that Postgres may get. */
+export function ownerIds(): readonly number[] {
+  const own = process.getuid?.() ?? 0;
+  return own === 0 ? [own, ...ACCOUNTS.flatMap((name) => identityOf(name)?.uid ?? [])] : [own];
 }
 
 function identityOf(name: string): { uid: number; gid: number } | undefined {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { NewUser, StoredUser } from '#schemas/admin-credentials';
+import { loginNameOf, userSubject } from '../../auth/portal/login-tries.ts';
 import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
 import { invalidValue } from '../../basics/errors.ts';
 import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
@@ -81,22 +82,30 @@ export class UserSettings {
     return { stored, password: made };
   }
 
-  /** @throws NotFound */
+  /** With `blocked: false`, also lifts a lockout by wrong logins. @throws NotFound */
   change(
     change: Change,
     id: string,
     settings: Partial<Pick<NewUser, 'role' | 'permissions' | 'blocked'>>,
   ): Promise<StoredUser> {
-    return this.#rows.change(change, id, settings);
+    return this.#changeIn(change, id, settings, settings.blocked === false);
+  }
+
+  #changeIn(change: Change, id: string, settings: Partial<UserRow>, liftsLockout: boolean): Promise<StoredUser> {
+    return inAdminCommit(this.#database, change.acquirerId, async (client) => {
+      const changed = await this.#rows.changeIn(client, change, id, settings);
+      if (liftsLockout) await client.query('delete from login_tries where subject = $1', [subjectOf(changed)]);
+      return changed;
+    });
   }
 
   /**
-   * Ends the user's sessions. @returns the generated password, null if one was given. @throws NotFound, RequestRejected
+   * Ends the user's sessions, and lifts a lockout by wrong logins. @returns the generated password, null if one was given. @throws NotFound, RequestRejected
    */
   async resetPassword(change: Change, id: string, given: string | null): Promise<string | null> {
     const { username } = await this.find(change, id);
     const { made, passwordHash } = await this.#hash(given, username);
-    await this.#rows.change(change, id, { passwordHash });
+    await this.#changeIn(change, id, { passwordHash }, true);
     return made;
   }
 
@@ -128,4 +137,9 @@ export class UserSettings {
     const passwordHash = await this.#line.run(() => hashPassword(given ?? made!));
     return { made, passwordHash };
   }
+}
+
+/** The name under which the user's wrong logins are counted. */
+function subjectOf({ username }: Pick<StoredUser, 'username'>): string {
+  return userSubject(loginNameOf(username));
 }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { TapwireError } from '../../basics/errors.ts';
+import { type FileAccess, isPrivateFile } from '../../basics/files/private-file.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
@@ -7,12 +8,8 @@ const PART = 'keys';
 const DAY_MS = 86_400_000;
 /** PCI DSS 3.7.4: keys are changed at the end of their cryptoperiod, which is a year here. */
 const CRYPTOPERIOD_DAYS = 365;
-const OTHERS_MAY = 0o077;
-const GROUP_READS = 0o040;
 
-interface FileFacts {
-  readonly mode: number;
-  readonly uid: number;
+interface FileFacts extends FileAccess {
   readonly mtimeMs: number;
 }
 
@@ -34,15 +31,12 @@ export async function keyFindings(
   return [permissions(path, file), age(file.mtimeMs, nowMs), ...retiring(keys, nowMs)];
 }
 
-function permissions(path: string, { mode, uid }: FileFacts): Finding {
-  if ((mode & OTHERS_MAY) === 0) return good(PART, `only the owner can access ${path}`);
-  // A mounted Secret of Kubernetes belongs to root, and the process reads it as a member of its group.
-  if (uid !== process.getuid?.() && (mode & OTHERS_MAY & ~GROUP_READS) === 0)
-    return good(PART, `only the owner and the group of the process can read ${path}`);
+function permissions(path: string, file: FileFacts): Finding {
+  if (isPrivateFile(file)) return good(PART, `only the owner, or the group of the process, can access ${path}`);
   return fault(
     PART,
-    `${path} can be accessed by other users (mode ${(mode & 0o777).toString(8)})`,
-    `chmod 600 ${path}`,
+    `${path} can be accessed by other users (mode ${(file.mode & 0o777).toString(8)})`,
+    `chmod 600 ${path}; prod and qa do not start with it`,
   );
 }
 

@@ -1,0 +1,38 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { isPrivateFile } from '../../src/basics/files/private-file.ts';
+import { createKeyRing } from '../../src/card/create-key-ring.ts';
+import type { Config } from '../../src/start/config.ts';
+import { openKeyRing } from '../../src/start/open-key-ring.ts';
+
+test.each([
+  'qa',
+  'prod',
+] as const)('%s does not start with a key file that other users can read', async (environment) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tapwire-private-'));
+  try {
+    const path = join(folder, 'keys.json');
+    await createKeyRing(path);
+    const open = async () => {
+      const config = { TAPWIRE_ENV: environment, TAPWIRE_KEYS_FILE: path, TAPWIRE_DATA: folder } as Config;
+      (await openKeyRing(config)).close();
+    };
+    await open();
+    chmodSync(path, 0o644);
+    await expect(open()).rejects.toMatchObject({
+      code: 'BAD_CONFIG',
+      message: expect.stringMatching(/TAPWIRE_KEYS_FILE: other users can access .* \(mode 644\).* Run: chmod 600/),
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a mounted secret of root is private if only the group of the process reads it', () => {
+  const uid = process.getuid!() + 1;
+  expect(isPrivateFile({ uid, mode: 0o100440 })).toBe(true);
+  expect(isPrivateFile({ uid, mode: 0o100444 })).toBe(false);
+  expect(isPrivateFile({ uid: process.getuid!(), mode: 0o100440 })).toBe(false);
+});
