@@ -36,7 +36,7 @@ export interface DevicePage {
   readonly limit: number;
 }
 
-/** Why a device was not changed: there is none, it belongs to another user, or the merchant has too many. */
+/** Why a device was not changed: it does not exist, it belongs to another user, or the merchant has too many. */
 export type DeviceRefusal = 'unknown' | 'ofAnotherUser' | 'tooMany';
 
 /** Stores devices. Each call for a tenant returns only that tenant's devices. */
