@@ -24,14 +24,14 @@ export class KeptKeys implements ExchangedKeys {
     this.rows = [{ ...key, announcedMsAgo: 0, acknowledgedMsAgo: null, endsInMs: null }, ...this.rows];
     return key;
   }
+  async refuse() {
+    return true;
+  }
   async acknowledge(_where: unknown, { keyId, use }: Pick<ExchangedKey, 'keyId' | 'use'>, replacement: Replacement) {
     this.rows = this.rows.map((row) => (row.keyId === keyId ? { ...row, acknowledgedMsAgo: 0 } : row));
     if (this.replaced.some((key) => key.use === use)) return;
     const endsInMs = replacement.overlapSeconds * 1_000;
     this.replaced = [...this.replaced, ...replacement.configured.map((id) => ({ use, keyId: id, endsInMs }))];
-  }
-  async withdraw(_where: unknown, keyId: string) {
-    this.rows = this.rows.map((row) => (row.keyId === keyId ? { ...row, endsInMs: 60_000 } : row));
   }
   async claim(_where: unknown, use: WorkingKeyUse) {
     if (this.claims.has(use)) return false;

@@ -24,7 +24,7 @@ export function postgresExchangedKeys(database: Database): ExchangedKeys {
       const replaced = await database.query<ReplacedKey>({ name: 'find-replaced-keys', text: FIND_REPLACED, values });
       return { live: live.rows, replaced: replaced.rows };
     },
-    keep(where, key, overlapSeconds) {
+    keep(where, key) {
       const { acquirerId, processorId } = where;
       const { keyId, use, number, transportKeyId, form, wrapped, kcv } = key;
       const of = [acquirerId, processorId, use];
@@ -32,14 +32,23 @@ export function postgresExchangedKeys(database: Database): ExchangedKeys {
         await client.query(LOCK, [lockOf(where, use)]);
         const { rows: known } = await client.query<KnownKey>(FIND_KNOWN, [...of, checkValueOf(kcv)]);
         if (known.length > 0) {
-          const same = known.find((row) => row.number === number && row.isUnended);
+          const same = known.find((row) => row.number === number && row.isRepeatable);
           return same?.keyId == null ? 'replayed' : { keyId: same.keyId };
         }
         await client.query(FORGET_OLDEST, [...of, REMEMBERED]);
         await client.query(REMEMBER, [...of, checkValueOf(kcv)]);
-        await client.query(END_UNACKNOWLEDGED, [...of, overlapSeconds]);
         await client.query(KEEP, [acquirerId, processorId, keyId, use, number, transportKeyId, form, wrapped, kcv]);
         return { keyId };
+      });
+    },
+    refuse(where, { use, kcv }) {
+      const { acquirerId, processorId } = where;
+      return inTransaction(database, async (client) => {
+        await client.query(LOCK, [lockOf(where, use)]);
+        const values = [acquirerId, processorId, use, checkValueOf(kcv)];
+        const { rows } = await client.query<KnownKey>(FIND_KNOWN, values);
+        if (rows.length === 0) await client.query(REMEMBER, values);
+        return !rows.some(({ isRepeatable }) => isRepeatable);
       });
     },
     acknowledge(where, { keyId, use }, { overlapSeconds, configured }) {
@@ -50,9 +59,6 @@ export function postgresExchangedKeys(database: Database): ExchangedKeys {
         await client.query(END_OLDER, [...of, keyId, SAME_MOMENT_SECONDS, overlapSeconds]);
         await client.query(REPLACE, [...of, configured, overlapSeconds]);
       });
-    },
-    async withdraw({ acquirerId, processorId }, keyId, overlapSeconds) {
-      await database.query(WITHDRAW, [acquirerId, processorId, keyId, overlapSeconds]);
     },
     async claim({ acquirerId, processorId }, use, seconds) {
       const { rowCount } = await database.query(CLAIM, [acquirerId, processorId, use, seconds]);
@@ -93,11 +99,15 @@ from replaced_keys where acquirer_id = $1 and processor_id = $2`;
 interface KnownKey {
   readonly keyId: string | null;
   readonly number: number | null;
-  readonly isUnended: boolean;
+  /** Whether the switch may repeat its announcement: the key was not replaced, and it is in use or the last one. */
+  readonly isRepeatable: boolean;
 }
 
 const FIND_KNOWN = `
-select k.key_id as "keyId", k.number, k.key_id is not null and k.retires_at is null as "isUnended"
+select k.key_id as "keyId", k.number, k.key_id is not null and k.retires_at is null and (
+    k.acknowledged_at is not null or not exists (
+      select from exchanged_keys later where later.acquirer_id = k.acquirer_id and later.processor_id = k.processor_id
+        and later.use = k.use and later.announced_at > k.announced_at)) as "isRepeatable"
 from announced_keys a left join exchanged_keys k on k.acquirer_id = a.acquirer_id and k.processor_id = a.processor_id
   and k.use = a.use and upper(left(k.kcv, 6)) = a.kcv
 where a.acquirer_id = $1 and a.processor_id = $2 and a.use = $3 and a.kcv = $4`;
@@ -108,16 +118,11 @@ const FORGET_OLDEST = `
 delete from announced_keys where ${OF_USE} and kcv in (
   select kcv from announced_keys where ${OF_USE} order by announced_at desc offset $4::integer - 1)`;
 
-/** The switch has created another key since. If it still uses one of these, messages under it are accepted. */
-const END_UNACKNOWLEDGED = `
-update exchanged_keys set retires_at = clock_timestamp() + $4 * interval '1 s'
-where ${OF_USE} and acknowledged_at is null and retires_at is null`;
-
 const KEEP = `
 insert into exchanged_keys (acquirer_id, processor_id, key_id, use, number, transport_key_id, form, wrapped, kcv)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
 
-/** Also clears the end that a later announcement has set, unless a later key has been acknowledged. */
+/** An end stays only if a later key has set it. */
 const ACKNOWLEDGE = `
 update exchanged_keys k set acknowledged_at = coalesce(acknowledged_at, clock_timestamp()),
   retires_at = case when exists (
@@ -137,10 +142,6 @@ const REPLACE = `
 insert into replaced_keys (acquirer_id, processor_id, use, key_id, retires_at)
 select $1, $2, $3, key_id, clock_timestamp() + $5 * interval '1 s' from unnest($4::text[]) as key_id
 on conflict do nothing`;
-
-const WITHDRAW = `
-update exchanged_keys set retires_at = clock_timestamp() + $4 * interval '1 s'
-where acquirer_id = $1 and processor_id = $2 and key_id = $3 and acknowledged_at is null and retires_at is null`;
 
 const CLAIM = `
 insert into key_requests (acquirer_id, processor_id, use, asked_until)

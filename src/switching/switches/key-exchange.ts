@@ -97,7 +97,7 @@ export class KeyExchange implements KeyChangeSide {
       isTrusted: (announcement) => this.#isTrustedNow(announcement),
       isAskedAnew: (use) => this.#requests.isAskedAnew(use),
       isAwaited: (use) => this.#requests.isAwaited(use),
-      onUnsent: (key) => this.#withdraw(key),
+      onUnsent: ({ use }) => this.#requests.want(use),
       onTaken: (key, line) => this.#begin(key, line),
       onRefused: (fault) => this.#faults.record(fault),
     });
@@ -208,15 +208,6 @@ export class KeyExchange implements KeyChangeSide {
     });
     log.info({ ...where, use, number, kcv }, 'working key exchanged');
     this.#requests.satisfy(use);
-  }
-
-  /** The switch does not use the key, and the previous one remains in use. */
-  #withdraw({ keyId, use }: ExchangedKey): void {
-    const { where, kept, config } = this.#options;
-    this.#requests.want(use);
-    kept
-      .withdraw(where, keyId, config.keyExchange.overlapSeconds)
-      .catch((error: unknown) => this.#faults.record(error));
   }
 
   async #follow(): Promise<void> {

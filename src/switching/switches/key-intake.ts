@@ -111,8 +111,17 @@ export class KeyIntake {
       const { responseCode } = this.#refuse(fault);
       // A key that the switch drops must not be stored: the announcement could be replayed. Without a response, the switch
       // keeps it until the next one.
-      return { responseCode: mayBeKept(fault) ? undefined : responseCode };
+      const mayAnswer = !mayBeKept(fault) && (await this.#mayRefuse(fault, announcement));
+      return { responseCode: mayAnswer ? responseCode : undefined };
     }
+  }
+
+  /** Whether the switch may be informed that the gateway does not take the key. */
+  async #mayRefuse({ code }: KeyExchangeError, announcement: IsoMessage): Promise<boolean> {
+    const key = this.#options.keyChange.readKey(announcement);
+    // A key that was stored is remembered, and anyone can send messages without a good MAC.
+    if (!key || ['REPLAYED', 'UNTRUSTED', 'NOT_AGREED', 'NOT_KEPT'].includes(code)) return true;
+    return within(TAKE_IN_MS, this.#options.kept.refuse(this.#options.where, key)).catch(() => false);
   }
 
   #holdPins(use: WorkingKeyUse | undefined): () => void {
@@ -165,13 +174,13 @@ export class KeyIntake {
    * @throws KeyExchangeError REPLAYED, because an attacker that cannot create an announcement may replay an old one
    */
   async #store(key: ExchangedKey): Promise<ExchangedKey> {
-    const { keys, kept, where, config } = this.#options;
+    const { keys, kept, where } = this.#options;
     await within(TAKE_IN_MS, keys.import(key)).catch((cause: unknown) => {
       throw new KeyExchangeError('NOT_IMPORTED', { cause, detail: codeOf(cause) });
     });
     let stored: Awaited<ReturnType<ExchangedKeys['keep']>> | undefined;
     try {
-      stored = await within(TAKE_IN_MS, kept.keep(where, key, config.keyExchange.overlapSeconds));
+      stored = await within(TAKE_IN_MS, kept.keep(where, key));
     } catch (cause) {
       throw new KeyExchangeError('NOT_KEPT', { cause, detail: codeOf(cause) });
     } finally {

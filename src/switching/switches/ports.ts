@@ -83,14 +83,13 @@ export interface Replacement {
 export interface ExchangedKeys {
   read(processor: ProcessorKey): Promise<KeysOfSwitch>;
   /**
-   * Stores a key before the switch is informed that the gateway has it. Earlier keys that were never acknowledged end after
-   * the overlap.
+   * Stores a key before the switch is informed that the gateway has it.
    *
    * @returns the id under which it is stored, which differs if the switch repeats the announcement of a key that has not
    *   been replaced; `replayed` if the switch has announced this key before, and it has been replaced
    * @throws StoreUnavailable, which says whether it may be stored
    */
-  keep(processor: ProcessorKey, key: ExchangedKey, overlapSeconds: number): Promise<{ keyId: string } | 'replayed'>;
+  keep(processor: ProcessorKey, key: ExchangedKey): Promise<{ keyId: string } | 'replayed'>;
   /**
    * The switch was informed: previous keys retire at the end of the overlap. A key that was announced at the same moment does
    * not, because the switch may consider either the later one.
@@ -100,8 +99,12 @@ export interface ExchangedKeys {
     key: Pick<ExchangedKey, 'keyId' | 'use'>,
     replacement: Replacement,
   ): Promise<void>;
-  /** The switch was certainly not informed, so its previous key remains in use. */
-  withdraw(processor: ProcessorKey, keyId: string, overlapSeconds: number): Promise<void>;
+  /**
+   * Remembers an announced key that the gateway refuses. The switch then drops it, so a replay must not be taken.
+   *
+   * @returns whether it may be refused: not if another process has taken it, because the switch has announced it twice
+   */
+  refuse(processor: ProcessorKey, key: Pick<ExchangedKey, 'use' | 'kcv'>): Promise<boolean>;
   /** The right to request a key, for the given number of seconds; false while another process has it. */
   claim(processor: ProcessorKey, use: WorkingKeyUse, seconds: number): Promise<boolean>;
   release(processor: ProcessorKey, use: WorkingKeyUse): Promise<void>;

@@ -143,8 +143,8 @@ export class WorkingKeys implements MacKeyIds {
    * one moment, and either may be the later one.
    */
   isUnsettled(use: WorkingKeyUse): boolean {
-    const unended = this.#stored.filter((key) => key.use === use && key.endsAtMs === null);
-    const [newest] = unended;
+    const unended = this.#unended(use);
+    const newest = unended.at(-1);
     if (!newest || this.#options.monotonicMs() - newest.announcedAtMs < SETTLED_AFTER_MS) return false;
     return unended.length > 1 || newest.acknowledgedMsAgo === null;
   }
@@ -211,10 +211,14 @@ export class WorkingKeys implements MacKeyIds {
     return this.#replaced.get(`${use} ${configuredKeyId}`) ?? null;
   }
 
-  /** The last announced key, if it is not certain that the switch knows the gateway has it. */
+  /** A key of which it is not certain whether the switch knows that the gateway has it. */
   #unacknowledged(use: WorkingKeyUse): WorkingKey | undefined {
-    const newest = this.#stored.find((key) => key.use === use && key.endsAtMs === null);
-    return newest?.acknowledgedMsAgo === null ? newest : undefined;
+    return this.#unended(use).find(({ acknowledgedMsAgo }) => acknowledgedMsAgo === null);
+  }
+
+  /** The keys that no acknowledged key has certainly replaced, the first announced first. */
+  #unended(use: WorkingKeyUse): readonly WorkingKey[] {
+    return this.#stored.filter((key) => key.use === use && key.endsAtMs === null).toReversed();
   }
 
   /** Another worker may have exchanged a key after the last read, and the overlap is about to end. */
@@ -222,11 +226,15 @@ export class WorkingKeys implements MacKeyIds {
     return this.#options.monotonicMs() - this.#readAtMs > this.#overlapMs - LEAVES_WITHIN_MS;
   }
 
-  /** If the response to the last announcement was lost or not recorded, the previous key may be at its end. */
+  /**
+   * If a response was lost or not recorded, or two keys were announced at one moment, the switch may have ended the key that
+   * the gateway uses: at the earliest an overlap after the first key that may have replaced another.
+   */
   #isDoubtful(use: WorkingKeyUse): boolean {
     if (this.#isDoubtedSinceStart(use)) return true;
-    const announced = this.#unacknowledged(use);
-    return announced !== undefined && this.#leftMs(announced.announcedAtMs + this.#overlapMs) < LEAVES_WITHIN_MS;
+    const [, second] = this.#unended(use);
+    const startsAtMs = [second, this.#unacknowledged(use)].flatMap((key) => (key ? [key.announcedAtMs] : []));
+    return this.#leftMs(Math.min(...startsAtMs) + this.#overlapMs) < LEAVES_WITHIN_MS;
   }
 
   #isDoubtedSinceStart(use: WorkingKeyUse): boolean {

@@ -22,7 +22,7 @@ function keyOf(number: number, kcv = `${number}`.padStart(6, 'A')): ExchangedKey
 }
 
 const kept = () => postgresExchangedKeys(testDatabase.database);
-const keep = (key: ExchangedKey) => kept().keep(where, key, OVERLAP.overlapSeconds);
+const keep = (key: ExchangedKey) => kept().keep(where, key);
 const acknowledge = (key: ExchangedKey) => kept().acknowledge(where, key, OVERLAP);
 const ends = async () =>
   (await kept().read(where)).live.map(({ keyId, endsInMs }) => [keyId, endsInMs !== null] as const);
@@ -53,13 +53,29 @@ test.each([
   expect(await ends()).toEqual([['key-3', false], expect.arrayContaining([true]), expect.arrayContaining([true])]);
 });
 
-test('a key that was never acknowledged ends after the next announcement, and may still be acknowledged', async () => {
+test('a key that was never acknowledged remains until a later one is, and is not announced again', async () => {
   const [one, other] = [keyOf(1), keyOf(2)];
   await keep(one);
+  await letPass(3_600);
   await keep(other);
-  expect(new Map(await ends()).get('key-1')).toBe(true);
-  await acknowledge(one);
-  expect(new Map(await ends()).get('key-1')).toBe(false);
+  expect(await ends()).toEqual([
+    ['key-2', false],
+    ['key-1', false],
+  ]);
+  expect(await keep({ ...one, keyId: 'again' })).toBe('replayed');
+  await acknowledge(other);
+  expect(await ends()).toEqual([
+    ['key-2', false],
+    ['key-1', true],
+  ]);
+});
+
+test('a refused key is not taken later, and a key that another process has taken is not refused', async () => {
+  const [one, other] = [keyOf(1), keyOf(2)];
+  expect(await kept().refuse(where, one)).toBe(true);
+  expect(await keep(one)).toBe('replayed');
+  await keep(other);
+  expect(await kept().refuse(where, other)).toBe(false);
 });
 
 test('a key that the switch has announced before is refused after another has replaced it, also after a purge', async () => {
@@ -75,14 +91,6 @@ test('a key that the switch has announced before is refused after another has re
   await testDatabase.database.query('delete from exchanged_keys where key_id = $1', ['key-1']);
   expect(await keep(again)).toBe('replayed');
   expect(await keep({ ...again, kcv: one.kcv.toLowerCase() })).toBe('replayed');
-});
-
-test('a withdrawn key is not used, and its announcement is not taken again', async () => {
-  const key = keyOf(1);
-  await keep(key);
-  await kept().withdraw(where, key.keyId, 60);
-  expect(await ends()).toEqual([['key-1', true]]);
-  expect(await keep({ ...key, keyId: 'again' })).toBe('replayed');
 });
 
 test('the first acknowledged key sets the end of the configured one, and no later key moves it', async () => {
