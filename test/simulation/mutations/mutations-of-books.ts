@@ -44,6 +44,14 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
     hunt: { by: 'exploration', cases: ['a link, DE37 identifies'], depth: 3 },
   },
   {
+    name: 'a code of trouble declines',
+    file: 'src/kits/processor-kit/response-codes.ts',
+    before: "  ...['58', '59',",
+    after: "  ...['06', '58', '59',",
+    meaning: 'a sale that the switch has booked, and answered 06, is Declined and not reversed',
+    hunt: { by: 'exploration', cases: ['one sale, trouble'], depth: 2 },
+  },
+  {
     name: 'a PIN beside a review',
     file: 'src/store/transactions/commit-pin-attempts.ts',
     before: `\n    and not \${IS_IN_DOUBT('t')}`,

@@ -103,7 +103,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     before: "  return isRepeat && !others.some((each) => each.answer === 'duplicate') ? 'acknowledged' : 'duplicate';",
     after: "  return 'acknowledged';",
     meaning: '"duplicate" of a first attempt, or of refused ones, makes a reversal acknowledged',
-    hunt: { by: 'test', file: 'test/flow/reversal-codes.test.ts' },
+    hunt: { by: 'exploration', cases: ['one sale, DE11 and DE41 identify'], depth: 2 },
   },
   {
     name: 'not found is not repeated',

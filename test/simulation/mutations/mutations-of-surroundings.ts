@@ -78,8 +78,8 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   {
     name: '70 declines for all',
     file: 'src/kits/processor-kit/response-codes.ts',
-    before: "'66', '67', '75', '90'],",
-    after: "'66', '67', '70', '75', '90'],",
+    before: "'66', '67', '75', '90', '91', '92', '93'],",
+    after: "'66', '67', '70', '75', '90', '91', '92', '93'],",
     meaning: 'a code that Mastercard does not use is a decline, and not reversed',
     hunt: { by: 'test', file: 'test/processors/conformance.test.ts' },
   },
