@@ -32,6 +32,12 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 134,
     detail: 'Refunds of the sale are not settled: resolve them first, or have the acquirer correct its books.',
   },
+  RESOLUTION_APPROVED_IN_PART: {
+    status: 409,
+    errorCode: 134,
+    detail:
+      'The switch approved a part of the amount, and the merchant asked for all of it. Have the acquirer reverse that part, then resolve the transaction as voided or adjusted.',
+  },
   RESOLUTION_NOT_COMPLETED: {
     status: 409,
     errorCode: 134,

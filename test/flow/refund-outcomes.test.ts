@@ -60,6 +60,24 @@ describe('an integrator is notified', () => {
     const findings = await verifyLedger({ database, ledger, types: await loadProcessors() });
     expect(findings.filter(({ violationCount }) => violationCount > 0)).toEqual([]);
     expect(findings.find(({ check }) => check === 'I3')?.lookedAt).toBeGreaterThan(0);
+    expect(findings.find(({ check }) => check === 'F')?.lookedAt).toBeGreaterThan(0);
+  });
+
+  test('and the check of the books finds a sale whose refunds and reservation differ, or exceed it', async () => {
+    const { database, ledger } = installation;
+    const check = async () => {
+      const findings = await verifyLedger({ database, ledger, types: await loadProcessors() });
+      return findings.find(({ check: name }) => name === 'F')?.violations.map(({ what }) => what);
+    };
+    const sale = await sellApproved(installation, '100.00');
+    const { body } = await refundSale(installation, sale, refundOf('40.00'));
+    await untilAnswered(database, (body as RefundAnswer).serviceReference);
+    await database.query('update transactions set refunded_minor = 3000 where id = $1', [sale]);
+    expect(await check()).toEqual(['3000 is reserved, and its refunds keep 4000']);
+    await database.query('update transactions set refunded_minor = 4000, approved_minor = 1000 where id = $1', [sale]);
+    expect(await check()).toEqual(['its refunds keep 4000 of 1000']);
+    await database.query('update transactions set approved_minor = 10000 where id = $1', [sale]);
+    expect(await check()).toEqual([]);
   });
 });
 

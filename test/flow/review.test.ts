@@ -27,7 +27,9 @@ const { tapInReview, seenAt, resolve } = reviewsIn(scene, { act, look });
 
 async function install(): Promise<void> {
   await scene.install();
-  secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
+  const backend = await Backend.open(scene.installation);
+  await backend.register(receiver.url);
+  secret = await backend.issueSecret({ overlapHours: 0 }); // each test has its own
 }
 
 const adminEvents = (id: string) => adminEventsOf(scene.installation.database, id);

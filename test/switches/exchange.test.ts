@@ -102,6 +102,7 @@ test('a reversal that its processor cannot build fails as not written, and the f
     processor: { reversal: trips } as never,
     config: {} as never,
     fieldsOf: trips,
+    approvals: {} as never,
     exchange: trips,
     pinGate: () => undefined,
     isPinKeyAccepted: () => true,

@@ -230,6 +230,7 @@ describe('responses of a switch without a waiting request', () => {
       processorId: 1,
       processor: type1 as Processor,
       fieldsOf: standardFieldReader(type1),
+      approvals: { find: () => undefined },
       unmatchedResponses: { take: (found) => void taken.push(found) },
       judge,
       decidedAfterMs: DECIDED_AFTER_MS,

@@ -79,7 +79,7 @@ export class Backend {
 /** The webhooks that a receiver got of a transaction, in order. @throws if one of them is not genuine */
 export function genuine(receiver: Receiver, secret: string, serviceReference: string): Webhook[] {
   return receiver.received
-    .filter(({ body }) => body.includes(serviceReference))
+    .filter(({ body }) => body.includes(`"serviceReference":"${serviceReference}"`))
     .map((received) => verifiedEvent(received, secret));
 }
 

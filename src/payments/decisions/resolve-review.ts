@@ -32,6 +32,9 @@ import { voidEventJobs, webhookJobs } from './webhook-job.ts';
  * that contradicts only makes the transaction need review again (late-response.ts, reversal-answers.ts). What a review
  * blocks until then is in model/review.ts. A transaction that was resolved as declined or voided releases its link.
  *
+ * A request that the switch approved in part, although it asked for all, cannot be resolved as approved: the gateway
+ * would record an amount that was not taken. A sale that was accepted as approved in part keeps that part.
+ *
  * A switch that requires completions does not post an approval that was reversed or uncertain, and no completion follows.
  * Such a request cannot be resolved as approved.
  */
@@ -111,6 +114,8 @@ function outcomeOf(review: ReviewCase, books: SwitchBooks): ResolvedOutcome {
   const isReversed = disposition === Disposition.Indeterminate || voidState !== null;
   if (isReversed && books === 'approved' && review.facts.needsCompletion)
     throw new RequestRejected('RESOLUTION_NOT_COMPLETED');
+  if (disposition === Disposition.Indeterminate && books === 'approved' && review.facts.wasApprovedInPart)
+    throw new RequestRejected('RESOLUTION_APPROVED_IN_PART');
   if (disposition === Disposition.Indeterminate) {
     return { disposition: books === 'approved' ? Disposition.Approved : Disposition.Voided, voidState };
   }

@@ -12,6 +12,8 @@ export interface StoredReviewFacts {
   readonly isEarlierReversalInReview: boolean;
   /** Whether any void of the sale needs review: the last one, or one that was refused before it. */
   readonly isVoidInReview: boolean;
+  /** Whether the switch approved a part of the amount although the request did not allow that. */
+  readonly wasApprovedInPart: boolean;
   /** The last sequence number of an event about an earlier resolution; null if there was none. */
   readonly lastSequence: number | null;
 }

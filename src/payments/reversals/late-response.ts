@@ -7,7 +7,7 @@ import { Disposition } from '../model/disposition.ts';
 import { isAwaitingPin } from '../model/pin.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { LateStep } from '../ports/reversal-ports.ts';
-import type { ResponseIdentity } from '../ports/store-ports.ts';
+import type { RequestKey, ResponseIdentity } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { type ReversalAnswerDependencies, recordReversalAnswer } from './record-reversal-answer.ts';
 
@@ -20,6 +20,8 @@ export type UnmatchedResponse = UnmatchedRequestResponse | UnmatchedReversalResp
 interface UnmatchedRequestResponse extends ResponseIdentity {
   /** The outcome for the request with this kept data; undefined if the message answers another kind of request. */
   readonly read: (original: OriginalData) => Outcome | undefined;
+  /** The request that this process has seen approved under the same identity: the response may be a second approval. */
+  readonly approved?: RequestKey | undefined;
 }
 
 /** Its MAC is valid. */
@@ -53,7 +55,7 @@ export async function recordUnmatchedResponses(
   const ofRequests = unmatchedResponses.filter((unmatched) => 'read' in unmatched);
   const ofReversals = unmatchedResponses.filter((unmatched) => 'answer' in unmatched);
   const [requests, reversals] = await Promise.all([
-    ofRequests.length > 0 ? deps.store.findAnswered(ofRequests) : [],
+    ofRequests.length > 0 ? findRequests(deps, ofRequests) : [],
     ofReversals.length > 0 ? deps.store.findReversals(ofReversals) : [],
   ]);
   const firsts = new Map<string, Promise<UnmatchedKind>>();
@@ -84,6 +86,21 @@ export async function recordUnmatchedResponses(
   );
 }
 
+/** The database looks up identities among requests that may still change. An approved one must be known with its id. */
+async function findRequests(
+  { store }: Pick<TransactionDependencies, 'store'>,
+  responses: readonly UnmatchedRequestResponse[],
+): Promise<(Transaction | undefined)[]> {
+  const found = await store.findAnswered(responses);
+  const known = new Map<string, Promise<Transaction | undefined>>();
+  const findKnown = (key: RequestKey): Promise<Transaction | undefined> => {
+    const name = `${key.id} ${key.attempt}`;
+    if (!known.has(name)) known.set(name, store.findRequest(key));
+    return known.get(name)!;
+  };
+  return Promise.all(responses.map(({ approved }, n) => found[n] ?? (approved && findKnown(approved))));
+}
+
 /** Records a late response to a request. The request may change meanwhile, or an attempt with a PIN may replace it. */
 export async function recordLate(
   deps: ReversalAnswerDependencies,
@@ -93,9 +110,11 @@ export async function recordLate(
   let request: Transaction | undefined = found;
   for (let tries = 0; request && tries < MOST_TRIES; tries++) {
     if (isAcceptedAnswer(request, late)) return 'duplicate';
+    if (isUndecided(request)) return 'unknown'; // looked up again when its outcome is committed
+    const isSecond = await isSecondBooking(deps, request, late);
     const nowMs = deps.clock.nowMs();
     const rearm = lateStep(deps, request, late, nowMs);
-    const isContradiction = contradictsResolution(request, late);
+    const isContradiction = isSecond || contradictsResolution(request, late);
     const outcome = await deps.store.recordLate({ transaction: request, late, rearm, isContradiction, nowMs });
     if (outcome === 'recorded') {
       deps.wakeups.announce(request);
@@ -118,16 +137,37 @@ function contradictsResolution({ reversalState, disposition }: Transaction, { ki
   return reversalState === ReversalState.resolved && kind !== confirming;
 }
 
+/** Its outcome is being committed. Nothing is known yet that the response could add to. */
+function isUndecided(request: Transaction): boolean {
+  return request.disposition === null && !isAwaitingPin(request);
+}
+
+/**
+ * Whether a response approves with another DE38 than an approval before it: the switch has booked the request twice. A
+ * reversal names its original by DE11, DE7, DE37 or DE90, which both bookings share, in every dialect that Tapwire has. It
+ * could cancel the booking that stands, or both. So none is sent for the second booking, and a person must look.
+ */
+async function isSecondBooking(
+  { store }: Pick<TransactionDependencies, 'store'>,
+  request: Transaction,
+  { kind, authorizationCode }: LateFacts,
+): Promise<boolean> {
+  if (kind !== 'approved') return false;
+  if (wasApproved(request)) return authorizationCode !== (request.authorizationCode ?? '');
+  const { lateAuthorizationCode } = await store.findOriginalFacts(request);
+  return lateAuthorizationCode !== null && lateAuthorizationCode !== authorizationCode;
+}
+
+function wasApproved({ disposition, voidState }: Transaction): boolean {
+  return disposition === Disposition.Approved || (disposition === Disposition.Voided && voidState !== null);
+}
+
 /** A repeat of the response that decided: it proves nothing new. */
-function isAcceptedAnswer(
-  { disposition, responseCode, authorizationCode, ...row }: Transaction,
-  late: LateFacts,
-): boolean {
-  if (late.responseCode !== responseCode) return false;
-  const wasApproved =
-    disposition === Disposition.Approved || (disposition === Disposition.Voided && row.voidState !== null);
-  if (wasApproved) return late.kind === 'approved' && late.authorizationCode === (authorizationCode ?? '');
-  return late.kind === 'declined' && (disposition === Disposition.Declined || isAwaitingPin(row));
+function isAcceptedAnswer(request: Transaction, late: LateFacts): boolean {
+  if (late.responseCode !== request.responseCode) return false;
+  if (wasApproved(request))
+    return late.kind === 'approved' && late.authorizationCode === (request.authorizationCode ?? '');
+  return late.kind === 'declined' && (request.disposition === Disposition.Declined || isAwaitingPin(request));
 }
 
 /**

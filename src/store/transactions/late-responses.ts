@@ -156,7 +156,7 @@ rearmed as (select x.* from x join recorded r on r.acquirer_id = x."acquirerId" 
 rearmed_present as (
   update transactions t
   set reversal_state = ${ReversalState.owed}, reversal_armed_at = clock_timestamp(), disposition = x.disposition,
-    needs_review = t.needs_review or x."needsReview", pin_state = x."pinState", pin_job = x."pinJob", updated_at = clock_timestamp()
+    needs_review = t.needs_review or x."needsReview" or x."isContradiction", pin_state = x."pinState", pin_job = x."pinJob", updated_at = clock_timestamp()
   from rearmed x join present p on p.acquirer_id = x."acquirerId" and p.id = x.id
   where t.acquirer_id = x."acquirerId" and t.id = x.id
 ),

@@ -28,12 +28,17 @@ const OF_TRANSACTION = 'acquirer_id = $1 and transaction_id = $2';
 const IS_SENDING = `exists (select from reversal_attempts where ${OF_TRANSACTION} and answer is null and deadline_at > clock_timestamp())`;
 const IS_EARLIER_RUNNING = `exists (select from superseded_attempts where ${OF_TRANSACTION} and reversal_state in (${RUNNING_REVERSAL_STATES.join()}))`;
 
+/** Code of 7.5: approved for a partial amount. */
+const PARTIAL_APPROVAL = '10';
+
 const FACTS = `
 select ${IS_SENDING} or coalesce(t.completing_until > clock_timestamp(), false) as "isUnderWay",
   ${IS_EARLIER_RUNNING} as "isEarlierReversalRunning",
   exists (select from superseded_attempts where ${OF_TRANSACTION} and reversal_state = ${ReversalState.needsReview}) as "isEarlierReversalInReview",
   exists (select from transactions v where v.acquirer_id = $1 and v.original_id = $2 and v.type = ${TransactionType.Void}
     and v.needs_review) as "isVoidInReview",
+  coalesce(t.response_code = '${PARTIAL_APPROVAL}', false) or exists (select from late_responses l where l.acquirer_id = $1
+    and l.transaction_id = $2 and l.response_code = '${PARTIAL_APPROVAL}') as "wasApprovedInPart",
   (select max(event_sequence) from review_resolutions where ${OF_TRANSACTION}) as "lastSequence"
 from transactions t where t.acquirer_id = $1 and t.id = $2`;
 

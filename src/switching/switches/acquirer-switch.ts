@@ -22,6 +22,7 @@ import { MaskedCopies } from './masked-copies.ts';
 import type { NetworkStans } from './network-stans.ts';
 import { providerValues } from './provider-values.ts';
 import { ReceivedMessages } from './received-messages.ts';
+import { RecentApprovals } from './recent-approvals.ts';
 import { type Prepared, RequestBuilder } from './request-builder.ts';
 import { type StandardFields, standardFieldReader } from './standard-fields.ts';
 import { switchSlot } from './switch-slot.ts';
@@ -91,6 +92,7 @@ export class AcquirerSwitch implements Switch {
   readonly #copies: MaskedCopies;
   readonly #reportFault: ReportFault;
   readonly #fieldsOf: (message: IsoMessage) => StandardFields;
+  readonly #approvals = new RecentApprovals();
   /** The id of the key that each translated PIN is under. */
   readonly #pinKeyIds = new WeakMap<PinData, string>();
   #lastEchoAtMs: number | null = null;
@@ -116,6 +118,7 @@ export class AcquirerSwitch implements Switch {
       ...options,
       keys,
       fieldsOf: this.#fieldsOf,
+      approvals: this.#approvals,
       decidedAfterMs: this.profile.deadlineMs + OVERDUE_AFTER_SECONDS * 1_000 + DECIDED_WITHIN_MS,
       signOnAgain: (connectionId) => this.#pool.signOnAgain(connectionId),
       reportFault: this.#reportFault,
@@ -278,6 +281,7 @@ export class AcquirerSwitch implements Switch {
       processor,
       config,
       fieldsOf: this.#fieldsOf,
+      approvals: this.#approvals,
       exchange: (taken, outgoing, read) => this.#exchange(taken, outgoing, read),
       pinGate: () => this.#keys?.pinGate,
       isPinKeyAccepted: (keyId) => this.#keys?.macKeys.isAccepted('pin', keyId) ?? true,

@@ -5,6 +5,7 @@ import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { ReportFault } from './fault-log.ts';
 import type { KeyExchange } from './key-exchange.ts';
 import { MacWatch } from './mac-watch.ts';
+import type { RecentApprovals } from './recent-approvals.ts';
 import { SettlementWatch } from './settlement-watch.ts';
 import type { StandardFields } from './standard-fields.ts';
 import { UnmatchedIntake } from './unmatched-intake.ts';
@@ -19,6 +20,7 @@ const CHECKED_WITHIN_MS = 4_000;
 export interface ReceivedMessagesParts extends AcquirerSwitchOptions {
   readonly keys: KeyExchange | undefined;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
+  readonly approvals: RecentApprovals;
   /** By then every request that is in flight now will have been decided. */
   readonly decidedAfterMs: number;
   readonly signOnAgain: (connectionId: string) => void;

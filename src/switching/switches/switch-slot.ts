@@ -6,6 +6,7 @@ import type { Slot } from '../connection/slot.ts';
 import type { Outgoing } from './exchange-record.ts';
 import type { ReportFault } from './fault-log.ts';
 import { providerValues } from './provider-values.ts';
+import type { RecentApprovals } from './recent-approvals.ts';
 import type { Prepared } from './request-builder.ts';
 import type { StandardFields } from './standard-fields.ts';
 
@@ -13,6 +14,7 @@ export interface SwitchSlotParts {
   readonly processor: Processor;
   readonly config: SwitchConfig;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
+  readonly approvals: RecentApprovals;
   /** Sends on the slot, and returns what `read` makes of the response. */
   readonly exchange: <Value>(
     slot: Slot<IsoMessage>,
@@ -29,7 +31,7 @@ export interface SwitchSlotParts {
 /** A slot of the pool as the domain sees it: in terms of requests and outcomes, not of messages. */
 export function switchSlot(
   slot: Slot<IsoMessage>,
-  { processor, config, fieldsOf, exchange, pinGate, isPinKeyAccepted, reportFault }: SwitchSlotParts,
+  { processor, config, fieldsOf, approvals, exchange, pinGate, isPinKeyAccepted, reportFault }: SwitchSlotParts,
 ): SwitchSlot {
   return {
     release: () => slot.release(),
@@ -50,11 +52,16 @@ export function switchSlot(
       return exchange(
         slot,
         { about, kind: 'authorization', number: 1, message, timing, gate, mayBeSent },
-        (response, sent) => ({
-          outcome: processor.readOutcome(response, sent),
-          settlementDate: isTrusted(response) ? fieldsOf(response).settlementDate : undefined,
-          providerFields: providerValues(() => processor.providerFields(response)),
-        }),
+        (response, sent) => {
+          const outcome = processor.readOutcome(response, sent);
+          const fields = fieldsOf(response);
+          if (outcome.kind === 'approved') approvals.add(fields, about);
+          return {
+            outcome,
+            settlementDate: isTrusted(response) ? fields.settlementDate : undefined,
+            providerFields: providerValues(() => processor.providerFields(response)),
+          };
+        },
       );
     },
     reverse: async (reversal, timing, about) => {

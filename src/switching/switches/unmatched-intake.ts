@@ -6,6 +6,7 @@ import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { UnmatchedResponse } from '../../payments/reversals/late-response.ts';
 import type { ReportFault } from './fault-log.ts';
 import type { ProcessorKey } from './ports.ts';
+import type { RecentApprovals } from './recent-approvals.ts';
 import type { StandardFields } from './standard-fields.ts';
 import { UnmatchedCounters, type UnmatchedResponses } from './unmatched-responses.ts';
 
@@ -29,6 +30,7 @@ export interface UnmatchedIntakeParts extends ProcessorKey {
   readonly processor: Processor;
   readonly unmatchedResponses: Pick<UnmatchedResponses, 'take'>;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
+  readonly approvals: Pick<RecentApprovals, 'find'>;
   /** Checks the MAC with the current keys and records the result. */
   readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
   /** By then every request that is in flight now will have been decided. */
@@ -107,7 +109,7 @@ export class UnmatchedIntake {
    * Undefined if the response names neither a request about money nor a reversal, or is not trusted for a reversal.
    */
   #unmatchedOf(response: IsoMessage): UnmatchedResponse | undefined {
-    const { acquirerId, processorId, processor, fieldsOf } = this.#parts;
+    const { acquirerId, processorId, processor, fieldsOf, approvals } = this.#parts;
     const { stan, tid, rrn, transmissionDateTime } = fieldsOf(response);
     if (stan === undefined || tid === undefined) return undefined;
     const identity = { acquirerId, processorId, stan, tid, rrn, transmissionDateTime };
@@ -118,6 +120,7 @@ export class UnmatchedIntake {
     if (!MONEY_CLASSES.includes(messageClass(response))) return undefined;
     return {
       ...identity,
+      approved: approvals.find(identity),
       read: (original) => {
         const { mti = '' } = original;
         const request: IsoMessage = { ...original, mti };

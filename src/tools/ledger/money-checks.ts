@@ -2,6 +2,7 @@ import { Disposition } from '../../payments/model/disposition.ts';
 import { findCurrency } from '../../payments/model/money.ts';
 import { MUST_NOT_REST } from '../../payments/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, TransactionType } from '../../payments/model/transaction.ts';
+import { IS_IN_DOUBT, KEEPS_AMOUNT } from '../../store/transactions/review-conditions.ts';
 import type { Books } from './books.ts';
 import { checkBySql } from './check-by-sql.ts';
 import type { Finding } from './finding.ts';
@@ -143,6 +144,31 @@ function checkOneAuthorization(books: Books): Promise<Finding> {
       union all
       select ${ENTRY}, concat('was sent ', e.said ->> 'received', ' times') from ledger_entries e
       where (e.said ->> 'received')::integer > 1`,
+  });
+}
+
+/** F: a sale has reserved what its refunds keep, and that is no more than the sale took. */
+export function checkRefunds(books: Books): Promise<Finding> {
+  const kept = `
+    select r.acquirer_id, r.original_id as id, coalesce(sum(r.amount_minor) filter (where ${KEEPS_AMOUNT('r')}), 0) as minor,
+      bool_or(${IS_IN_DOUBT('r')}) as is_in_doubt
+    from transactions r where r.type = ${TransactionType.Refund} and r.original_id is not null
+    group by r.acquirer_id, r.original_id`;
+  const sales = `transactions t join (${kept}) as kept using (acquirer_id, id)`;
+  const taken = 'coalesce(t.approved_minor, t.amount_minor)';
+  const isTooMuch = `kept.minor > ${taken}`;
+  const isInReview = '(t.needs_review or kept.is_in_doubt)';
+  return checkBySql(books, {
+    check: 'F',
+    description: 'a sale has reserved what its refunds keep, and no more than it took',
+    lookedAt: `select count(*) from ${sales}`,
+    inReview: `select count(*) from ${sales} where ${isTooMuch} and ${isInReview}`,
+    violations: `
+      select t.id::text, concat(t.refunded_minor, ' is reserved, and its refunds keep ', kept.minor) as what
+      from ${sales} where t.refunded_minor <> kept.minor
+      union all
+      select t.id::text, concat('its refunds keep ', kept.minor, ' of ', ${taken})
+      from ${sales} where ${isTooMuch} and not ${isInReview}`,
   });
 }
 

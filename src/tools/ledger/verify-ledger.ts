@@ -7,7 +7,7 @@ import { checkEvents } from './event-check.ts';
 import type { Finding } from './finding.ts';
 import { checkJobs } from './job-check.ts';
 import type { LedgerLine } from './ledger-lines.ts';
-import { checkAmounts, checkMoney } from './money-checks.ts';
+import { checkAmounts, checkMoney, checkRefunds } from './money-checks.ts';
 import { checkReviews } from './review-check.ts';
 import { checkStans } from './stan-check.ts';
 import { checkTrails } from './trail-check.ts';
@@ -53,6 +53,7 @@ export async function verifyLedger({
       await checkTrails(books),
       await checkEvents(books),
       await checkAmounts(books),
+      await checkRefunds(books),
       await checkJobs(books),
       await checkReviews(books),
       ...(answers ? [await checkClients(books)] : []),

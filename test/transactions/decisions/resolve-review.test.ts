@@ -19,6 +19,7 @@ const FACTS = {
   isEarlierReversalRunning: false,
   isEarlierReversalInReview: false,
   isVoidInReview: false,
+  wasApprovedInPart: false,
   needsCompletion: false,
   lastSequence: null,
 };

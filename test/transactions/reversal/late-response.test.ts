@@ -53,6 +53,7 @@ function worldWith(
   const records: LateRecord[] = [];
   const store = {
     findAnswered: async () => found,
+    findOriginalFacts: async () => ({ lateAuthorizationCode: null }),
     recordLate: async (record: LateRecord) => {
       records.push(record);
       return outcomes.shift() ?? 'recorded';

@@ -1,0 +1,33 @@
+import type { AttemptName } from '../../payments/ports/switch-ports.ts';
+import type { StandardFields } from './standard-fields.ts';
+
+/**
+ * Limit of remembered approvals. In ordinary traffic it covers minutes, at full speed seconds: a switch that answers a
+ * request twice does so at once.
+ */
+const MOST_APPROVALS = 8_192;
+
+type Identity = Pick<StandardFields, 'tid' | 'stan' | 'rrn'>;
+
+/**
+ * Which requests this process has seen approved. A second approval of the same request is found with it: an index of all
+ * approved transactions would slow every tap. After a restart, or on the connection of another process, a second approval
+ * is counted and logged as unknown.
+ */
+export class RecentApprovals {
+  /** Oldest first. */
+  readonly #approved = new Map<string, AttemptName>();
+
+  add(identity: Identity, { acquirerId, id, attempt }: AttemptName): void {
+    this.#approved.set(keyOf(identity), { acquirerId, id, attempt });
+    if (this.#approved.size > MOST_APPROVALS) this.#approved.delete(this.#approved.keys().next().value!);
+  }
+
+  find(identity: Identity): AttemptName | undefined {
+    return this.#approved.get(keyOf(identity));
+  }
+}
+
+function keyOf({ tid = '', stan = '', rrn = '' }: Identity): string {
+  return `${tid} ${stan} ${rrn}`;
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { consoleClient } from '../support/console-client.ts';
+import { eventually } from '../support/eventually.ts';
+import { storedSale, voidSale } from '../support/refunds.ts';
+import { LONGER_THAN_REVERSALS_SECONDS, reviewsIn } from '../support/reviews.ts';
+import { scriptedInstallation } from '../support/scripted-installation.ts';
+import { untilAnswered } from '../support/transactions.ts';
+
+const scene = scriptedInstallation();
+const { logIn, act, look } = consoleClient(() => scene.installation);
+const { resolve } = reviewsIn(scene, { act, look });
+const PARTIAL = { responseCode: '10', amountMinor: 4_000 };
+
+test('a request that was approved in part although it asked for all is not resolved as approved', async () => {
+  await scene.install();
+  scene.scripted.hold('0200', '0420', '0421');
+  const tapping = scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' });
+  (await scene.scripted.next('0200')).answer(PARTIAL);
+  const { serviceReference: id, type } = outcomeOf(await tapping);
+  expect(type).toBe('Indeterminate');
+  await untilAnswered(scene.installation.database, id);
+  await scene.scripted.next('0420');
+  await scene.letTimePass(id, LONGER_THAN_REVERSALS_SECONDS);
+  await scene.scripted.next('0421');
+  await scene.untilReversal(id, 'needsReview', 2);
+  await scene.untilAtRest(id);
+  await scene.letTimePass(id, 60);
+  const session = await logIn({ acquirerId: 1 }, 'operator');
+  expect((await resolve(session, id, 'approved')).status).toBe(409);
+  expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
+  expect((await resolve(session, id, 'voided')).status).toBe(204);
+});
+
+// DE4 of a reversal names its original, as the switch received it; DE95 says that nothing of it stands. A switch that
+// compares the amount with that of the original would not find the approved part.
+test('the void of a sale that was approved in part names the requested amount, of which nothing stands', async () => {
+  await scene.installOwn({ profile: { partialApproval: true, deadlineMs: 1_000 } });
+  scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? PARTIAL : {});
+  const { serviceReference: sale } = outcomeOf(
+    await scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' }),
+  );
+  await untilAnswered(scene.installation.database, sale);
+  const request = await scene.scripted.next('0200');
+  expect((await voidSale(scene.installation, sale)).body).toMatchObject({ amount: 4_000 });
+  const { message } = await scene.scripted.next('0420');
+  expect(message).toMatchObject({
+    amount: request.message.amount,
+    replacementAmounts: expect.stringMatching(/^0{24}/),
+  });
+  await eventually(async () =>
+    expect(await storedSale(scene.installation.database, sale)).toMatchObject({ disposition: Disposition.Voided }),
+  );
+});

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, expect, test } from 'vitest';
+import { Disposition } from '../../src/payments/model/disposition.ts';
+import { ReversalState } from '../../src/payments/model/transaction.ts';
+import { outcomeOf } from '../support/answers.ts';
+import { eventually } from '../support/eventually.ts';
+import { faultsIn } from '../support/log-lines.ts';
+import { refundSale } from '../support/refunds.ts';
+import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
+import { untilAnswered } from '../support/transactions.ts';
+
+const scene = scriptedInstallation({ profile: { deadlineMs: 2_500 } });
+beforeEach(() => scene.install());
+
+const alarmsOf = (id: string) =>
+  faultsIn(scene.installation.logLines).filter((line) => line.id === id && line.msg.includes('needs review'));
+
+async function tap() {
+  const { serviceReference: id } = outcomeOf(
+    await scene.installation.phone().tap({ amount: '100.00', currency: 'ZAR' }),
+  );
+  await untilAnswered(scene.installation.database, id);
+  return { id, sale: await scene.scripted.next('0200') };
+}
+
+test('a second approval with another DE38 is a second booking: recorded, alarmed and in review, and nothing is reversed', async () => {
+  const { id, sale } = await tap();
+  for (const authorizationCode of ['123456', '123456', '654321', '654321']) sale.answer({ authorizationCode });
+  await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+  await eventually(async () => expect(await scene.counters()).toMatchObject({ late: 1, duplicates: 3, unknown: 0 }));
+  expect(await scene.stored(id)).toMatchObject({
+    disposition: Disposition.Approved,
+    reversalState: ReversalState.none,
+  });
+  expect(await scene.afterwards(id)).toEqual(['late approved']);
+  await eventually(() => expect(alarmsOf(id)).toHaveLength(1));
+  const refund = { amount: '1.00', refundReference: randomUUID() };
+  expect(await refundSale(scene.installation, id, refund)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+  await scene.untilAtRest(id);
+  expect(scene.scripted.of('0420')).toEqual([]);
+});
+
+test('a repeated approval has no effect', async () => {
+  const { id, sale } = await tap();
+  sale.answer();
+  await eventually(async () => expect(await scene.counters()).toMatchObject({ duplicates: 1 }));
+  expect(await scene.stored(id)).toMatchObject({ needsReview: false, reversalState: ReversalState.none });
+  expect(await scene.afterwards(id)).toEqual([]);
+});
+
+test('a decline that is approved twice, with two codes, is reversed once and names the doubt', async () => {
+  scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? withCode('91') : {});
+  const { id, sale } = await tap();
+  sale.answer();
+  await scene.untilReversal(id, 'acknowledged', 1);
+  await scene.installation.database.query('update transactions set needs_review = false where id = $1', [id]);
+  sale.answer({ authorizationCode: '654321' });
+  await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+  await eventually(async () => expect(scene.scripted.of('0420').length + scene.scripted.of('0421').length).toBe(2));
+});
