@@ -1,0 +1,389 @@
+import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import { keyExchangeConfig } from '../../src/kits/processor-kit/key-exchange-config.ts';
+import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
+import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
+import type { Database } from '../../src/store/postgres/open-database.ts';
+import { postgresExchangedKeys } from '../../src/store/switches/exchanged-keys.ts';
+import { KeyExchange } from '../../src/switching/switches/key-exchange.ts';
+import type { ExchangedKeys } from '../../src/switching/switches/ports.ts';
+import { WorkingKeys } from '../../src/switching/switches/working-keys.ts';
+import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
+import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { KeysOfSwitch, type Order, OVERLAP_MS, type SwitchKey, USES } from './keys-of-switch.ts';
+
+const type1 = (await loadProcessors()).get('type-1')!;
+const keyChange = type1.keyChange!;
+
+export class History {
+  readonly database: Database;
+  readonly where: { readonly acquirerId: number; readonly processorId: number };
+  readonly config;
+  readonly violations: string[] = [];
+  readonly log: string[] = [];
+  readonly keysOfSwitch: KeysOfSwitch;
+  readonly switchHsm: SoftHsm;
+  readonly #random;
+  workers: Worker[] = [];
+  /** Whether processes are held and die, connections are lost, and the switch refuses. */
+  isWild = true;
+  #aheadMs = 0;
+  #made = 0;
+  /** Responses on their way to the switch. */
+  #wire: { readonly worker: Worker; readonly epoch: number; readonly arrive: () => void }[] = [];
+  readonly #tasks = new Set<Promise<unknown>>();
+
+  constructor(database: Database, seed: number, startedBy: 'us' | 'switch', order: Order) {
+    this.database = database;
+    this.#random = seededRandom(seed);
+    this.where = { acquirerId: 1, processorId: seed };
+    this.keysOfSwitch = new KeysOfSwitch(order, this.nowMs);
+    const keyExchange = keyExchangeConfig.parse({
+      ...{ transportKeyId: 'zmk', keys: USES, startedBy, overlapSeconds: OVERLAP_MS / 1_000, maxAgeSeconds: 60 },
+    });
+    const pinKey = { keyId: 'first-pin', format: 0, derivation: 'zone' } as const;
+    this.config = { ...type1.exampleConfig, macKeys: [{ number: 1, keyId: 'first-mac' }], pinKey, keyExchange };
+    this.switchHsm = demoHsm([this.config], 'dev');
+  }
+
+  nowMs = () => performance.now() + this.#aheadMs;
+
+  happens(probability: number): boolean {
+    return this.#random.next() < probability;
+  }
+
+  oneOf<Value>(values: readonly Value[]): Value {
+    return values[Math.floor(this.#random.next() * values.length)]!;
+  }
+
+  /** Runs something that a process that dies does not end. */
+  run(worker: Worker, task: Promise<unknown>): void {
+    const ended = Promise.race([task.catch((error) => this.log.push(`error ${error}`)), worker.died]).finally(() =>
+      this.#tasks.delete(ended),
+    );
+    this.#tasks.add(ended);
+  }
+
+  /** The database also ends what a process that has died began. */
+  stored<Value>(storing: Promise<Value>): Promise<Value> {
+    const ended: Promise<unknown> = storing.catch(() => {}).finally(() => this.#tasks.delete(ended));
+    this.#tasks.add(ended);
+    return storing;
+  }
+
+  /** Lets everything that is under way end. */
+  async settle(): Promise<void> {
+    do {
+      for (const worker of this.workers) worker.release();
+      for (const { worker, epoch, arrive } of this.#wire.splice(0)) if (worker.epoch === epoch) arrive();
+      await Promise.race([Promise.all(this.#tasks), new Promise((resolve) => setImmediate(resolve))]);
+    } while (this.#tasks.size > 0 || this.#wire.length > 0);
+  }
+
+  /** Everything that is stored happened earlier, and the clock of the processes is ahead. */
+  async letPass(seconds: number): Promise<void> {
+    for (let left = seconds; left > 0; left -= 2) {
+      await this.settle();
+      this.#aheadMs += 2_000;
+      const by = `interval '2 s'`;
+      const of = 'where processor_id = $1';
+      for (const statement of [
+        `update exchanged_keys set announced_at = announced_at - ${by}, acknowledged_at = acknowledged_at - ${by},
+          retires_at = retires_at - ${by} ${of}`,
+        `update replaced_keys set retires_at = retires_at - ${by} ${of}`,
+        `update key_requests set asked_until = asked_until - ${by} ${of}`,
+      ])
+        await this.database.query(statement, [this.where.processorId]);
+      this.sendAll();
+      for (const worker of this.workers) worker.follow();
+      await this.settle();
+      this.sendAll();
+    }
+  }
+
+  /** Each process sends what it can at this moment. */
+  sendAll(): void {
+    for (const worker of this.workers) {
+      worker.sendPinNow();
+      worker.sendMac();
+    }
+  }
+
+  async announce(use: WorkingKeyUse, worker: Worker): Promise<void> {
+    const number = (this.#made++ % 97) + 2;
+    const made = await this.switchHsm.generateKey({
+      ...{ keyId: `made-${this.#made}`, usage: use, algorithm: 'tdes', lengthBytes: 16, transportKeyId: 'zmk' },
+    });
+    if (!('cryptogram' in made)) throw new Error('no cryptogram');
+    const wrapped = { use, number, wrapped: { cryptogram: made.cryptogram }, kcv: made.kcv };
+    const announcement = keyChange.announcement(wrapped, { stan: '900000', sentAtMs: 0 }, this.config);
+    const key: SwitchKey = {
+      ...{ use, name: made.kcv, announcement, announcedAtMs: this.nowMs() },
+      ...{ isAnswered: false, validUntilMs: Number.POSITIVE_INFINITY },
+    };
+    this.keysOfSwitch.keys.push(key);
+    this.log.push(`announce ${use} ${key.name} to ${worker.name}`);
+    this.run(
+      worker,
+      worker.take(announcement, (code) => {
+        this.log.push(`answer ${code} to ${key.use} ${key.name}`);
+        this.keysOfSwitch.takeAnswer(key, code);
+      }),
+    );
+  }
+
+  /** An attacker repeats what the switch once announced; the switch sees no response. */
+  replay(worker: Worker): void {
+    const announced = this.keysOfSwitch.keys.filter(({ announcement }) => announcement);
+    if (announced.length === 0) return;
+    const { use, name, announcement } = this.oneOf(announced);
+    this.log.push(`replay ${use} ${name} to ${worker.name}`);
+    this.run(worker, worker.take(announcement!, undefined));
+  }
+
+  send(worker: Worker, epoch: number, arrive: () => void): void {
+    this.#wire.push({ worker, epoch, arrive });
+  }
+
+  /** Responses arrive one after another in any order, because they are on several connections. */
+  deliver(): void {
+    const [first] = this.#wire.splice(Math.floor(this.#random.next() * this.#wire.length), 1);
+    if (first?.worker.epoch === first?.epoch) first?.arrive();
+  }
+
+  judge(worker: Worker, use: WorkingKeyUse, name: string | undefined): void {
+    if (name === undefined || this.keysOfSwitch.has(use, name)) return;
+    this.violations.push(`${worker.name} sent a ${use} under ${name}`);
+    this.log.push(this.violations.at(-1)!);
+  }
+
+  async act(): Promise<void> {
+    const worker = this.oneOf(this.workers);
+    const use = this.oneOf(USES);
+    const which = Math.floor(this.#random.next() * 13);
+    if (worker.isDead) return worker.start();
+    if (which > 10) return this.letPass(this.oneOf([2, 6, 16, 30]));
+    if (which < 2) return this.announce(use, worker);
+    if (which === 2) return this.replay(worker);
+    if (which === 3) return worker.loseConnection();
+    if (which === 4) return this.letPass(this.oneOf([2, 2, 4, 6, 10, 30]));
+    if (which === 5) return this.deliver();
+    if (which === 6) return worker.die();
+    if (which === 7) worker.isHsmRefusing = !worker.isHsmRefusing && this.happens(0.5);
+    if (which === 8) return worker.follow();
+    if (which === 9) return void this.run(worker, worker.sendPin());
+    worker.sendMac();
+    worker.release();
+  }
+
+  /** Nothing goes wrong . */
+  async recover(): Promise<boolean> {
+    this.isWild = false;
+    for (let round = 0; round < 40; round++) {
+      for (const worker of this.workers) {
+        worker.isHsmRefusing = false;
+        if (worker.isDead) await worker.start();
+      }
+      await this.letPass(2);
+      if (this.workers.every((worker) => worker.isWorking)) return true;
+    }
+    return false;
+  }
+}
+
+/** A process with one connection to the switch. */
+export class Worker {
+  readonly name: string;
+  readonly #history: History;
+  isDead = true;
+  isHsmRefusing = false;
+  isReady = false;
+  epoch = 0;
+  died: Promise<void> = Promise.resolve();
+  #die: () => void = () => {};
+  #held: (() => void)[] = [];
+  #life = 0;
+  keys: WorkingKeys | undefined;
+  exchange: KeyExchange | undefined;
+
+  constructor(name: string, history: History) {
+    this.name = name;
+    this.#history = history;
+  }
+
+  async start(): Promise<void> {
+    const { history } = this;
+    const life = ++this.#life;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.died = promise;
+    this.#die = resolve;
+    this.isDead = false;
+    history.log.push(`start ${this.name}`);
+    const hsm = demoHsm([history.config], 'dev');
+    const importKey = hsm.importKey.bind(hsm);
+    hsm.importKey = async (request) => {
+      await this.step(life);
+      if (this.isHsmRefusing) throw new Error('the HSM refuses');
+      return importKey(request);
+    };
+    const { where, config } = history;
+    const shared = { where, kept: this.#keptFor(life), monotonicMs: history.nowMs };
+    const opening = (async () => {
+      const keys = await WorkingKeys.open({ ...shared, processor: type1, config, hsm, onError: () => {} });
+      if (life !== this.#life || this.isDead) return;
+      this.keys = keys;
+      this.exchange = new KeyExchange({
+        ...shared,
+        ...{ keys, config, keyChange },
+        isAccepted: (answer) => type1.isNetworkAccepted(answer),
+        nextStamp: () => ({ stan: '000001', sentAtMs: 0 }),
+        log: { info: () => {}, warn: () => {} },
+        times: { followEveryMs: 2_000_000_000, exchangeMs: 150 },
+      });
+      this.signOn();
+    })();
+    history.run(this, opening);
+  }
+
+  get history(): History {
+    return this.#history;
+  }
+
+  /** In front of and behind everything that others can see: the process may be held there, or die. */
+  async step(life: number): Promise<void> {
+    if (life !== this.#life || this.isDead) return new Promise(() => {});
+    if (!this.history.isWild || this.history.happens(0.8)) return;
+    if (this.history.happens(0.3)) {
+      this.die();
+      return new Promise(() => {});
+    }
+    await new Promise<void>((resolve) => this.#held.push(resolve));
+    if (life !== this.#life || this.isDead) return new Promise(() => {});
+  }
+
+  release(): void {
+    for (const resolve of this.#held.splice(0)) resolve();
+  }
+
+  die(): void {
+    this.history.log.push(`die ${this.name}`);
+    this.isDead = true;
+    this.isReady = false;
+    this.epoch += this.history.happens(0.5) ? 1 : 0; // what it has written may arrive
+    this.exchange?.close();
+    [this.keys, this.exchange] = [undefined, undefined];
+    this.#held = [];
+    this.#die();
+  }
+
+  #keptFor(life: number): ExchangedKeys {
+    const kept = postgresExchangedKeys(this.history.database);
+    const stepped =
+      <Question extends unknown[], Value>(act: (...question: Question) => Promise<Value>) =>
+      async (...question: Question): Promise<Value> => {
+        await this.step(life);
+        const value = await this.history.stored(act(...question));
+        await this.step(life);
+        return value;
+      };
+    return {
+      read: stepped(kept.read),
+      keep: stepped(kept.keep),
+      refuse: stepped(kept.refuse),
+      acknowledge: stepped(kept.acknowledge),
+      claim: stepped(kept.claim),
+      release: stepped(kept.release),
+    };
+  }
+
+  get #line() {
+    const { history, epoch } = this;
+    return {
+      connectionId: `${this.name} ${this.#life} ${epoch}`,
+      exchange: async (request: IsoMessage): Promise<IsoMessage> => {
+        if (epoch !== this.epoch) throw new Error('the connection is lost');
+        const use = keyChange.readUse(request)!;
+        history.log.push(`request ${use} by ${this.name}`);
+        if (history.isWild && history.happens(0.2)) return keyChange.answer(request, '91');
+        const live = history.workers.filter(({ isDead, exchange }) => !isDead && exchange);
+        const to = history.isWild && history.happens(0.3) ? history.oneOf(live) : this;
+        setTimeout(() => void (to.isDead || history.announce(use, to)), 1);
+        return keyChange.answer(request, '00');
+      },
+    };
+  }
+
+  signOn(): void {
+    const { exchange, epoch } = this;
+    if (!exchange) return;
+    const signingOn = exchange.afterSignOn(this.#line, undefined).then((isReady) => {
+      if (this.exchange === exchange && this.epoch === epoch) this.isReady = isReady;
+    });
+    this.history.run(this, signingOn);
+  }
+
+  loseConnection(): void {
+    this.history.log.push(`lose the connection of ${this.name}`);
+    const { connectionId } = this.#line;
+    this.epoch++;
+    this.isReady = false;
+    this.exchange?.forget(connectionId);
+    this.signOn();
+  }
+
+  /** What its timer does. */
+  follow(): void {
+    const { keys } = this;
+    if (!keys) return;
+    const following = keys.refresh().then(() => this.signOn());
+    this.history.run(this, following);
+  }
+
+  async take(announcement: IsoMessage, onAnswer: ((code: string) => void) | undefined): Promise<void> {
+    const { exchange, epoch } = this;
+    const life = this.#life;
+    if (!exchange) return;
+    const { responseCode, whenAnswered } = await exchange.takeAnnouncement(announcement, this.#line);
+    await this.step(life);
+    if (responseCode === undefined) return;
+    const isSent = this.epoch === epoch;
+    if (isSent && onAnswer) this.history.send(this, epoch, () => onAnswer(responseCode));
+    await this.step(life);
+    whenAnswered?.(isSent);
+  }
+
+  async sendPin(): Promise<void> {
+    const { exchange, keys } = this;
+    const key = pinKeyOf(exchange);
+    if (!exchange || !keys || key === undefined) return;
+    await this.step(this.#life);
+    for (let gate = exchange.pinGate; gate; gate = exchange.pinGate) await gate;
+    if (this.isDead || !keys.isAccepted('pin', key === 'configured' ? 'first-pin' : key.keyId)) return;
+    this.history.judge(this, 'pin', key === 'configured' ? key : key.kcv);
+  }
+
+  sendPinNow(): void {
+    const key = this.exchange?.pinGate ? undefined : pinKeyOf(this.exchange);
+    this.history.judge(this, 'pin', key === 'configured' ? key : key?.kcv);
+  }
+
+  sendMac(): void {
+    const keyId = this.isReady ? this.keys?.maker(false)?.keyId : undefined;
+    const exchanged = this.keys?.live.find((key) => key.keyId === keyId);
+    if (keyId !== undefined) this.history.judge(this, 'mac', exchanged?.kcv ?? 'configured');
+  }
+
+  /** Whether it can send both kinds of messages, and the switch has their keys. */
+  get isWorking(): boolean {
+    const [pin, mac] = [this.keys?.usable('pin'), this.keys?.usable('mac')];
+    return this.isReady && pin !== undefined && mac !== undefined;
+  }
+}
+
+function pinKeyOf(exchange: KeyExchange | undefined) {
+  try {
+    return exchange?.pinKey();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
+import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
+
+export const OVERLAP_MS = 20_000;
+export const USES: readonly WorkingKeyUse[] = ['mac', 'pin'];
+
+/** A key as the switch sees it. */
+export interface SwitchKey {
+  readonly use: WorkingKeyUse;
+  /** `configured` for the first one. */
+  readonly name: string;
+  readonly announcement: IsoMessage | undefined;
+  readonly announcedAtMs: number;
+  isAnswered: boolean;
+  validUntilMs: number;
+}
+
+/** Which of two keys that are announced at one moment the switch considers the later one. */
+export type Order = 'byAnnouncement' | 'byAnswer';
+
+/** The keys of a switch, as the switch sees them. */
+export class KeysOfSwitch {
+  readonly #order: Order;
+  readonly #nowMs: () => number;
+  readonly keys: SwitchKey[] = USES.map((use) => ({
+    ...{ use, name: 'configured', announcement: undefined, announcedAtMs: 0 },
+    ...{ isAnswered: true, validUntilMs: Number.POSITIVE_INFINITY },
+  }));
+
+  constructor(order: Order, nowMs: () => number) {
+    this.#order = order;
+    this.#nowMs = nowMs;
+  }
+
+  takeAnswer(key: SwitchKey, code: string): void {
+    if (key.isAnswered) return;
+    if (code !== '00') {
+      key.validUntilMs = 0;
+      return;
+    }
+    key.isAnswered = true;
+    const others = this.keys.filter((other) => other !== key && other.use === key.use);
+    const endsAtMs = this.#nowMs() + OVERLAP_MS;
+    const isLatest =
+      this.#order === 'byAnswer' ||
+      !others.some((other) => other.isAnswered && other.announcedAtMs > key.announcedAtMs);
+    const ending = isLatest
+      ? others.filter((other) => this.#order === 'byAnswer' || other.announcedAtMs < key.announcedAtMs)
+      : [key];
+    for (const each of ending) {
+      if (each === key || each.isAnswered || key.announcedAtMs - each.announcedAtMs > 5_000)
+        each.validUntilMs = Math.min(each.validUntilMs, endsAtMs);
+    }
+  }
+
+  has(use: WorkingKeyUse, name: string): boolean {
+    return this.keys.some((key) => key.use === use && key.name === name && key.validUntilMs > this.#nowMs());
+  }
+}

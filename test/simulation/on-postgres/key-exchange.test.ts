@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
+import { History, Worker } from '../key-exchange-history.ts';
+
+/**
+ * Histories of key exchanges: real workers on a real database, and a switch that shares no code with the gateway. Keys are announced at any
+ * moment, by either side, on any connection, also again by an attacker. Processes are held or die between any two steps,
+ * connections are lost, and an HSM refuses keys. The judge is the switch: no PIN and no MAC may be under a key that it no
+ * longer has, and in the end each worker has a key for both.
+ */
+const HISTORIES = Number(process.env.KEY_HISTORIES ?? 16);
+const FIRST_SEED = Number(process.env.KEY_SEED ?? 1);
+const STEPS = 40;
+
+let testDatabase: TestDatabase;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+});
+afterAll(() => testDatabase.drop());
+
+test.each([
+  ['the gateway begins, one worker', 'us', 1, 'byAnnouncement'],
+  ['the gateway begins, two workers', 'us', 2, 'byAnswer'],
+  ['the switch begins, two workers', 'switch', 2, 'byAnnouncement'],
+  ['the switch begins, two workers, the last response counts', 'switch', 2, 'byAnswer'],
+] as const)('no message is under a key that the switch no longer has, and keys return: %s', async (...kind) => {
+  const [, startedBy, workers, order] = kind;
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + HISTORIES / 4; seed++) {
+    await testDatabase.database.query('truncate exchanged_keys, replaced_keys, announced_keys, key_requests');
+    const history = new History(testDatabase.database, seed, startedBy, order);
+    history.workers = Array.from({ length: workers }, (_, at) => new Worker(`worker ${at + 1}`, history));
+    for (let step = 0; step < STEPS; step++) {
+      await history.act();
+      await new Promise((resolve) => setImmediate(resolve));
+      history.sendAll();
+    }
+    const isRecovered = await history.recover();
+    history.sendAll();
+    for (const worker of history.workers) worker.die();
+    expect({ seed, violations: history.violations, isRecovered, log: history.log }).toMatchObject({
+      seed,
+      violations: [],
+      isRecovered: true,
+    });
+  }
+});
