@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { purge } from '../../src/store/transactions/purge.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -165,4 +166,24 @@ describe('the list of transactions', () => {
     expect(await listOf(query, await keyOf('1002', 10))).toEqual([]);
     expect(await listOf(query, await keyOf('1101', 11))).toEqual([]);
   });
+});
+
+test('a link that was paid under its offered reference stays used after the purge of old links', async () => {
+  const link = await create({ amount: '10.51' });
+  expect(outcomeOf(await pay(link, '10.51')).type).toBe('Declined');
+  // The amount decides the outcome at the simulated switch; the link asks for one that is approved now.
+  await installation.database.query('update links set amount_minor = 1000 where id = $1', [link.id]);
+  const paid = outcomeOf(await pay(link));
+  expect(paid.type).toBe('Approved');
+  expect(paid.merchantReference).not.toBe(link.paymentReference);
+  await untilAnswered(installation.database, paid.serviceReference);
+  await installation.database.query(
+    `update links set created_at = created_at - interval '200 days', expires_at = created_at where id = $1`,
+    [link.id],
+  );
+  const retention = { cardDays: 180, auditDays: 2_557, webhookDays: 30, linkDays: 180, messageDays: 30 };
+  await purge(installation.database, retention);
+  expect(await creationOf(installation, link.paymentReference)).toBe(409);
+  const till = { amount: '10.00', currency: 'ZAR', merchantReference: link.paymentReference };
+  expect(problemOf(await installation.phone().tap(till))).toMatchObject({ status: 409, errorCode: 124 });
 });

@@ -4,6 +4,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { bearerToken } from '../../auth/bearer.ts';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { AuthError, NotFound } from '../../basics/errors.ts';
+import { TransactionType } from '../../payments/model/transaction.ts';
 import type { LinkStore } from '../../payments/ports/link-ports.ts';
 import { linkStatusOf, tapOnOwnStatusOf, tt3LinkStatusOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-facts.ts';
@@ -46,7 +47,7 @@ export function registerLinkStatusRoutes(server: Server, options: LinkStatusRout
     onRequest: identify,
     handler: async (request) => {
       const found = await links.findOwned(request.owner!, request.params.reference);
-      if (!found || found.link.mandate) throw new NotFound();
+      if (!found || found.link.type === TransactionType.TT3) throw new NotFound();
       return linkStatusOf(found.link, found.tap);
     },
   });

@@ -125,7 +125,9 @@ export const environment = z.object({
   RETENTION_AUDIT_DAYS: days(AUDIT_DAYS, AUDIT_DAYS).describe(
     'Days for which the audit trail and admin events are kept, at least seven years',
   ),
-  RETENTION_LINK_DAYS: days(1, 180).describe('Days for which links and intents are kept, with the mandates of TT3'),
+  RETENTION_LINK_DAYS: days(1, 180).describe(
+    'Days for which links and intents are kept that no tap holds, and all mandates of TT3',
+  ),
   MESSAGES_KEPT: z
     .enum(['all', 'exceptions', 'none'])
     .default('all')

@@ -1,6 +1,7 @@
 import { PinState } from '../../payments/model/pin.ts';
 import { MUST_NOT_REST } from '../../payments/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../payments/model/transaction.ts';
+import { IS_HELD } from '../links/link-claims.ts';
 import type { Database } from '../postgres/open-database.ts';
 import {
   ATTEMPT_MESSAGES,
@@ -20,7 +21,7 @@ export interface Retention {
   readonly auditDays: number;
   /** Settled webhook events, and their delivery attempts. */
   readonly webhookDays: number;
-  /** Links and intents, with the mandates of TT3. */
+  /** Links and intents that no tap holds, and the mandates of TT3. */
   readonly linkDays: number;
   /** Masked exchanges with switches. */
   readonly messageDays: number;
@@ -112,8 +113,30 @@ const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'tr
 /** A pending event stays at any age, because a receiver waits for it. */
 const DELETE_EVENTS = deletion('webhooks', 'webhook_events', 'created_at', `state <> 'pending'`);
 const DELETE_ATTEMPTS = deletion('webhooks', 'webhook_attempts', 'at', 'true');
-/** A paid link stays paid: the transaction has the reference. */
-const DELETE_LINKS = deletion('links', 'links', 'created_at', 'true');
+// A link that a tap holds keeps its paymentReference used, also if the tap has another reference. So it stays, without
+// its mandate. A tap that releases it later leaves a row that no creation of a link regards as used.
+const DELETE_LINKS = `
+with cutoff as (select ${CUTOFF} as at),
+due as (
+  select l.acquirer_id, l.id, l.created_at, ${IS_HELD} as is_held from links l, cutoff
+  where l.created_at >= ${MARK('links')} and l.created_at < cutoff.at
+    and (l.sealed_mandate is not null or not ${IS_HELD})
+  order by l.created_at limit ${BATCH_ROWS}
+),
+deleted as (
+  delete from links l using due where l.acquirer_id = due.acquirer_id and l.id = due.id and not due.is_held
+),
+emptied as (
+  update links l set sealed_mandate = null from due
+  where l.acquirer_id = due.acquirer_id and l.id = due.id and due.is_held
+),
+marked as (
+  insert into purge_marks (kind, up_to)
+  select 'links', case when count(due) = ${BATCH_ROWS} then max(due.created_at) else min(cutoff.at) end
+  from cutoff left join due on true
+  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
+)
+select count(*) from due`;
 
 /** Selected only by age: a summary of each range of pages finds them. */
 const DELETE_CHANGES = unmarkedDeletion('admin_events', 'at');

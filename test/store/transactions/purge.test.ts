@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { JobTable } from '../../../src/jobs/job-table.ts';
 import { REVERSAL_SCHEDULE } from '../../../src/kits/processor-kit/profile.ts';
+import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { readConfig } from '../../../src/start/config.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
@@ -187,11 +188,14 @@ describe('the admin events', () => {
 });
 
 describe('links', () => {
-  test('are deleted after 180 days, with their mandates, paid or not', async () => {
+  beforeEach(async () => {
     await query(`insert into acquirers (id, name) values (1, 'a');
       insert into integrators (acquirer_id, id, name) values (1, 10, 'i');
       insert into merchants (acquirer_id, id, integrator_id, name, country, mcc, currency, time_zone)
         values (1, '1001', 10, 'm', 'ZA', '5814', 'ZAR', 'UTC')`);
+  });
+
+  test('are deleted after 180 days, with their mandates, if no tap holds them', async () => {
     await query(
       `insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor, currency,
          is_consumer_app, sealed_mandate, transaction_id, expires_at, created_at)
@@ -203,6 +207,49 @@ describe('links', () => {
     expect(await count('links')).toBe(4);
     await purge(testDatabase.database, { ...RETENTION, linkDays: 100 });
     expect(await count('links')).toBe(2);
+  });
+
+  /** Links of an age, each with a tap under another reference than its own. */
+  async function tapped(disposition: number | null, days: number, links = 1): Promise<void> {
+    await query(
+      `with made as (
+         insert into links (acquirer_id, id, integrator_id, merchant_id, kind, type, payment_reference, amount_minor, currency,
+           is_consumer_app, sealed_mandate, transaction_id, expires_at, created_at)
+         select 1, gen_random_uuid(), 10, '1001', 'link', 2, gen_random_uuid(), 100, 'ZAR', true, 'sealed', gen_random_uuid(),
+           now(), now() - $2 * interval '1 day' - n * interval '1 s' from generate_series(1, $3::integer) as n
+         returning id, transaction_id)
+       insert into transactions (acquirer_id, id, merchant_id, integrator_id, merchant_reference, attempt, status, type,
+         disposition, device_installation_id, answer_by, consumer_id, created_at, updated_at)
+       select 1, transaction_id, '1001', 10, gen_random_uuid(), 1, 8, 2, $1::smallint, 'device', now(), id, now(), now() from made`,
+      [disposition, days, links],
+    );
+  }
+
+  test('stay without their mandates while a tap holds them: one that was approved, is uncertain or has no outcome', async () => {
+    const { Approved, Declined, Indeterminate, UnableToGoOnline } = Disposition;
+    for (const disposition of [Approved, Indeterminate, null, Declined, UnableToGoOnline])
+      await tapped(disposition, 200);
+    await tapped(Approved, 100);
+    await purge(testDatabase.database, RETENTION);
+    const { rows } = await query(
+      `select t.disposition, l.sealed_mandate is not null as "hasMandate"
+       from links l join transactions t on t.id = l.transaction_id order by 2, 1 nulls last`,
+    );
+    expect(rows).toEqual([
+      { disposition: Approved, hasMandate: false },
+      { disposition: Indeterminate, hasMandate: false },
+      { disposition: null, hasMandate: false },
+      { disposition: Approved, hasMandate: true },
+    ]);
+  });
+
+  test('that stay do not keep the purge from those after them', async () => {
+    await tapped(Disposition.Approved, 300, 1_500);
+    await tapped(Disposition.Declined, 200, 1_500);
+    let rounds = 1;
+    while ((await purge(testDatabase.database, RETENTION)) === 'more') rounds++;
+    expect(rounds).toBeLessThan(6);
+    expect(await count('links')).toBe(1_500);
   });
 });
 
