@@ -5,7 +5,8 @@
 import { createHmac } from 'node:crypto';
 import { SealError } from '../basics/errors.ts';
 import { LruMap } from '../codecs/bytes/lru-map.ts';
-import type { CardVault, KeptCard } from '../payments/ports/card-ports.ts';
+import type { CardVault, ChipUse, KeptCard } from '../payments/ports/card-ports.ts';
+import type { SingleUse } from '../payments/ports/store-ports.ts';
 import { decodeKeptCard, encodeKeptCard } from './kept-card.ts';
 import type { KeyRing, SecretKeys } from './key-ring.ts';
 import type { NamedSecretKey } from './opened-keys.ts';
@@ -17,6 +18,16 @@ import { openBytes, sealBytes } from './seal-bytes.ts';
  */
 const MAX_REMEMBERED_EXPIRIES = 8_192;
 
+/**
+ * How long after a process saw a new hash key it also records taps under the key before it. A process that does not have
+ * the new key file yet knows only that one.
+ */
+const BOTH_KEYS_MS = 24 * 60 * 60 * 1_000;
+/** The length of 9A: the date of a tap begins its hash, so that the taps of a day are neighbours in their index. */
+const DATE_BYTES = 3;
+const USE_BYTES = 16;
+const NONE = new Uint8Array(0);
+
 /** The vault, with a search that covers rotations of the hash key. */
 export interface SearchableCardVault extends CardVault {
   /** The hashes of a PAN under every key of the ring, newest first: rows from before a rotation have an older one. */
@@ -27,7 +38,10 @@ export interface SearchableCardVault extends CardVault {
  * Creates a vault over the keys of an installation. The hash of a PAN is `<key id>:<HMAC-SHA-256 over all its
  * digits, Base64url>`.
  */
-export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSealing' | 'panHash'>): SearchableCardVault {
+export function createCardVault(
+  { panSealing, panHash }: Pick<KeyRing, 'panSealing' | 'panHash'>,
+  monotonicMs: () => number = () => performance.now(),
+): SearchableCardVault {
   // The response to the phone contains the expiry date: a sale that this process sealed recently need not be opened
   // for it.
   const sealed = new LruMap<string, string>(MAX_REMEMBERED_EXPIRIES);
@@ -38,7 +52,15 @@ export function createCardVault({ panSealing, panHash }: Pick<KeyRing, 'panSeali
     opened.set(transactionId, expiry);
     return expiry;
   };
+  let current = { id: '', seenAtMs: 0 };
+  const usesOf = (chip: ChipUse): SingleUse[] => {
+    const keys = panHash.all;
+    if (current.id !== keys[0]!.id) current = { id: keys[0]!.id, seenAtMs: monotonicMs() };
+    const recorded = keys.length > 1 && monotonicMs() - current.seenAtMs < BOTH_KEYS_MS ? 2 : 1;
+    return keys.map((key, n) => ({ hash: hashUse(key, chip), ...(n >= recorded && { isOnlySought: true }) }));
+  };
   return {
+    usesOf,
     seal: (transactionId, card) => {
       sealed.set(transactionId, card.expiry);
       return seal(panSealing, transactionId, card);
@@ -85,4 +107,16 @@ function isHashOf(keys: SecretKeys, hash: string, pan: string): boolean {
 /** A plain hash would reveal the PAN: there are few enough PANs to try them all. */
 function hashPan({ id, key }: NamedSecretKey, pan: string): string {
   return `${id}:${createHmac('sha256', key).update(pan).digest('base64url')}`;
+}
+
+/**
+ * The date (9A), then as much of an HMAC as there is room for. The input begins with a letter, so it is never that of a PAN
+ * alone. Of the parts, only the counter may be absent; the length of each is fixed.
+ */
+function hashUse({ key }: NamedSecretKey, { pan, date, counter = NONE, cryptogram = NONE }: ChipUse): string {
+  const hmac = createHmac('sha256', key).update(`tap ${pan} `).update(cryptogram).update(counter);
+  const use = Buffer.alloc(USE_BYTES);
+  if (date?.length === DATE_BYTES) use.set(date);
+  hmac.digest().copy(use, DATE_BYTES);
+  return use.toString('hex');
 }

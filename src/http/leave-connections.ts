@@ -5,7 +5,8 @@ import type { PendingResponses } from './pending-responses.ts';
 import { isHttps } from './tls-files.ts';
 
 /** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
-const STOPPING = 'The process is stopping; nothing was stored. Repeat the request.';
+const STOPPING =
+  'The process is stopping; this request stored nothing. Repeat it, because an earlier one may be stored.';
 /** A client that wants to send does so at once. A server that stops waits no longer for a silent connection. */
 const SILENT_MS = 2_000;
 const LOOK_EVERY_MS = 50;

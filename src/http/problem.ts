@@ -76,7 +76,8 @@ const PIN_NOT_AWAITED: ProblemAnswer = {
 const OVERLOADED: ProblemAnswer = {
   status: 503,
   errorCode: 203,
-  detail: 'Too many requests are in progress; nothing was stored.',
+  detail:
+    'Too many requests are in progress; this request stored nothing. Repeat it, because an earlier one may be stored.',
   headers: RETRY_AFTER,
 };
 

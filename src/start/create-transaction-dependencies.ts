@@ -54,6 +54,7 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
     longestDeadlineSeconds: deadlines.secondsOf,
     originals: new OriginalConnections(),
     pinTokens: createPinTokens(ownTokens),
+    readerPins: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT },
     pinSeconds: config.PIN_SECONDS,
     alarms: {
       needsReview: ({ acquirerId, id }, reason, fault) =>

@@ -105,7 +105,8 @@ describe('while a process works on as many taps as it can', () => {
       errorCode: 203,
       instance: TAPS,
       requestId: CORRELATION_ID,
-      detail: 'Too many requests are in progress; nothing was stored.',
+      detail:
+        'Too many requests are in progress; this request stored nothing. Repeat it, because an earlier one may be stored.',
     });
     expect(events).toEqual(['overloaded gateway', 'answered 503']);
     expect((await release()).status).toBe(200);

@@ -59,6 +59,7 @@ export function simulatedDependencies(parts: DependencyParts): TransactionDepend
     completions: completionsOf(effects, parts.completions),
     refunds: refundsOf(effects, new MemoryRefunds(store)),
     pinTokens: { issue: async () => 'token', check: async () => 'good' },
+    readerPins: { keyId: 'reader', format: 0 },
     pinSeconds,
     wakeups: { moved, announce, announceWork: () => {} },
     originals,
@@ -84,6 +85,7 @@ function vaultOf(isKeyLost: () => boolean = () => false): TransactionDependencie
     },
     hashPan: () => 'hash',
     isHashOf: () => true,
+    usesOf: () => [],
   } satisfies Partial<TransactionDependencies['vault']> as Partial<
     TransactionDependencies['vault']
   > as TransactionDependencies['vault'];
@@ -101,6 +103,7 @@ function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): Tran
     recordAnswer: (answer) => void effects.commit('recordAnswer', () => store.recordAnswer(answer)).catch(() => {}),
     stepReversal: (step) => effects.commit('stepReversal', () => store.stepReversal(step)),
     recordLate: (record) => effects.commit('recordLate', () => store.recordLate(record)),
+    areUsed: () => Promise.resolve(false),
     find: (key) => effects.read('find', () => store.find(key)),
     findByReference: (acquirerId, merchantId, reference) =>
       effects.read('findByReference', () => store.findByReference(reference, { acquirerId, merchantId })),

@@ -20,6 +20,11 @@ const LOST_SOCKET = /^(ECONN\w+|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOENT|
 const LOST_CLIENT =
   /^(Connection terminated|timeout e|Client (has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
 
+/** Whether the server itself reported the error: the connection to it works, or a new one may. */
+export function isOfServer(error: unknown): boolean {
+  return error instanceof Error && typeof (error as { severity?: unknown }).severity === 'string';
+}
+
 /**
  * Whether the database was unavailable, or refused for a reason that is temporary or that an operator can fix; never
  * a bug.

@@ -40,6 +40,7 @@ export const TAP_REFUSALS = {
   OTHER_TAP: 'must belong to the tap for which the PIN was requested',
   PIN_MALFORMED: 'contains a PIN block or KSN of the wrong length',
   PIN_NOT_TAKEN: 'contains a PIN, which the terminal or the switch does not accept',
+  PIN_REPEATED: 'contains a PIN block that was submitted before',
   PIN_UNEXPECTED: 'contains a PIN, but the CVM results (9F34) announce none',
 } as const;
 

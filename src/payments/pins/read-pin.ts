@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { TapRefused } from '../../basics/errors.ts';
 import { encodeTlv } from '../../codecs/emv/encode-tlv.ts';
@@ -5,6 +6,7 @@ import { indexTlv } from '../../codecs/emv/tlv.ts';
 import { joinTlv, type TlvValues } from '../../codecs/emv/tlv-values.ts';
 import type { OpenedTap } from '../ports/card-ports.ts';
 import type { EnteredPin } from '../ports/pin-ports.ts';
+import type { SingleUse } from '../ports/store-ports.ts';
 
 /** One TDES block, or the two AES blocks of format 4 (ISO 9564-1:2017 9.3, 9.4). */
 const BLOCK_BYTES: readonly number[] = [8, 16];
@@ -28,6 +30,16 @@ export function readPin(payment: TlvValues): EnteredPin | undefined {
   if (ksn === undefined || !BLOCK_BYTES.includes(block.length) || !KSN_BYTES.includes(ksn.length))
     throw new TapRefused('/paymentCardData', 'PIN_MALFORMED', 'card');
   return { block, ksn };
+}
+
+/**
+ * The key serial number of a PIN block, which no other PIN block under the same base derivation key may have. It is no
+ * secret, and is only recorded for a block that the HSM has opened: without the reader's keys, no client can use up the
+ * numbers of another device. The beginning keeps PINs together in the index of used values.
+ */
+export function useOfPin(readerPinKey: string, { ksn }: EnteredPin): SingleUse {
+  const digest = hash('sha256', `pin ${readerPinKey} ${Buffer.from(ksn).toString('hex')}`, 'hex');
+  return { hash: `ffffff${digest.slice(0, 26)}` };
 }
 
 /** Whether the kernel reports that the PIN was entered for online verification by the issuer. */

@@ -18,7 +18,10 @@ import { findUnsupported } from '../taps/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../taps/link-of-tap.ts';
 import { type AttemptDependencies, commitPlan, type Plan, planAttempt, planUnsent } from '../taps/plan-attempt.ts';
 import { openTap, type ReadTap, readTap } from '../taps/read-tap.ts';
-import { withPin } from './read-pin.ts';
+import { useOfPin, withPin } from './read-pin.ts';
+
+/** ISO 9564-1:2017 9.3.3. */
+const FORMAT_1_BYTES = 8;
 
 type PinDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links' | 'pinTokens'>;
 
@@ -53,10 +56,29 @@ export async function submitPin(
     correlationId: request.correlationId ?? null,
   };
   const draft = pinAttempt(merchant, before, submitted, nowMs);
+  await refuseRepeatedPin(deps, draft, tap, request);
   const plan = await planPin(deps, draft, before, tap, applied);
   if (await commitPlan(deps, plan, () => commitPin(deps, plan, before))) return plan.proceed();
   plan.abandon();
+  await refuseRepeatedPin(deps, draft, tap, request);
   return answerLoser(deps, before, request);
+}
+
+/**
+ * A PIN block was entered for one attempt. Looked up beforehand, because a process that only accepts taps leaves the commit
+ * that decides it to a worker, where a repeated block counts as one that the HSM cannot open.
+ *
+ * @throws RequestRejected or TapRefused if the block was submitted before; the wait for a PIN continues
+ */
+async function refuseRepeatedPin(
+  deps: Pick<TransactionDependencies, 'readerPins' | 'store'>,
+  { transaction }: Draft,
+  { pin }: ReadTap,
+  { ksn }: PinRequest,
+): Promise<void> {
+  if (!pin || !(await deps.store.areUsed(transaction, [useOfPin(deps.readerPins.keyId, pin)]))) return;
+  if (ksn !== undefined) throw invalidValue('ksn', 'must not be that of an earlier PIN block');
+  throw new TapRefused('/paymentCardData', 'PIN_REPEATED', 'card');
 }
 
 /** The expiry was faster, or another PIN, or the same PIN request that was sent twice at once. */
@@ -105,9 +127,12 @@ async function checkToken(
   if (verdict === 'foreign') throw invalidValue('pinToken', 'must belong to this transaction and device');
 }
 
-/** Reads the tap again, now with its PIN. */
+/**
+ * Reads the tap again, now with its PIN. What protects a block outside the sealed blob: the token of the attempt, the PAN
+ * in the block, and that its KSN is used once (src/card/README.md).
+ */
 async function readPinTap(
-  deps: Pick<TransactionDependencies, 'cardData' | 'directory' | 'vault'>,
+  deps: Pick<TransactionDependencies, 'cardData' | 'directory' | 'readerPins' | 'vault'>,
   principal: Principal,
   before: Transaction,
   request: PinRequest,
@@ -121,6 +146,9 @@ async function readPinTap(
   if (tap.pin) return { opened, fault, tap };
   if (request.pinBlock === undefined || request.ksn === undefined) throw invalidValue('pinBlock', 'is missing');
   const pin = { block: fromHex(request.pinBlock), ksn: fromHex(request.ksn) };
+  // Nothing would bind the block to the card. A block of 16 bytes is in format 4, which contains the PAN.
+  if (deps.readerPins.format === 1 && pin.block.length === FORMAT_1_BYTES)
+    throw invalidValue('pinBlock', 'must be in paymentCardData, because blocks in format 1 do not contain the PAN');
   return { opened: withPin(opened, pin), fault, tap: { ...tap, pin } };
 }
 

@@ -1,6 +1,7 @@
 import type { ProfileReader } from '#schemas/terminal-profile';
 import type { TlvValues } from '../../codecs/emv/tlv-values.ts';
 import type { OriginalData } from '../../kits/processor-kit/processor.ts';
+import type { SingleUse } from './store-ports.ts';
 
 /** The card data that stay sealed for as long as a reversal or refund may need them. */
 export interface KeptCard {
@@ -8,6 +9,17 @@ export interface KeptCard {
   /** YYMM. */
   readonly expiry: string;
   readonly original: OriginalData;
+}
+
+/** What only one tap of a card has, as its chip has authenticated it. */
+export interface ChipUse {
+  readonly pan: string;
+  /** 9A. */
+  readonly date: Uint8Array | undefined;
+  /** 9F36. */
+  readonly counter: Uint8Array | undefined;
+  /** 9F26. */
+  readonly cryptogram: Uint8Array | undefined;
 }
 
 export interface CardVault {
@@ -20,6 +32,8 @@ export interface CardVault {
   hashPan(pan: string): string;
   /** Whether the hash belongs to this PAN, under any of the keys. */
   isHashOf(hash: string, pan: string): boolean;
+  /** The keyed hashes by which a copy of a tap is found, under every key: that of the original may have been replaced. */
+  usesOf(chip: ChipUse): readonly SingleUse[];
 }
 
 /** A tap as the phone submitted it. */

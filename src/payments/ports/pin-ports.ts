@@ -8,6 +8,12 @@ export interface EnteredPin {
   readonly ksn: Uint8Array;
 }
 
+/** The base derivation key under which readers encipher PINs, and the format of their blocks of 8 bytes. */
+export interface ReaderPinKey {
+  readonly keyId: string;
+  readonly format: 0 | 1 | 3;
+}
+
 /**
  * The relation of a pinToken to a transaction: its current token, a token whose PIN was submitted or which has
  * expired, or a token of another transaction.

@@ -8,6 +8,14 @@ import type { Move, StatusId } from '../model/status.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { LateStep, ReversalStep, SentReversal } from './reversal-ports.ts';
 
+/** A value that one reference of a merchant may use, in the whole installation: a copy of it is refused. */
+export interface SingleUse {
+  /** 128 bits in hexadecimal. Values that come at about the same time should have equal beginnings. */
+  readonly hash: string;
+  /** The hash under a key that was replaced: it is only looked up. */
+  readonly isOnlySought?: boolean;
+}
+
 /** A new transaction, or the next attempt of one that never reached a switch. */
 export interface NewAttempt {
   readonly transaction: Transaction;
@@ -22,6 +30,8 @@ export interface NewAttempt {
   readonly pinSeconds: number | null;
   /** The tap sealed for the workers; null if this process submits it. */
   readonly handover: Uint8Array | null;
+  /** What the attempt may send to a switch, and no other reference. */
+  readonly uses?: readonly SingleUse[] | undefined;
 }
 
 /** The submission of an accepted tap to its first or next switch: route, STAN, deadline and `overdue` job. */
@@ -33,6 +43,8 @@ export interface NewSubmission {
   readonly enqueue: readonly JobRequest[];
   /** The `overdue` job that the new one replaces. */
   readonly remove: readonly string[];
+  /** The PIN block of the message, if it has one. */
+  readonly uses?: readonly SingleUse[] | undefined;
 }
 
 /**
@@ -126,9 +138,10 @@ export type LateRecordOutcome = 'recorded' | 'known' | 'moved';
 export interface TransactionStore {
   /**
    * `exists`: the merchant has used this reference before. `taken`: another tap holds the link, or the link has
-   * expired. `named`: the reference belongs to a link that the tap does not name. In these cases nothing is stored.
+   * expired. `named`: the reference belongs to a link that the tap does not name. `copied`: another reference has a value
+   * of `uses`. In these cases nothing is stored.
    */
-  insert(attempt: NewAttempt): Promise<'inserted' | 'exists' | 'taken' | 'named'>;
+  insert(attempt: NewAttempt): Promise<'inserted' | 'exists' | 'taken' | 'named' | 'copied'>;
   retry(attempt: NewAttempt): Promise<boolean>;
   /** False if no PIN is awaited any longer, or the row is in another status. */
   submitPin(attempt: PinAttempt): Promise<boolean>;
@@ -145,6 +158,8 @@ export interface TransactionStore {
   recordOverdueAnswer(answer: PhoneResponseRecord): Promise<unknown>;
   stepReversal(step: ReversalStep): Promise<boolean>;
   recordLate(record: LateRecord): Promise<LateRecordOutcome>;
+  /** Whether any of the values belongs to another attempt with a PIN, or another reference, than this one. */
+  areUsed(attempt: Transaction, uses: readonly SingleUse[]): Promise<boolean>;
   find(key: TransactionKey): Promise<Transaction | undefined>;
   findByReference(acquirerId: number, merchantId: string, merchantReference: string): Promise<Transaction | undefined>;
   /**

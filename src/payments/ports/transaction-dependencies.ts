@@ -3,7 +3,7 @@ import type { CardDataOpener, CardVault, Handover } from './card-ports.ts';
 import type { CompletionStore } from './completion-ports.ts';
 import type { Directory } from './directory-ports.ts';
 import type { LinkStore } from './link-ports.ts';
-import type { PinTokens } from './pin-ports.ts';
+import type { PinTokens, ReaderPinKey } from './pin-ports.ts';
 import type { Alarms, Clock, Wakeups } from './process-ports.ts';
 import type { RefundStore } from './refund-ports.ts';
 import type { ReversalAttempt } from './reversal-ports.ts';
@@ -27,6 +27,7 @@ export interface TransactionDependencies {
   readonly wakeups: Wakeups;
   readonly originals: OriginalConnections;
   readonly pinTokens: PinTokens;
+  readonly readerPins: ReaderPinKey;
   /** How long a PIN is awaited. */
   readonly pinSeconds: number;
   readonly alarms: Alarms;

@@ -43,12 +43,13 @@ export async function authorize(
  * Commits the submission of an accepted tap to this switch: 3 -> 4, or 4 -> 3 -> 4 if the previous switch received
  * no byte.
  *
- * @returns undefined, with the slot released, if another process has decided or `answer_by` leaves no full deadline
+ * @returns undefined, with the slot released, if another process has decided, `answer_by` leaves no full deadline, or the
+ * PIN block was submitted before
  */
 export async function submitReady(
   deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'store'>,
   before: Transaction,
-  { submission, slot }: ReadySubmission,
+  { submission, slot, uses }: ReadySubmission,
 ): Promise<Transaction | undefined> {
   const overdueJob = deps.newId();
   const { ReadyToSubmitToPaymentProcessor: ready, SubmittedToPaymentProcessor: status } = Status;
@@ -64,6 +65,7 @@ export async function submitReady(
       auditEntries: moves(before.status, path, deps.clock.nowMs()),
       enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds }],
       remove: before.overdueJob ? [before.overdueJob] : [],
+      uses,
     });
   } finally {
     if (!isCommitted) slot.release();

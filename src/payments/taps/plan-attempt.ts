@@ -176,7 +176,12 @@ function submitted(
   };
   const path = [...READY, Status.SubmittedToPaymentProcessor];
   const attempt = newAttempt(deps, origin, transaction, path, ready.submission.deadlineSeconds ?? 0);
-  return { attempt, proceed: () => authorize(deps, transaction, ready), abandon: () => ready.slot.release() };
+  const { uses } = ready;
+  return {
+    attempt: { ...attempt, uses },
+    proceed: () => authorize(deps, transaction, ready),
+    abandon: () => ready.slot.release(),
+  };
 }
 
 /** Nothing is sent: the resulting outcome is committed with the attempt itself. */

@@ -2,6 +2,7 @@ import { retrievalReference } from '../../kits/processor-kit/field-values.ts';
 import type { PinWait } from '../decisions/pin-step.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import type { Submission, Transaction } from '../model/transaction.ts';
+import type { SingleUse } from '../ports/store-ports.ts';
 import type { PreparedRequest, Switch, SwitchSlot } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
@@ -12,6 +13,8 @@ export interface ReadySubmission {
   readonly slot: SwitchSlot;
   /** How to await a PIN; null if none can be taken. */
   readonly pinWait: PinWait | null;
+  /** The PIN block of the message, which no other attempt may have. */
+  readonly uses?: readonly SingleUse[] | undefined;
   /** On the monotonic clock, counted from before the commit: never later than the deadline in the database. */
   readonly deadlineAtMs: number;
   readonly sendByAtMs: number;
@@ -19,8 +22,8 @@ export interface ReadySubmission {
   readonly next: () => Promise<ReadySubmission | undefined>;
 }
 
-/** A submission that one switch can take; the use case adds how to await a PIN, and what to try next. */
-export type PreparedSubmission = Omit<ReadySubmission, 'pinWait' | 'next'>;
+/** A submission that one switch can take; the use case adds its PIN block, how to await a PIN, and what to try next. */
+export type PreparedSubmission = Omit<ReadySubmission, 'pinWait' | 'uses' | 'next'>;
 
 /** What the switch is to be asked, and by whom. */
 export interface SubmissionOrigin extends Pick<Transaction, 'id' | 'routeId' | 'mid'> {

@@ -17,13 +17,17 @@ import type { TapFacts } from '../model/transaction.ts';
 import { readPin } from '../pins/read-pin.ts';
 import type { OpenedTap, TapRequest } from '../ports/card-ports.ts';
 import type { EnteredPin } from '../ports/pin-ports.ts';
+import type { SingleUse } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { chooseProfile } from './apply-profile.ts';
 import { keepChipTags } from './chip-tags.ts';
 
-/** Tags of the general blob (design: card data). */
+/** Tags of the blobs (design: card data). */
 const AMOUNT_AUTHORISED = 0x9f02;
 const TRANSACTION_CURRENCY = 0x5f2a;
+const TRANSACTION_DATE = 0x9a;
+const TRANSACTION_COUNTER = 0x9f36;
+const CRYPTOGRAM = 0x9f26;
 const READER_ID = 0xdf8a01;
 const READER_TRANSACTION_ID = 0xdf8a02;
 const LATITUDE = 0xdf8a03;
@@ -107,6 +111,15 @@ export function readTap({ general, payment }: { general: TlvValues; payment: Tlv
       throw new TapRefused('/paymentCardData', error.code, 'card', { cause: error });
     throw error;
   }
+}
+
+/** What no other tap may have again: the same chip data are a copy of this tap. */
+export function usesOfTap(
+  { vault }: Pick<TransactionDependencies, 'vault'>,
+  { card, chip }: ReadTap,
+): readonly SingleUse[] {
+  const [date, counter, cryptogram] = [TRANSACTION_DATE, TRANSACTION_COUNTER, CRYPTOGRAM].map((tag) => chip.value(tag));
+  return vault.usesOf({ pan: card.pan, date, counter, cryptogram });
 }
 
 function readAmount(chip: TlvValues): { amountMinor: number; currency: Currency } {

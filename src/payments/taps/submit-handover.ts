@@ -73,6 +73,8 @@ async function submitOpened(
     return giveUp(deps, transaction);
   }
   const submitted = await submitReady(deps, transaction, ready);
+  if (!submitted && (await deps.store.areUsed(transaction, ready.uses ?? [])))
+    return decide(deps, transaction, pinUnusable(deps));
   if (submitted) await authorize(deps, submitted, ready);
   return 'done';
 }

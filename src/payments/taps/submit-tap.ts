@@ -1,3 +1,4 @@
+import { isOfServer } from '../../basics/errors/store-conditions.ts';
 import {
   DuplicateReference,
   Forbidden,
@@ -33,7 +34,7 @@ import {
   refusedLink,
 } from './link-of-tap.ts';
 import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
-import { openTap, type ReadTap, readTap } from './read-tap.ts';
+import { openTap, type ReadTap, readTap, usesOfTap } from './read-tap.ts';
 
 type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 
@@ -64,34 +65,39 @@ export async function submitTap(
     const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
     const draft = draftTap(deps, submitter, request, link);
     let plan: Plan;
+    let outcome: Awaited<ReturnType<TapDependencies['store']['insert']>>;
     try {
       plan = await planTap(deps, submitter, draft, request);
+      outcome = await commitPlan(deps, plan, () => deps.store.insert(plan.attempt));
     } catch (error) {
-      const before = error instanceof Overloaded ? await findRepeated(deps, submitter, draft, request) : undefined;
+      const before = storesNothingNew(error) ? await findRepeated(deps, submitter, draft, request) : undefined;
       if (!before) throw error;
       return awaitOutcome(deps, before);
     }
-    const outcome = await commitPlan(deps, plan, () => deps.store.insert(plan.attempt));
     if (outcome === 'inserted') return plan.proceed();
     plan.abandon();
-    if (outcome !== 'named') return answerRepeat(deps, submitter, draft, request);
+    if (outcome !== 'named') return answerRepeat(deps, submitter, draft, request, outcome === 'copied');
     link = await deps.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
   }
   throw new StoreUnavailable(false);
 }
 
 /**
- * The same merchant has used this reference before, or the link is unavailable. The result is the stored response, a
- * new attempt, or a refusal.
+ * The same merchant has used this reference before, or the link is unavailable, or the tap is a copy. The result is the
+ * stored response, a new attempt, or a refusal.
+ *
+ * @param isCopied whether another reference has the chip data or the PIN block, or this one has just used them
  */
 async function answerRepeat(
   deps: TapDependencies,
   principal: Principal,
   draft: Draft,
   request: TapRequest,
+  isCopied: boolean,
 ): Promise<Transaction> {
   const { acquirerId, merchantId, merchantReference } = draft.transaction;
   const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
+  if (!before && isCopied) return refuseCopy(deps, principal, draft);
   if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
   if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
   if (isRepeated(deps, principal, draft, { before, request })) return awaitOutcome(deps, before);
@@ -100,12 +106,39 @@ async function answerRepeat(
   const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
   if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon();
+  const current = isCopied ? await deps.store.find(before) : undefined;
+  if (current?.attempt === before.attempt) return refuseCopy(deps, principal, draft, before);
   throw new DuplicateReference(); // another attempt of this reference was faster
 }
 
+/** A copy gets the response of a blob that was sealed for another merchant, which reveals nothing about the original. */
+async function refuseCopy(
+  deps: TapDependencies,
+  principal: Principal,
+  draft: Draft,
+  before?: Transaction,
+): Promise<Transaction> {
+  const refusal = new TapRefused('/paymentCardData', 'CARD_DATA_UNREADABLE', 'card');
+  const plan = refused(deps, principal, before ? nextAttempt(draft, before) : draft, refusal);
+  await commitPlan<unknown>(deps, plan, () =>
+    before ? deps.store.retry(plan.attempt) : deps.store.insert(plan.attempt),
+  );
+  return plan.proceed();
+}
+
 /**
- * The transaction of the same tap, if it was submitted before. Its response needs neither the HSM nor the switch, so it is
- * returned although they take nothing new.
+ * Whether a tap was refused although a row can be read: the HSM, the switch or the queue of writes takes nothing more, or
+ * the database answered that it cannot write. After a lost connection, a look-up would only make the phone wait again.
+ */
+function storesNothingNew(error: unknown): boolean {
+  return (
+    error instanceof Overloaded || (error instanceof StoreUnavailable && !error.mayBeStored && isOfServer(error.cause))
+  );
+}
+
+/**
+ * The transaction of the same tap, if it was submitted before. Its response needs neither the HSM nor the switch, and no
+ * write, so it is returned although they take nothing new. If the row cannot be read, the first error stands.
  */
 async function findRepeated(
   deps: TapDependencies,
@@ -114,7 +147,7 @@ async function findRepeated(
   request: TapRequest,
 ): Promise<Transaction | undefined> {
   const { acquirerId, merchantId, merchantReference } = draft.transaction;
-  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
+  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference).catch(() => undefined);
   return before && isRepeated(deps, principal, draft, { before, request }) ? before : undefined;
 }
 
@@ -192,7 +225,8 @@ async function planTap(deps: TapDependencies, principal: Principal, draft: Draft
   if (tap.decision === 'declinedOffline') return declinedOffline(deps, read);
   const plan = tap.pin ? await planWithPin(deps, read, tap, opened) : await planAttempt(deps, NEW, read, tap, opened);
   if (plan instanceof NoConfiguration) return misconfigured(deps, principal, read, plan);
-  return plan instanceof TapRefused ? refused(deps, principal, draft, plan) : plan;
+  if (plan instanceof TapRefused) return refused(deps, principal, draft, plan);
+  return { ...plan, attempt: { ...plan.attempt, uses: [...usesOfTap(deps, tap), ...(plan.attempt.uses ?? [])] } };
 }
 
 /** The reader took the PIN before it was requested, so the first message carries it. */

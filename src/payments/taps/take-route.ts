@@ -10,6 +10,7 @@ import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
 import type { Purchase } from '../../kits/processor-kit/processor.ts';
 import { chooseRoutes } from '../decisions/choose-route.ts';
 import { TransactionType } from '../model/transaction.ts';
+import { useOfPin } from '../pins/read-pin.ts';
 import type { RouteRecord, TerminalRecord } from '../ports/directory-ports.ts';
 import type { Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
@@ -17,7 +18,10 @@ import type { Draft } from './draft.ts';
 import { prepareSubmission, type ReadySubmission, type RequestStamp } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
 
-export type RouteDependencies = Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'pinSeconds' | 'vault'>;
+export type RouteDependencies = Pick<
+  TransactionDependencies,
+  'clock' | 'directory' | 'newId' | 'pinSeconds' | 'readerPins' | 'vault'
+>;
 
 /**
  * Finds the first route whose switch has a free slot, takes the slot and builds the message.
@@ -92,7 +96,7 @@ interface Wanted {
 }
 
 async function takeFirst(
-  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'vault'>,
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'readerPins' | 'vault'>,
   switches: Switches,
   wanted: Wanted,
   routes: readonly RouteRecord[],
@@ -130,7 +134,7 @@ interface Chosen extends Wanted {
 }
 
 async function prepareTap(
-  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'vault'>,
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'pinSeconds' | 'readerPins' | 'vault'>,
   chosen: Chosen,
 ): Promise<Omit<ReadySubmission, 'next'> | 'full' | 'down'> {
   const { draft, tap, routeId, target } = chosen;
@@ -148,7 +152,8 @@ async function prepareTap(
     return { card: { pan: tap.card.pan, expiry: tap.card.expiry ?? '' }, build };
   });
   if (typeof prepared === 'string') return prepared;
-  return { ...prepared, pinWait: terminal.canTakePin ? { job: deps.newId(), seconds: deps.pinSeconds } : null };
+  const pinWait = terminal.canTakePin ? { job: deps.newId(), seconds: deps.pinSeconds } : null;
+  return { ...prepared, pinWait, uses: tap.pin ? [useOfPin(deps.readerPins.keyId, tap.pin)] : [] };
 }
 
 function buildPurchase({ draft, tap, terminal }: Wanted, { stan, rrn, sentAtMs }: RequestStamp): Purchase {

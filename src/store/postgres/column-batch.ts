@@ -35,12 +35,18 @@ export class ColumnBatch<Columns extends ColumnList> {
   readonly rows: string;
   readonly #columns: readonly { readonly property: keyof Columns; readonly kind: ColumnKind }[];
 
-  constructor(columns: Columns) {
+  /** @param after the number of parameters of the statement before those of the batch */
+  constructor(columns: Columns, after = 0) {
     this.#columns = Object.entries(columns).map(([property, kind]) => ({ property, kind }));
     const unnested = Object.entries(columns).map(
-      ([property, kind], n) => `unnest($${n + 1}::${KINDS[kind].type}[]) as "${property}"`,
+      ([property, kind], n) => `unnest($${after + n + 1}::${KINDS[kind].type}[]) as "${property}"`,
     );
     this.rows = `select ${unnested.join(', ')}`;
+  }
+
+  /** The number of its parameters. */
+  get width(): number {
+    return this.#columns.length;
   }
 
   /** The statement's parameters. @throws UnfitValue */

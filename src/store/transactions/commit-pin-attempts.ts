@@ -5,6 +5,7 @@ import { TIMES, toRow } from './commit-taps.ts';
 import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
 import { IS_IN_DOUBT } from './review-conditions.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
+import { UsedValues } from './used-values.ts';
 
 const batch = new ColumnBatch({
   ...GUARDED_COLUMNS,
@@ -12,14 +13,17 @@ const batch = new ColumnBatch({
   ...ATTEMPT_COLUMNS,
   ...TIMES.seconds,
 });
+const uses = new UsedValues(batch.width);
 
 const SUBMIT_PIN = `
 with x as (${batch.rows}),
+${uses.queries},
 before as (
   select t.* from transactions t join x on t.acquirer_id = x."acquirerId" and t.id = x.id
   where t.attempt = x.attempt - 1 and t.status = x."fromStatus"
     and t.pin_state = ${PinState.awaiting} and t.pin_expires_at > clock_timestamp()
     and not ${IS_IN_DOUBT('t')}
+    and x.id not in (select f."usedIn" from foreign_uses f)
   for update of t
 ),
 submitted as (
@@ -43,7 +47,7 @@ select id from submitted`;
 
 /**
  * Starts the attempts with a PIN, by compare-and-set against other PINs and the end of the wait; false if one of them
- * was faster. The same commit removes the jobs that guarded the wait. It stores the request that asked for the PIN
+ * was faster, or the PIN block was submitted before. The same commit removes the jobs that guarded the wait. It stores the request that asked for the PIN
  * separately, because its switch may still approve it.
  */
 export const commitPinAttempts = guardedWrite({
@@ -51,5 +55,6 @@ export const commitPinAttempts = guardedWrite({
   batch,
   text: SUBMIT_PIN,
   rowOf: (attempt: PinAttempt) => ({ ...toRow(attempt), id: attempt.transaction.id, fromStatus: attempt.fromStatus }),
+  furtherValues: (attempts) => uses.values(attempts),
   jobsOf: ({ enqueue, remove }) => ({ enqueue, remove: remove.map(({ queue, id }) => ({ queue, ids: [id] })) }),
 });

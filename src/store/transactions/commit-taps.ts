@@ -13,12 +13,14 @@ import { IS_IN_DOUBT } from './review-conditions.ts';
 import type { SharedTimers } from './shared-timers.ts';
 import { storedEntries } from './stored-entries.ts';
 import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
+import { UsedValues } from './used-values.ts';
 
 /**
  * If nothing was stored: `exists`, the merchant has used this reference before; `taken`, another tap holds the link,
- * or it has expired; `named`, the reference belongs to a link, and the tap does not name it.
+ * or it has expired; `named`, the reference belongs to a link, and the tap does not name it; `copied`, another reference
+ * has used the chip data or the PIN block. A repeat of a request is `exists` or `copied`.
  */
-export type InsertOutcome = 'inserted' | 'exists' | 'taken' | 'named';
+export type InsertOutcome = 'inserted' | 'exists' | 'taken' | 'named' | 'copied';
 
 const BIRTH_COLUMNS = {
   acquirerId: 'integer',
@@ -46,13 +48,16 @@ export const TIMES = {
 } as const;
 
 const births = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, auditEntries: 'jsonb', namedLink: 'uuid' });
+const usesOfBirths = new UsedValues(births.width);
 
 const INSERT = `
 with x as (${births.rows}),
+${usesOfBirths.queries},
 named as materialized (select x.id from x where x."consumerId" is null and x.type = ${TransactionType.Tap} and ${IS_NAMED_LIKE_A_LINK}),
 born as (
   insert into transactions (${columnNames(COLUMNS)}, ${TIMES.names})
-  select ${columnValues(COLUMNS)}, ${TIMES.values} from x where x.id not in (select named.id from named)
+  select ${columnValues(COLUMNS)}, ${TIMES.values} from x
+  where x.id not in (select named.id from named) and x.id not in (select f."usedIn" from foreign_uses f)
   on conflict (acquirer_id, merchant_id, merchant_reference) do nothing
   returning acquirer_id, id
 ),
@@ -60,7 +65,8 @@ entries as (
   ${INSERT_ENTRIES}
   select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
 )
-select id, 'inserted' as outcome from born union all select id, 'named' from named`;
+select id, 'inserted' as outcome from born union all select id, 'named' from named
+union all select distinct f."usedIn", 'copied' from foreign_uses f where f."usedIn" not in (select named.id from named)`;
 
 /**
  * Inserts new transactions with their audit rows and jobs, and claims their links. Two taps with one reference in a
@@ -76,10 +82,10 @@ export async function insertTaps(
 ): Promise<InsertOutcome[]> {
   const unclaimable = await findUnclaimable(client, taps);
   const admitted = unclaimable.size === 0 ? taps : taps.filter((tap) => !unclaimable.has(tap));
-  const written = client.query<{ id: string; outcome: 'inserted' | 'named' }>({
+  const written = client.query<{ id: string; outcome: 'inserted' | 'named' | 'copied' }>({
     name: 'insert-taps',
     text: INSERT,
-    values: births.values(admitted.map(toNamedRow)),
+    values: [...births.values(admitted.map(toNamedRow)), ...usesOfBirths.values(admitted)],
   });
   const shared = timers?.share(admitted) ?? { ofTaps: admitted.map(({ enqueue }) => enqueue), timers: [] };
   const offered = new OfferedJobs(client, jobs, [...shared.ofTaps, ...shared.timers.map(({ job }) => [job])]);
@@ -102,17 +108,20 @@ const attempts = new ColumnBatch({
   ...ATTEMPT_COLUMNS,
   ...TIMES.seconds,
 });
+const usesOfAttempts = new UsedValues(attempts.width);
 
 // A reference may have become that of a link since the first attempt, and the link may have been paid: a tap without
 // a link then does not start again.
 const RETRY = guardedUpdate({
   rows: attempts.rows,
+  queries: usesOfAttempts.queries,
   set: `(${columnNames(ATTEMPT_COLUMNS)}, ${TIMES.names}) = row(${columnValues(ATTEMPT_COLUMNS)}, ${TIMES.values})`,
   guard: `t.attempt = x.attempt - 1 and t.original_id is null
     and (t.status in (${NOT_SENT.join()}) or t.disposition in (${NOT_SENT_DISPOSITIONS.join()}))
     and t.status in (${[...NOT_SENT, ...ANSWERED].join()}) and t.pin_fingerprint is null
     and not ${IS_IN_DOUBT('t')}
-    and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})`,
+    and (x."consumerId" is not null or not ${IS_NAMED_LIKE_A_LINK})
+    and x.id not in (select f."usedIn" from foreign_uses f)`,
 });
 
 const writeRetries = guardedWrite({
@@ -120,14 +129,15 @@ const writeRetries = guardedWrite({
   batch: attempts,
   text: RETRY,
   rowOf: (tap: NewAttempt) => ({ ...toNamedRow(tap), id: tap.transaction.id }),
+  furtherValues: (taps) => usesOfAttempts.values(taps),
   jobsOf: ({ enqueue }) => ({ enqueue }),
   isFollowed: ({ transaction }) => claimedLink(transaction) !== undefined,
   afterwards: recordClaims,
 });
 
 /**
- * Starts the next attempt of transactions that never reached a switch; false if another attempt was faster, or the
- * link is no longer available.
+ * Starts the next attempt of transactions that never reached a switch; false if another attempt was faster, the link is
+ * no longer available, or another reference has used the chip data.
  */
 export async function retryTaps(
   client: pg.PoolClient,

@@ -17,6 +17,8 @@ export const INSERT_ENTRIES = 'insert into transaction_events (acquirer_id, tran
 export interface GuardedUpdate {
   /** The rows of the batch, as a query. */
   readonly rows: string;
+  /** Further queries that the guard reads, each with its name. */
+  readonly queries?: string;
   /** Assignments to a transaction `t` from a row `x` of the batch. */
   readonly set: string;
   /** The state that `t` must still have. */
@@ -43,9 +45,9 @@ export function unreportedUpdate(update: GuardedUpdate): string {
 ${insertUpdated(update)}`;
 }
 
-function updated({ rows, set, guard }: GuardedUpdate): string {
+function updated({ rows, queries, set, guard }: GuardedUpdate): string {
   return `
-with x as (${rows}),
+with x as (${rows}),${queries === undefined ? '' : `\n${queries},`}
 updated as (
   update transactions t
   set ${set}
@@ -68,6 +70,8 @@ export interface GuardedWriteOptions<Item, Columns extends ColumnList> {
   /** The statement; it returns the ids of the transactions that were in the guarded state. */
   readonly text: string;
   readonly rowOf: (item: Item) => RowOf<Columns> & { readonly id: string };
+  /** The parameters of the statement after those of the batch. */
+  readonly furtherValues?: (items: readonly Item[]) => readonly (Buffer | null)[];
   /** The jobs to change if the transaction was in the guarded state. */
   readonly jobsOf: (item: Item) => JobChanges;
   /** Further statements in the commit for the items whose transactions were in the guarded state. */
@@ -93,6 +97,7 @@ export function guardedWrite<Item, Columns extends ColumnList>({
   batch,
   text,
   rowOf,
+  furtherValues = () => [],
   jobsOf,
   afterwards,
   isFollowed = () => afterwards !== undefined,
@@ -100,7 +105,8 @@ export function guardedWrite<Item, Columns extends ColumnList>({
   return async (client, items, jobs, seal) => {
     const records = items.map(rowOf);
     const changes = items.map(jobsOf);
-    const written = client.query<{ id: string }>({ name, text, values: batch.values(records) });
+    const values = [...batch.values(records), ...furtherValues(items)];
+    const written = client.query<{ id: string }>({ name, text, values });
     const offered = new OfferedJobs(
       client,
       jobs,

@@ -16,6 +16,7 @@ import type {
   RequestKey,
   ResponseIdentity,
   ReversalKey,
+  SingleUse,
   StoredTransaction,
   Tenant,
   TransactionFilter,
@@ -40,6 +41,7 @@ import { commitLateResponses, findAnswered, findReversals } from './late-respons
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
 import { SharedTimers } from './shared-timers.ts';
 import { untilStored } from './until-stored.ts';
+import { areUsed } from './used-values.ts';
 
 /**
  * If more taps wait for their first commit, the next one is refused: this is a second or two of a saturated disk.
@@ -168,6 +170,10 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
   async recordOverdueAnswer(answer: PhoneResponseRecord): Promise<void> {
     await this.#answers.submit(answer);
     if (answer.overdueJob !== null) this.#timers.answered(answer.overdueJob);
+  }
+
+  areUsed(attempt: Transaction, uses: readonly SingleUse[]): Promise<boolean> {
+    return mapConnectionLoss(areUsed(this.#database, attempt, uses));
   }
 
   find(key: TransactionKey): Promise<Transaction | undefined> {

@@ -4,8 +4,8 @@ import type { CellSession } from './cell-session.ts';
 /** Tables with an acquirer_id that describe the cell itself. */
 const OF_THE_CELL = ['acquirer_cells', 'cell_moves'];
 
-/** Tables without a key whose rows are written once, besides those in which triggers enforce it. */
-const WRITTEN_ONCE = ['attempt_messages'];
+/** Tables without a key of the acquirer whose rows are written once, besides those in which triggers enforce it. */
+const WRITTEN_ONCE = ['attempt_messages', 'used_values'];
 
 /** Tables whose rows a move leaves behind, with the reason. */
 export const LEFT_BEHIND: Readonly<Record<string, string>> = {

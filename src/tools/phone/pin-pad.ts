@@ -19,12 +19,13 @@ const DEVICES = 1 << 19;
 const LAST_COUNTER = 1_023;
 
 /**
- * The PIN pad of a demo reader: a TDES DUKPT device with a random id. A real one never shows its keys to software.
+ * The PIN pad of a demo reader: a TDES DUKPT device with a random id, whose counter begins anywhere, because an
+ * installation accepts a key serial number once, and many pads share the demo key. A real one never shows its keys to software.
  */
 export class PinPad {
   readonly #base = demoKey(DEMO_READER_KEY, 'dukptBase').bytes;
   #device = randomInt(DEVICES);
-  #counter = 0;
+  #counter = randomInt(LAST_COUNTER);
 
   /** Enciphers a PIN as an ISO format 0 block, under a key that is used only once. */
   enter(pin: string, pan: string): EnteredPin {

@@ -15,6 +15,8 @@ const EVERYWHERE: Readonly<Record<string, string>> = {
   hsm_keys: 'an id is one key of the HSM of all tenants; the column names the owner',
   idempotency_keys: 'a credential names its tenant; the column only lets a move of the acquirer find the row',
   issuer_keys: 'a token names its issuer',
+  used_values:
+    'a copy of a tap may be submitted for any tenant; the column only lets a move of the acquirer find the row',
   users: 'a login contains only a name',
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HsmUnavailable, Overloaded } from '../../../src/basics/errors.ts';
+import { HsmUnavailable, Overloaded, StoreUnavailable, StoreUnread } from '../../../src/basics/errors.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import type { Transaction } from '../../../src/payments/model/transaction.ts';
@@ -16,14 +16,26 @@ const TAP: TapRequest = {
   deviceInstallationId: 'device-1',
 };
 
+interface Conditions {
+  /** Why no card data can be opened. */
+  readonly open?: Error;
+  /** Why rows cannot be read. */
+  readonly read?: Error;
+}
+
 /** A gateway whose HSM does not respond, so it opens no card data. */
-function submit(before: Transaction | undefined, request = TAP, principal = PRINCIPAL): Promise<Transaction> {
+function submit(
+  before: Transaction | undefined,
+  request = TAP,
+  principal = PRINCIPAL,
+  { open = new HsmUnavailable(), read }: Conditions = {},
+): Promise<Transaction> {
   const fingerprint = ({ paymentCardData }: TapRequest) => `fingerprint of ${paymentCardData}`;
   const deps = {
     cardData: {
       fingerprint,
       isFingerprintOf: (known: string, asked: TapRequest) => known === fingerprint(asked),
-      open: () => Promise.reject(new HsmUnavailable()),
+      open: () => Promise.reject(open),
     },
     clock: { nowMs: () => 0, monotonicMs: () => 0 },
     directory: {
@@ -36,7 +48,7 @@ function submit(before: Transaction | undefined, request = TAP, principal = PRIN
     newId: () => 'new',
     store: {
       find: async () => before,
-      findByReference: async () => before,
+      findByReference: () => (read ? Promise.reject(read) : Promise.resolve(before)),
       insert: () => Promise.reject(new Error('stored')),
     },
     wakeups: { moved: async () => {}, announce: () => {} },
@@ -59,5 +71,29 @@ describe('while the HSM does not respond', () => {
     ['a tap that was refused', [{ ...before, status: Status.BadRequestReceived, disposition: null }]],
   ])('%s is refused, and nothing is stored', async (_what, asked) => {
     await expect(submit(...asked)).rejects.toBeInstanceOf(Overloaded);
+  });
+});
+
+describe('while the database takes no writes', () => {
+  const before = sampleTransaction({ ...ANSWERED, fingerprint: 'fingerprint of payment' });
+  const full = Object.assign(new Error('could not extend file: No space left on device'), {
+    code: '53100',
+    severity: 'ERROR',
+  });
+
+  test.each<[string, Error]>([
+    ['its disk is full', new StoreUnavailable(false, { cause: full })],
+    ['too many writes wait', new Overloaded('store')],
+  ])('because %s, the repeat of an answered tap gets the stored response', async (_why, open) => {
+    expect(await submit(before, TAP, PRINCIPAL, { open })).toBe(before);
+    await expect(submit(undefined, TAP, PRINCIPAL, { open })).rejects.toBe(open);
+    await expect(submit(before, TAP, PRINCIPAL, { open, read: new StoreUnread() })).rejects.toBe(open);
+  });
+
+  test.each<[string, StoreUnavailable]>([
+    ['the connection to it was lost', new StoreUnavailable(false, { cause: new Error('Connection terminated') })],
+    ['it may have stored the tap', new StoreUnavailable(true, { cause: full })],
+  ])('because %s, no row is read', async (_why, open) => {
+    await expect(submit(before, TAP, PRINCIPAL, { open })).rejects.toBe(open);
   });
 });
