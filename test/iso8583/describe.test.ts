@@ -167,7 +167,10 @@ describe('a message in JSON', () => {
     });
     expect(codec.toBytes(messageFromJson(spec, json))).toEqual(codec.toBytes(message));
     for (const any of specs) {
-      const empty = { mti: '0800', ...(any.headerBytes && { header: '000000' }) };
+      const empty = {
+        mti: '0800',
+        ...(any.headerBytes && { header: any.headerBytes === 3 ? '000000' : `16${'00'.repeat(21)}` }),
+      };
       expect(compileSpec(any).decode(compileSpec(any).toBytes(messageFromJson(any, empty))).mti).toBe('0800');
     }
   });

@@ -16,6 +16,7 @@ const WIRE: Readonly<Record<LengthHeaderName, { ten: string; nothing: string; to
   'binary-2': { ten: '000A', nothing: '0000', tooLong: '03E9' },
   'binary-2-inclusive': { ten: '000C', nothing: '0002', tooLong: '03EB' },
   'binary-2-reserved-2': { ten: '000A0000', nothing: '00000000', tooLong: '03E90000' },
+  'binary-2-little-endian': { ten: '0A00', nothing: '0000', tooLong: 'E903' },
   'binary-4': { ten: '0000000A', nothing: '00000000', tooLong: '000003E9' },
   'binary-4-inclusive': { ten: '0000000E', nothing: '00000004', tooLong: '000003ED' },
   'ascii-4': { ten: '30303130', nothing: '30303030', tooLong: '31303031' },
@@ -28,6 +29,8 @@ const framings: Record<string, Framing> = {
   ...Object.fromEntries(Object.keys(LENGTH_HEADERS).map((name) => [name, limited(name as LengthHeaderName)])),
   'binary-2 and a TPDU': { ...plain, transportHeader: TPDU },
   'bcd-2 and a TPDU': { ...limited('bcd-2'), transportHeader: TPDU },
+  'binary-2 and a trailer': { ...plain, trailer: Uint8Array.of(0x03) },
+  'bcd-2, a TPDU and a trailer': { ...limited('bcd-2'), transportHeader: TPDU, trailer: Uint8Array.of(0x0d, 0x0a) },
   'ascii-4 and a prefix': { ...limited('ascii-4'), transportHeader: PREFIX },
 };
 

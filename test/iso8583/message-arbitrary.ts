@@ -1,7 +1,7 @@
 /** Random messages of any spec, for property tests. */
 import fc from 'fast-check';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
-import type { Content } from '../../src/codecs/iso8583/content.ts';
+import { type Content, signsOf } from '../../src/codecs/iso8583/content.ts';
 import {
   type BinaryField,
   type Field,
@@ -15,7 +15,7 @@ import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 /** Longer values prove nothing further. */
 const LONGEST = 40;
 
-const CHARACTERS: Readonly<Record<Exclude<Content, 'x+n'>, string>> = {
+const CHARACTERS: Readonly<Record<Exclude<Content, 'x+n' | '+n'>, string>> = {
   n: '0123456789',
   a: 'AZazDd',
   an: '09AZazD',
@@ -29,13 +29,20 @@ const CHARACTERS: Readonly<Record<Exclude<Content, 'x+n'>, string>> = {
 
 /** A message with any of its fields, in any order. */
 export function messages(spec: Spec): fc.Arbitrary<{ mti: string }> {
-  const header = spec.headerBytes === undefined ? {} : { header: bytesOf(spec.headerBytes, spec.headerBytes) };
+  const header = headerOf(spec);
   return fc
     .tuple(fc.record({ mti: fc.stringMatching(/^[0-9]{4}$/), ...header }), recordOf(spec.fields), fc.boolean())
     .map(([first, rest, isReversed]) => {
       const entries = Object.entries({ ...first, ...rest });
       return Object.fromEntries(isReversed ? entries.reverse() : entries) as { mti: string };
     });
+}
+
+function headerOf({ headerBytes }: Spec): Record<string, fc.Arbitrary<Uint8Array>> {
+  if (headerBytes === undefined) return {};
+  if (typeof headerBytes === 'number') return { header: bytesOf(headerBytes, headerBytes) };
+  const { lengthAt, min, max } = headerBytes;
+  return { header: bytesOf(min, max).map((bytes) => bytes.with(lengthAt, bytes.length)) };
 }
 
 export function valuesOf(field: Field): fc.Arbitrary<unknown> {
@@ -74,7 +81,10 @@ function positionsOf(fields: readonly Field[], mayEnd: boolean): fc.Arbitrary<Re
   const values = fc.tuple(...fields.map(valuesOf));
   const count = mayEnd ? fc.integer({ min: 0, max: fields.length }) : fc.constant(fields.length);
   return fc.tuple(values, count).map(([all, present]) => {
-    return Object.fromEntries(fields.slice(0, present).map(({ name }, index) => [name, all[index]]));
+    const entries = fields.slice(0, present).map(({ name }, index) => [name, all[index]] as const);
+    // An empty rest is absent.
+    const isNone = (value: unknown) => typeof value === 'object' && Object.keys(value ?? {}).length === 0;
+    return Object.fromEntries(entries.filter(([, value], index) => fields[index]!.end !== 'rest' || !isNone(value)));
   });
 }
 
@@ -100,9 +110,12 @@ function unknownTags({ tag }: TaggedField): string[] {
 function textOf(field: TextField): fc.Arbitrary<string> {
   const { content, min, max, pad } = field;
   const most = Math.max(min, Math.min(max, LONGEST));
-  if (content === 'x+n') {
+  const signs = signsOf(content);
+  if (content === 'x+n' || content === '+n') {
     const digits = fc.array(fc.constantFrom(...'0123456789'), { minLength: min - 1, maxLength: most - 1 });
-    return fc.tuple(fc.constantFrom('C', 'D'), digits).map(([sign, rest]) => sign + rest.join(''));
+    return fc
+      .tuple(fc.constantFrom(...signs!.map((code) => String.fromCharCode(code))), digits)
+      .map(([sign, rest]) => sign + rest.join(''));
   }
   const characters = fc.array(fc.constantFrom(...CHARACTERS[content]), {
     minLength: pad?.strip === true ? 0 : min,

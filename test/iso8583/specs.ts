@@ -155,4 +155,75 @@ export const datasetSpec = defineSpec({
   },
 });
 
-export const specs: readonly Spec[] = [type1Spec, packed, ebcdic, datasetSpec];
+/** Values that end without a length prefix, the other forms of tags and lengths, and a third bitmap as field 65. */
+export const endings = defineSpec({
+  name: 'endings',
+  headerBytes: { lengthAt: 0, min: 22, max: 26 },
+  mti: { encoding: 'bcd' },
+  bitmap: { encoding: 'binary', thirdAt: 65 },
+  fields: {
+    4: signedAmount({ name: 'amount', digits: 12, signs: '+-' }),
+    43: positional({
+      name: 'acceptor',
+      bytes: 99,
+      prefix: { bytes: 2, encoding: 'binary-le' },
+      separator: 0x5c,
+      fields: [
+        text({ name: 'street', characters: 20, minCharacters: 1, content: 'an' }),
+        numeric({ name: 'postalCode', digits: 9, minDigits: 0 }),
+        binary({ name: 'place', bytes: 4, minBytes: 0, encoding: 'hex' }),
+      ],
+    }),
+    44: text({ name: 'free', characters: 25, content: 'an', end: { until: 0x1c } }),
+    47: tlv({ name: 'chipText', bytes: 255, prefix: 'LLL', encoding: 'hex' }),
+    48: positional({
+      name: 'additional',
+      bytes: 999,
+      prefix: 'LLL',
+      fields: [
+        alpha({ name: 'category', characters: 1 }),
+        tagged({
+          name: 'elements',
+          bytes: 998,
+          end: 'rest',
+          tag: { encoding: 'ascii', length: 2 },
+          elementPrefix: 'LL',
+          unknown: 'keep',
+          fields: {
+            42: text({ name: 'commerce', characters: 7 }),
+            43: alphanumeric({ name: 'proof', characters: 28, minCharacters: 0 }),
+          },
+        }),
+      ],
+    }),
+    62: tagged({
+      name: 'tables',
+      bytes: 999,
+      prefix: 'LLL',
+      tag: { encoding: 'ascii', length: 2 },
+      elementPrefix: { digits: 4, encoding: 'bcd' },
+      first: 'length',
+      lengthCounts: ['tag'],
+      unknown: 'keep',
+      fields: {
+        14: alphanumeric({ name: 'visa', characters: 9, minCharacters: 0 }),
+        22: numeric({ name: 'host', digits: 4 }),
+      },
+    }),
+    63: tagged({
+      name: 'tokens',
+      bytes: 999,
+      prefix: 'LLL',
+      tag: { encoding: 'ascii', length: 2 },
+      elementPrefix: 'LLL',
+      lengthCounts: ['tag', 'length'],
+      unknown: 'refuse',
+      fields: { Q1: alphanumeric({ name: 'first', characters: 9, minCharacters: 0 }) },
+    }),
+    100: numeric({ name: 'institution', digits: 11, prefix: 'LL' }),
+    129: numeric({ name: 'beyond', digits: 4 }),
+    192: text({ name: 'last', characters: 9, prefix: 'L' }),
+  },
+});
+
+export const specs: readonly Spec[] = [type1Spec, packed, ebcdic, datasetSpec, endings];

@@ -8,6 +8,7 @@ const CONNECTION_ERRORS = {
   FRAME_LENGTH_INVALID: 'the length before a frame is not a number',
   FRAME_TOO_SHORT: 'the switch sent a frame shorter than its header',
   FRAME_TOO_LONG: 'the switch announced a frame longer than the limit',
+  FRAME_TRAILER_INVALID: 'the switch ended a frame with other bytes than the trailer',
   MESSAGE_LENGTH: 'the encoded message is empty or longer than the longest frame',
   DUPLICATE_KEY: 'another request with the same match key is in flight',
   SLOT_SPENT: 'the slot was used or released before',

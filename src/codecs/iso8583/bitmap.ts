@@ -51,9 +51,34 @@ export interface MessageBitmap {
 /** `blocks` is how many bitmaps the fields of the spec need. */
 export function messageBitmap(layout: BitmapLayout, blocks: number): MessageBitmap {
   const coding = bitmapCoding(layout.encoding);
-  return layout.form === 'fixed'
-    ? fixedBitmaps(coding, layout.blocks ?? blocks)
-    : chainedBitmaps(coding, layout.blocks ?? 1, blocks);
+  if (layout.form === 'fixed') return fixedBitmaps(coding, layout.blocks ?? blocks);
+  const atStart = layout.thirdAt === undefined ? blocks : Math.min(blocks, MAX_BLOCKS - 1);
+  return chainedBitmaps(coding, Math.min(layout.blocks ?? 1, atStart), atStart);
+}
+
+/** A third bitmap that is the value of a field, between the fields before and after it. */
+export interface FieldBitmap {
+  /** The number of that field, which has no name and no value of its own. */
+  readonly at: number;
+  /** Fills the words of the third bitmap. */
+  read(cursor: Cursor, bits: Bits): void;
+  write(sink: Sink, bits: Bits): void;
+  /** Whether a message with these fields needs it. */
+  isNeeded(bits: Bits): boolean;
+}
+
+/** The third bitmap of a message that has it as a field; undefined for all others. */
+export function thirdBitmap({ encoding, thirdAt }: BitmapLayout, blocks: number): FieldBitmap | undefined {
+  if (thirdAt === undefined || blocks < MAX_BLOCKS) return undefined;
+  const coding = bitmapCoding(encoding);
+  const third = MAX_BLOCKS - 1;
+  const path = String(thirdAt);
+  return {
+    at: thirdAt,
+    read: (cursor, bits) => readBits(coding, cursor, bits, third * WORDS_PER_BLOCK, BLOCK_BYTES, path),
+    write: (sink, bits) => writeBits(coding, sink, bits, third * WORDS_PER_BLOCK, BLOCK_BYTES, path),
+    isNeeded: (bits) => !isEmptyBlock(bits, third),
+  };
 }
 
 function fixedBitmaps(coding: BitmapCoding, blocks: number): MessageBitmap {

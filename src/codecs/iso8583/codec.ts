@@ -3,16 +3,15 @@ import { Cursor } from '../bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../bytes/record.ts';
 import { Scratch } from '../bytes/scratch.ts';
 import { Sink } from '../bytes/sink.ts';
-import { countBits, FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap } from './bitmap.ts';
+import { countBits, FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap, thirdBitmap } from './bitmap.ts';
 import { compileField } from './compile-field.ts';
 import { type CompileField, NumberedFields } from './composites/numbered-fields.ts';
 import { decodeError, encodeError, type FieldCodec } from './field-codec.ts';
-import { numeric } from './fields.ts';
 import { fieldsAfterFault } from './fields-after-fault.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
-import { blocksOf, headerField } from './message-layout.ts';
+import { blocksOf, headerField, mtiField, mtiReader } from './message-layout.ts';
 import { type CheckRules, compileRules } from './rules.ts';
-import type { MessageOf, Spec } from './spec.ts';
+import { derivedSpec, type MessageOf, matchesPattern, type Spec } from './spec.ts';
 
 /** The longest message to read or write: a field of LLLLLL reaches 999,999 bytes, and no switch sends two. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
@@ -51,11 +50,33 @@ export interface Codec<Message> {
  */
 export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
   const codec = new MessageCodec(spec);
+  if (spec.layouts?.length) return layoutCodec(spec, codec) as Codec<MessageOf<S>>;
   return {
     spec,
     encode: (message, target, offset) => codec.encode(message, target, offset),
     toBytes: (message) => codec.toBytes(message),
     decode: (bytes, start = 0, end = bytes.length) => codec.decode(bytes, start, end) as MessageOf<S>,
+  };
+}
+
+/** Chooses the codec of a message by its MTI. */
+function layoutCodec(spec: Spec, base: MessageCodec): Codec<unknown> {
+  const layouts = spec.layouts!.map((layout) => ({
+    mti: layout.mti,
+    codec: new MessageCodec(derivedSpec(spec, layout)),
+  }));
+  const codecOf = (mti: unknown) =>
+    (typeof mti === 'string' ? layouts.find((each) => matchesPattern(mti, each.mti))?.codec : undefined) ?? base;
+  const readMti = mtiReader(spec);
+  const mtiOf = (message: unknown) => (message as { readonly mti?: unknown } | null)?.mti;
+  return {
+    spec,
+    encode: (message, target, offset) => codecOf(mtiOf(message)).encode(message, target, offset),
+    toBytes: (message) => codecOf(mtiOf(message)).toBytes(message),
+    decode(bytes, start = 0, end = bytes.length) {
+      const isInside = start >= 0 && start <= end && end <= bytes.length;
+      return (isInside ? codecOf(readMti(bytes, start, end)) : base).decode(bytes, start, end);
+    },
   };
 }
 
@@ -73,10 +94,17 @@ class MessageCodec {
     const blocks = blocksOf(spec);
     const { encodings } = spec;
     const compile: CompileField = (field, path) => compileField(field, path, encodings);
-    const apart = (spec.headerBytes ?? 0) > 0 ? ['mti', 'header'] : ['mti'];
-    this.#fields = new NumberedFields(spec.fields, '', blocks * FIELDS_PER_BLOCK, compile, apart);
+    const apart = headerField(spec) === undefined ? ['mti'] : ['mti', 'header'];
+    this.#fields = new NumberedFields(
+      spec.fields,
+      '',
+      blocks * FIELDS_PER_BLOCK,
+      compile,
+      apart,
+      thirdBitmap(spec.bitmap, blocks),
+    );
     this.#bitmap = messageBitmap(spec.bitmap, blocks);
-    this.#mti = leafCodec(numeric({ name: 'mti', digits: 4, encoding: spec.mti.encoding }), 'mti', encodings);
+    this.#mti = leafCodec(mtiField(spec), 'mti', encodings);
     this.#header = headerCodec(spec);
     this.#checkRules = spec.rules?.length ? compileRules(spec.rules, spec.fields) : undefined;
   }

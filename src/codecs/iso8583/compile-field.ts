@@ -58,9 +58,13 @@ function checkName(name: string, path: string): void {
   }
 }
 
-function checkLengths({ min, max, prefix }: Field, path: string): void {
+function checkLengths({ kind, min, max, prefix, end }: Field, path: string): void {
   if (!Number.isSafeInteger(max) || !Number.isSafeInteger(min) || min < 0 || max < 1 || min > max) {
     throw specError(path, 'min and max must be integers with 0 <= min <= max and max >= 1');
   }
-  if (prefix === undefined && min !== max) throw specError(path, 'a field without a prefix must have one fixed length');
+  if (prefix !== undefined && end !== undefined) throw specError(path, 'a field has a prefix or an end, not both');
+  if (prefix === undefined && end === undefined && min !== max)
+    throw specError(path, 'a field without a prefix must have one fixed length');
+  if (typeof end === 'object' && 'lengthAt' in end && kind !== 'binary')
+    throw specError(path, 'only bytes can contain their own length');
 }

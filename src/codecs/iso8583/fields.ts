@@ -9,6 +9,7 @@ import type {
   BinaryField,
   BitmappedField,
   DatasetField,
+  Ending,
   Field,
   FieldTable,
   LengthUnit,
@@ -27,6 +28,8 @@ interface RowOptions<Name extends string> {
   readonly safe?: boolean;
   readonly emvTag?: number;
   readonly prefix?: Prefix;
+  /** In place of a prefix: where the value ends. */
+  readonly end?: Ending;
 }
 
 interface TextOptions<Name extends string> extends RowOptions<Name> {
@@ -72,9 +75,13 @@ export function track2<const Name extends string>(
   return digitField('z', { ...options, digits: options.digits ?? 37 });
 }
 
-/** x+n: `C` or `D` and digits; `digits` counts the digits alone. */
-export function signedAmount<const Name extends string>(options: DigitOptions<Name>): TextField<Name> {
-  return digitField('x+n', { ...options, digits: options.digits + 1 });
+/** x+n: `C` or `D`, or with `signs` `+` or `-`, and digits; `digits` counts the digits alone. */
+export function signedAmount<const Name extends string>(
+  options: DigitOptions<Name> & { readonly signs?: 'CD' | '+-' },
+): TextField<Name> {
+  const { signs = 'CD', digits, minDigits, ...rest } = options;
+  const sizes = { digits: digits + 1, ...(minDigits === undefined ? {} : { minDigits: minDigits + 1 }) };
+  return digitField(signs === 'CD' ? 'x+n' : '+n', { ...rest, ...sizes });
 }
 
 /** a: letters. */
@@ -102,14 +109,14 @@ export function binary<const Name extends string>(options: BinaryOptions<Name>):
 
 /** BER-TLV, as in DE55: the value is its bytes, which are checked to be TLV. */
 export function tlv<const Name extends string>(
-  options: CompositeOptions<Name> & Pick<TlvField, 'allow' | 'onBadChild'>,
+  options: CompositeOptions<Name> & Pick<TlvField, 'allow' | 'onBadChild' | 'encoding'>,
 ): TlvField<Name> {
   return { kind: 'tlv', ...sized(options) };
 }
 
-/** Consecutive subfields. With a prefix, those at the end may be absent. */
+/** Consecutive subfields. With a prefix, those at the end may be absent. `separator`: a byte between each two values. */
 export function positional<const Name extends string, const Fields extends readonly Field[]>(
-  options: CompositeOptions<Name> & { readonly fields: Fields },
+  options: CompositeOptions<Name> & Pick<PositionalField, 'separator'> & { readonly fields: Fields },
 ): PositionalField<Name, Fields> {
   return { kind: 'positional', ...sized(options) };
 }
@@ -117,7 +124,7 @@ export function positional<const Name extends string, const Fields extends reado
 /** Elements that each begin with a tag and a length. */
 export function tagged<const Name extends string, const Fields extends TagTable>(
   options: CompositeOptions<Name> &
-    Pick<TaggedField, 'tag' | 'elementPrefix' | 'unknown'> & { readonly fields: Fields },
+    Pick<TaggedField, 'tag' | 'elementPrefix' | 'first' | 'lengthCounts' | 'unknown'> & { readonly fields: Fields },
 ): TaggedField<Name, Fields> {
   return { kind: 'tagged', ...sized(options) };
 }
@@ -149,12 +156,12 @@ export function dataset<const Name extends string, const Fields extends FieldTab
 
 function digitField<Name extends string>(content: Content, options: DigitOptions<Name>): TextField<Name> {
   const { digits, minDigits, ...rest } = options;
-  return { ...rest, kind: 'text', content, ...sizes(digits, minDigits, options.prefix) };
+  return { ...rest, kind: 'text', content, ...sizes(digits, minDigits, options) };
 }
 
 function textField<Name extends string>(content: Content, options: TextOptions<Name>): TextField<Name> {
   const { characters, minCharacters, ...rest } = options;
-  return { ...rest, kind: 'text', content, ...sizes(characters, minCharacters, options.prefix) };
+  return { ...rest, kind: 'text', content, ...sizes(characters, minCharacters, options) };
 }
 
 type Sizes = { readonly min: number; readonly max: number };
@@ -163,10 +170,15 @@ function sized<Options extends CompositeOptions<string>>(
   options: Options,
 ): Omit<Options, 'bytes' | 'minBytes'> & Sizes {
   const { bytes, minBytes, ...rest } = options;
-  return { ...rest, ...sizes(bytes, minBytes, options.prefix) };
+  return { ...rest, ...sizes(bytes, minBytes, options) };
 }
 
-/** A value without a prefix has one length, unless the composite that contains it determines the length. */
-function sizes(max: number, min: number | undefined, prefix: Prefix | undefined): Sizes {
-  return { min: min ?? (prefix === undefined ? max : 0), max };
+/** A value without prefix and end has one length, unless the composite that contains it determines the length. */
+function sizes(
+  max: number,
+  min: number | undefined,
+  { prefix, end }: Pick<RowOptions<string>, 'prefix' | 'end'>,
+): Sizes {
+  if (end === 'rest') return { min: min ?? 1, max };
+  return { min: min ?? (prefix === undefined && end === undefined ? max : 0), max };
 }

@@ -20,7 +20,19 @@ const textEncoding = z.enum([
 ]) satisfies z.ZodType<TextEncoding>;
 const binaryEncoding = z.enum(['binary', 'hex', 'hex-lower', 'ebcdic-hex']) satisfies z.ZodType<BinaryEncoding>;
 const prefixEncoding = z.enum(['ascii', 'bcd', 'ebcdic', 'binary', 'hex']) satisfies z.ZodType<PrefixEncoding>;
-const content = z.enum(['n', 'a', 'an', 'anp', 'ns', 'as', 'ans', 'z', 'x+n', 'any']) satisfies z.ZodType<Content>;
+const content = z.enum([
+  'n',
+  'a',
+  'an',
+  'anp',
+  'ns',
+  'as',
+  'ans',
+  'z',
+  'x+n',
+  '+n',
+  'any',
+]) satisfies z.ZodType<Content>;
 const unit = z.enum(['bytes', 'digits', 'nibbles']);
 const size = z.int().min(0).max(999_999);
 const number = z.string().regex(/^[1-9][0-9]{0,2}$/);
@@ -28,8 +40,10 @@ const number = z.string().regex(/^[1-9][0-9]{0,2}$/);
 const prefix = z.union([
   z.enum(['L', 'LL', 'LLL', 'LLLL', 'LLLLL', 'LLLLLL']),
   z.strictObject({ digits: z.int().min(1).max(6), encoding: prefixEncoding.exclude(['binary']) }),
-  z.strictObject({ bytes: z.int().min(1).max(3), encoding: z.literal('binary') }),
+  z.strictObject({ bytes: z.int().min(1).max(3), encoding: z.enum(['binary', 'binary-le']) }),
 ]);
+const byte = z.int().min(0).max(255);
+const end = z.union([z.literal('rest'), z.strictObject({ until: byte }), z.strictObject({ lengthAt: byte })]);
 
 const row = {
   name: z.string(),
@@ -44,6 +58,7 @@ const row = {
   min: size.optional(),
   max: size.optional(),
   prefix: prefix.optional(),
+  end: end.optional(),
 };
 
 const leaves = [
@@ -61,6 +76,7 @@ const leaves = [
   z.strictObject({
     ...row,
     type: z.literal('tlv'),
+    encoding: binaryEncoding.optional(),
     allow: z.array(z.string().regex(/^([0-9A-F]{2}){1,3}$/)).optional(),
     onBadChild: z.enum(['refuse', 'opaque']).optional(),
   }),
@@ -70,12 +86,14 @@ const leaves = [
 function fieldSchema(depth: number): z.ZodType<Field> {
   const inner = depth === MAX_DEPTH ? z.never() : fieldSchema(depth + 1);
   const composites = [
-    z.strictObject({ ...row, type: z.literal('positional'), fields: z.array(inner) }),
+    z.strictObject({ ...row, type: z.literal('positional'), separator: byte.optional(), fields: z.array(inner) }),
     z.strictObject({
       ...row,
       type: z.literal('tagged'),
       tag: z.strictObject({ encoding: z.enum(['ascii', 'ebcdic', 'bcd', 'binary']), length: z.int() }),
       elementPrefix: prefix,
+      first: z.enum(['tag', 'length']).optional(),
+      lengthCounts: z.array(z.enum(['tag', 'length'])).optional(),
       unknown: z.enum(['refuse', 'keep']).optional(),
       fields: z.record(z.string(), inner),
     }),
@@ -90,6 +108,7 @@ function fieldSchema(depth: number): z.ZodType<Field> {
   return z.discriminatedUnion('type', [...leaves, ...composites]).transform(toField);
 }
 
+const mtiPattern = z.string().regex(/^[0-9x]{4}$/);
 const fieldPath = z.union([z.int(), z.string()]);
 const condition = z.strictObject({
   field: fieldPath,
@@ -97,10 +116,7 @@ const condition = z.strictObject({
   matches: z.string().optional(),
 });
 const rule = z.strictObject({
-  mti: z
-    .string()
-    .regex(/^[0-9x]{4}$/)
-    .optional(),
+  mti: mtiPattern.optional(),
   processingCode: z
     .string()
     .regex(/^[0-9x]{6}$/)
@@ -112,12 +128,13 @@ const rule = z.strictObject({
 
 const shape = {
   name: z.string().min(1).max(80),
-  headerBytes: z.int().min(0).max(255).optional(),
+  headerBytes: z.union([byte, z.strictObject({ lengthAt: byte, min: byte, max: byte })]).optional(),
   mti: z.strictObject({ encoding: textEncoding }),
   bitmap: z.strictObject({
     encoding: binaryEncoding,
     form: z.enum(['chained', 'fixed']).optional(),
     blocks: z.int().min(1).max(3).optional(),
+    thirdAt: z.literal([65, 128]).optional(),
   }),
   encodings: z
     .strictObject({
@@ -130,6 +147,7 @@ const shape = {
     .partial()
     .optional(),
   rules: z.array(rule).optional(),
+  layouts: z.array(z.strictObject({ mti: mtiPattern, fields: z.record(number, fieldSchema(1).nullable()) })).optional(),
 };
 
 const wholeSpec = z.strictObject({ ...shape, fields: z.record(number, fieldSchema(1)) });

@@ -2,7 +2,7 @@ import { DigitError, Iso8583Error } from '../../basics/errors/codec-errors.ts';
 import { fromHex, toHex } from '../bytes/hex.ts';
 import { nameForError } from './field-codec.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
-import type { MessageOf, Spec } from './spec.ts';
+import { type MessageOf, type Spec, specOf } from './spec.ts';
 
 /** A message as JSON: by name, text unchanged, bytes in upper-case hex; null for a withheld value. */
 export type JsonMessage = { readonly [name: string]: JsonValue };
@@ -19,7 +19,7 @@ interface JsonElement {
 export function messageToJson(spec: Spec, message: object, { unmasked = false } = {}): JsonMessage {
   const { mti, header, ...rest } = message as { readonly mti: string; readonly header?: Uint8Array };
   const shown = header !== undefined && { header: unmasked ? toHex(header) : null };
-  return { mti, ...shown, ...recordToJson(spec.fields, rest, unmasked) };
+  return { mti, ...shown, ...recordToJson(specOf(spec, mti).fields, rest, unmasked) };
 }
 
 function recordToJson(fields: Readonly<Record<string, Field>>, record: object, unmasked: boolean): JsonMessage {
@@ -55,7 +55,7 @@ function otherToJson({ fields }: TaggedField, { at, tag, value }: OtherElement, 
 export function messageFromJson<S extends Spec>(spec: S, json: unknown): MessageOf<S> {
   const { mti, header, ...rest } = objectOf(json, 'message');
   if (typeof mti !== 'string') throw new Iso8583Error('VALUE_TYPE', 'mti', 0);
-  const message = recordFromJson(spec.fields, rest, '');
+  const message = recordFromJson(specOf(spec, mti).fields, rest, '');
   return { mti, ...(header === undefined ? {} : { header: bytesOf(header, 'header') }), ...message } as MessageOf<S>;
 }
 

@@ -9,7 +9,8 @@ export interface PrefixCoder {
   readonly width: number;
   /** The greatest length that the prefix can express. */
   readonly most: number;
-  readonly digits: NumberDigits;
+  /** How its digits are written, the most significant first; undefined for a little-endian number. */
+  readonly digits: NumberDigits | undefined;
   /** The length at `at`, or -1 if it is not well-formed. The caller has checked the bounds. */
   read(bytes: Uint8Array, at: number): number;
   /** Writes `length`, which is at most `most`. The caller has checked the bounds. */
@@ -34,7 +35,8 @@ const BINARY = numberDigits(
 /** `encoding` is that of the spec; a prefix that names its own keeps it. */
 export function prefixCoder(prefix: Prefix, encoding: PrefixEncoding): PrefixCoder {
   if (typeof prefix === 'string') return coderOf(encoding, prefix.length);
-  return prefix.encoding === 'binary' ? binaryLength(prefix.bytes) : coderOf(prefix.encoding, prefix.digits);
+  if ('digits' in prefix) return coderOf(prefix.encoding, prefix.digits);
+  return prefix.encoding === 'binary' ? binaryLength(prefix.bytes) : littleEndian(prefix.bytes);
 }
 
 function coderOf(encoding: PrefixEncoding, digits: number): PrefixCoder {
@@ -47,6 +49,23 @@ function coderOf(encoding: PrefixEncoding, digits: number): PrefixCoder {
 
 function binaryLength(width: number): PrefixCoder {
   return coder(BINARY, width, 256 ** width - 1);
+}
+
+function littleEndian(width: number): PrefixCoder {
+  return {
+    width,
+    most: 256 ** width - 1,
+    digits: undefined,
+    read(bytes, at) {
+      let length = 0;
+      for (let index = at + width - 1; index >= at; index--) length = length * 256 + bytes[index]!;
+      return length;
+    },
+    write(target, at, length) {
+      for (let index = at, rest = length; index < at + width; index++, rest = Math.floor(rest / 256))
+        target[index] = rest & 0xff;
+    },
+  };
 }
 
 function coder(digits: NumberDigits, width: number, most: number): PrefixCoder {

@@ -13,7 +13,7 @@ export type PrefixEncoding = 'ascii' | 'bcd' | 'ebcdic' | 'binary' | 'hex';
 
 /**
  * The length prefix of a value of variable length: its digits as `LL`, or with an encoding of its own. `binary`
- * lengths are big-endian numbers of that many bytes.
+ * lengths are big-endian numbers of that many bytes, `binary-le` little-endian ones.
  */
 export type Prefix =
   | 'L'
@@ -23,7 +23,16 @@ export type Prefix =
   | 'LLLLL'
   | 'LLLLLL'
   | { readonly digits: number; readonly encoding: Exclude<PrefixEncoding, 'binary'> }
-  | { readonly bytes: number; readonly encoding: 'binary' };
+  | { readonly bytes: number; readonly encoding: 'binary' | 'binary-le' };
+
+/**
+ * Where a value of variable length ends that has no length prefix:
+ *
+ * - `rest`: with the composite that contains it. Only the last row of a positional composite can.
+ * - `until`: before this byte, which follows each value and cannot be part of one.
+ * - `lengthAt`: the byte at this offset of the value is the length of the whole value.
+ */
+export type Ending = 'rest' | { readonly until: number } | { readonly lengthAt: number };
 
 /** What a length counts: bytes of the packed value, or its half bytes (digits and nibbles are synonyms here). */
 export type LengthUnit = 'bytes' | 'digits' | 'nibbles';
@@ -44,6 +53,8 @@ interface Sized {
   readonly min: number;
   readonly max: number;
   readonly prefix?: Prefix | undefined;
+  /** In place of a prefix. */
+  readonly end?: Ending | undefined;
 }
 
 export interface TextField<Name extends string = string> extends Row<Name>, Sized {
@@ -65,17 +76,23 @@ export interface BinaryField<Name extends string = string> extends Row<Name>, Si
 /** BER-TLV. The value is the checked bytes; `src/codecs/emv` reads them. */
 export interface TlvField<Name extends string = string> extends Row<Name>, Sized {
   readonly kind: 'tlv';
+  /** `binary` by default. The lengths of the field count encoded bytes: two for each byte of TLV in hex. */
+  readonly encoding?: BinaryEncoding | undefined;
   /** The allowed tags, at any depth; every tag if absent. */
   readonly allow?: readonly number[] | undefined;
   /** `opaque` keeps a template whose content is not TLV, as issuer scripts need; `refuse` is the default. */
   readonly onBadChild?: 'refuse' | 'opaque' | undefined;
 }
 
-/** Consecutive subfields. Those at the end may be absent if the length is variable. */
+/**
+ * Consecutive subfields. Those at the end may be absent if the length is variable. A `separator` is a byte between each
+ * two values; the subfields then need no lengths.
+ */
 export interface PositionalField<Name extends string = string, Fields extends readonly Field[] = readonly Field[]>
   extends Row<Name>,
     Sized {
   readonly kind: 'positional';
+  readonly separator?: number | undefined;
   readonly fields: Fields;
 }
 
@@ -93,6 +110,10 @@ export interface TaggedField<Name extends string = string, Fields extends TagTab
   readonly tag: TagForm;
   /** The length prefix of every element, including unknown tags; the fields of the elements have no prefix. */
   readonly elementPrefix: Prefix;
+  /** Whether the tag (default) or the length is first. */
+  readonly first?: 'tag' | 'length' | undefined;
+  /** What the length counts besides the value: nothing by default. */
+  readonly lengthCounts?: readonly ('tag' | 'length')[] | undefined;
   /** Whether elements with a tag that `fields` lacks are refused (default) or kept in `others`. */
   readonly unknown?: 'refuse' | 'keep' | undefined;
   readonly fields: Fields;

@@ -1,6 +1,7 @@
 import type { PlainRecord } from '../bytes/record.ts';
 import { specError } from './field-codec.ts';
 import { type Field, subfieldsOf } from './rows.ts';
+import { matchesPattern } from './spec.ts';
 
 /** A field, as a path of numbers and tags: `4` or `'127.25.24'`. */
 export type FieldPath = number | string;
@@ -104,9 +105,5 @@ function valueAt(message: PlainRecord, { names }: Place): unknown {
 }
 
 function matches(value: unknown, pattern: string): boolean {
-  if (typeof value !== 'string' || value.length !== pattern.length) return false;
-  for (let index = 0; index < pattern.length; index++) {
-    if (pattern[index] !== 'x' && pattern[index] !== value[index]) return false;
-  }
-  return true;
+  return typeof value === 'string' && matchesPattern(value, pattern);
 }

@@ -24,21 +24,39 @@ export interface BitmapLayout {
   readonly form?: 'chained' | 'fixed' | undefined;
   /** `chained`: the minimum number written (default 1); `fixed`: the exact number. At most 3. */
   readonly blocks?: number | undefined;
+  /**
+   * `chained`: the field whose value is the third bitmap. By default the third bitmap follows the second one directly,
+   * and bit 65 announces it.
+   */
+  readonly thirdAt?: 65 | 128 | undefined;
 }
 
 export interface Spec<Fields extends FieldTable = FieldTable> {
   readonly name: string;
-  /** Bytes of the message before the MTI; `message.header`. */
-  readonly headerBytes?: number | undefined;
+  /**
+   * Bytes of the message before the MTI; `message.header`. With `lengthAt`, the byte at that offset of the header is its
+   * length, as in headers of Visa, where a rejected message has a longer one.
+   */
+  readonly headerBytes?: number | { readonly lengthAt: number; readonly min: number; readonly max: number } | undefined;
   readonly mti: { readonly encoding: TextEncoding };
   readonly bitmap: BitmapLayout;
   readonly encodings: Encodings;
   readonly fields: Fields;
   /** Required and forbidden fields. Checked both ways: encoding and decoding refuse a message that breaks a rule. */
   readonly rules?: readonly MessageRule[] | undefined;
+  /** Fields that differ by MTI. The first layout whose pattern matches applies. */
+  readonly layouts?: readonly Layout[] | undefined;
 }
 
-export type SpecDefinition<Fields extends FieldTable> = Omit<Spec<Fields>, 'encodings'> & {
+/** What is different in messages with an MTI: fields, and `null` for those that they lack. */
+export interface Layout<Fields extends ChangeTable = ChangeTable> {
+  /** `0400`, or with `x` for any digit: `04xx`. */
+  readonly mti: string;
+  readonly fields: Fields;
+}
+
+export type SpecDefinition<Fields extends FieldTable> = Omit<Spec<Fields>, 'encodings' | 'layouts'> & {
+  readonly layouts?: readonly Layout[];
   readonly encodings?: Partial<Encodings>;
 };
 
@@ -50,9 +68,15 @@ const ASCII_ENCODINGS: Encodings = {
   prefix: 'ascii',
 };
 
-/** A spec that keeps the names of its fields for the types of its messages. Encodings default to ASCII and binary. */
-export function defineSpec<const Fields extends FieldTable>(definition: SpecDefinition<Fields>): Spec<Fields> {
-  return { ...definition, encodings: { ...ASCII_ENCODINGS, ...definition.encodings } };
+/**
+ * A spec that keeps the names of its fields for the types of its messages; those of its layouts as well. Encodings
+ * default to ASCII and binary.
+ */
+export function defineSpec<const Fields extends FieldTable, const Layouts extends readonly Layout[] = readonly []>(
+  definition: SpecDefinition<Fields> & { readonly layouts?: Layouts },
+): Spec<WithLayouts<Fields, Layouts>> {
+  const spec = { ...definition, encodings: { ...ASCII_ENCODINGS, ...definition.encodings } };
+  return spec as unknown as Spec<WithLayouts<Fields, Layouts>>;
 }
 
 /** The changes of a dialect to another one: additional or different fields, and `null` for fields that it lacks. */
@@ -84,9 +108,57 @@ export function extendSpec<Fields extends FieldTable, const Changes extends Chan
   };
 }
 
+/** The fields of all messages: a number has the field of the spec or that of a layout. */
+type WithLayouts<Fields, Layouts extends readonly Layout[]> = [Layouts[number]] extends [never]
+  ? Fields
+  : { readonly [K in keyof Fields | KeyOf<Layouts[number]['fields']>]: FieldAt<Fields | Layouts[number]['fields'], K> };
+
+type KeyOf<Table> = Table extends unknown ? keyof Table : never;
+
+type FieldAt<Table, K> = Table extends unknown ? (K extends keyof Table ? Exclude<Table[K], null> : never) : never;
+
+const DERIVED = new WeakMap<Spec, Map<string, Spec>>();
+
+/** The spec of messages with this MTI: `spec` itself, or with the changes of a layout. */
+export function specOf(spec: Spec, mti: unknown): Spec {
+  if (spec.layouts === undefined || typeof mti !== 'string') return spec;
+  const layout = spec.layouts.find((each) => matchesPattern(mti, each.mti));
+  return layout === undefined ? spec : derivedSpec(spec, layout);
+}
+
+/** A spec with a layout. Rules for other MTIs do not apply to it, and may name fields that it lacks. */
+export function derivedSpec(spec: Spec, layout: Layout): Spec {
+  const known = DERIVED.get(spec) ?? new Map<string, Spec>();
+  DERIVED.set(spec, known);
+  const found = known.get(layout.mti);
+  if (found !== undefined) return found;
+  const rules = spec.rules?.filter(({ mti }) => mti === undefined || canBeBoth(mti, layout.mti));
+  const derived: Spec = {
+    ...extendSpec({ ...spec, rules }, { name: spec.name, fields: layout.fields }),
+    layouts: undefined,
+  };
+  known.set(layout.mti, derived);
+  return derived;
+}
+
+/** Whether `text` matches a pattern in which `x` stands for any character. */
+export function matchesPattern(text: string, pattern: string): boolean {
+  if (text.length !== pattern.length) return false;
+  for (let index = 0; index < pattern.length; index++) {
+    if (pattern[index] !== 'x' && pattern[index] !== text[index]) return false;
+  }
+  return true;
+}
+
+function canBeBoth(one: string, other: string): boolean {
+  return (
+    one.length === other.length && Array.from(one).every((c, at) => c === 'x' || other[at] === 'x' || c === other[at])
+  );
+}
+
 type NameOf<F> = F extends { readonly name: infer Name extends string } ? Name : never;
 
-type RecordOf<Fields> = { [K in keyof Fields as NameOf<Fields[K]>]?: ValueOf<Fields[K]> | undefined };
+type RecordOf<Fields> = { [F in Fields[keyof Fields] as NameOf<F>]?: ValueOf<F> | undefined };
 
 type PositionsOf<Fields extends readonly unknown[]> = {
   [F in Fields[number] as NameOf<F>]?: ValueOf<F> | undefined;

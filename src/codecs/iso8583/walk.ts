@@ -1,7 +1,7 @@
 import { TlvError } from '../../basics/errors/codec-errors.ts';
 import { indexTlv, type TlvIndex } from '../emv/tlv.ts';
 import { type Field, type OtherElement, subfieldsOf, type TaggedField } from './rows.ts';
-import type { Spec } from './spec.ts';
+import { type Spec, specOf } from './spec.ts';
 
 /** One value of a message with its row. */
 export interface Entry {
@@ -17,7 +17,7 @@ export interface Entry {
 
 /** The values of a message without MTI and header, in the order of the message; a composite precedes its contents. */
 export function* walkMessage(spec: Spec, message: object): Generator<Entry, void, undefined> {
-  yield* walkRecord(spec.fields, message, '', 0);
+  yield* walkRecord(specOf(spec, (message as { readonly mti?: unknown }).mti).fields, message, '', 0);
 }
 
 function* walkRecord(

@@ -1,6 +1,6 @@
 import { Cursor } from '../bytes/cursor.ts';
 import type { MessageWalk } from './masks/message-walk.ts';
-import type { Spec } from './spec.ts';
+import { derivedSpec, type Spec } from './spec.ts';
 import { wireWalk } from './wire-fields.ts';
 
 /** Where a field begins and ends in the message; both -1 if it is absent. */
@@ -22,7 +22,9 @@ export class WireValues {
   #isWalked = true;
 
   constructor(spec: Spec) {
-    for (const name of ['header', 'mti', ...Object.values(spec.fields).map((field) => field.name)])
+    const specs = [spec, ...(spec.layouts ?? []).map((layout) => derivedSpec(spec, layout))];
+    const fields = specs.flatMap((each) => Object.values(each.fields));
+    for (const name of ['header', 'mti', ...fields.map((field) => field.name)])
       this.#places.set(name, { from: -1, to: -1 });
     this.#walk = wireWalk(spec, ({ name }, _path, from, to) => {
       const place = this.#places.get(name)!;

@@ -1,5 +1,10 @@
 import { ConnectionError } from '../../basics/errors.ts';
-import { largestFrameBytesOf, prefixBytesOf, writeFrameHeader } from '../../codecs/iso8583/network/framing.ts';
+import {
+  largestFrameBytesOf,
+  prefixBytesOf,
+  trailerBytesOf,
+  writeFraming,
+} from '../../codecs/iso8583/network/framing.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
 
 /** An encoded frame that is not yet written, as its owner sees it. Times are of the monotonic clock. */
@@ -48,6 +53,8 @@ export class OutgoingFrames<Message> {
   readonly #onRefused: (frame: OutgoingFrame) => void;
   readonly #prefixBytes: number;
   readonly #largestFrameBytes: number;
+  /** Where the message of the longest frame ends, counted from the start of the frame. */
+  readonly #largestMessageEnd: number;
   #chunk: Chunk;
   readonly #spare: Chunk[] = [];
   /** The frames encoded since the last write, with the start of the first and the end of each. */
@@ -67,6 +74,7 @@ export class OutgoingFrames<Message> {
     this.#onRefused = onRefused;
     this.#prefixBytes = prefixBytesOf(framing);
     this.#largestFrameBytes = largestFrameBytesOf(framing);
+    this.#largestMessageEnd = this.#largestFrameBytes - trailerBytesOf(framing);
     this.#chunk = this.#newChunk();
   }
 
@@ -79,11 +87,11 @@ export class OutgoingFrames<Message> {
     while (this.#chunk.bytes.length - this.#end < this.#largestFrameBytes) this.#continueInNextChunk(monotonicMs());
     const messageStart = this.#end + this.#prefixBytes;
     const messageEnd = this.#encode(message, messageStart);
-    writeFrameHeader(framing, this.#chunk.bytes, messageStart, messageEnd, header);
-    this.#end = messageEnd;
+    const end = writeFraming(framing, this.#chunk.bytes, messageStart, messageEnd, header);
+    this.#end = end;
     frame.batch = this.#batch;
     this.#frames.push(frame);
-    this.#ends.push(messageEnd);
+    this.#ends.push(end);
     if (frame.sendByAtMs < this.#earliestSendByAtMs) this.#earliestSendByAtMs = frame.sendByAtMs;
   }
 
@@ -107,7 +115,7 @@ export class OutgoingFrames<Message> {
     const { bytes } = this.#chunk;
     try {
       const messageEnd = this.#protocol.encode(message, bytes, messageStart);
-      if (messageEnd > messageStart && messageEnd - this.#end <= this.#largestFrameBytes) return messageEnd;
+      if (messageEnd > messageStart && messageEnd - this.#end <= this.#largestMessageEnd) return messageEnd;
     } catch (error) {
       bytes.fill(0, messageStart);
       throw error;

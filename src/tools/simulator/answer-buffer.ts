@@ -2,7 +2,7 @@ import {
   type Framing,
   largestFrameBytesOf,
   prefixBytesOf,
-  writeFrameHeader,
+  writeFraming,
 } from '../../codecs/iso8583/network/framing.ts';
 
 /** Enough for the responses to a few hundred requests that arrive in one chunk. */
@@ -50,8 +50,7 @@ export class AnswerBuffer {
     if (this.#chunk.length - this.#end < this.#frameBytes) this.flush();
     const start = this.#end + prefixBytesOf(this.#framing);
     const end = writeMessage(this.#chunk, start);
-    writeFrameHeader(this.#framing, this.#chunk, start, end, header);
-    this.#end = end;
+    this.#end = writeFraming(this.#framing, this.#chunk, start, end, header);
   }
 
   /** Passes everything to the socket, or only the first `bytesMost` bytes. */

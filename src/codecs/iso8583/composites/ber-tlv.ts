@@ -1,20 +1,27 @@
 import { TlvError } from '../../../basics/errors/codec-errors.ts';
 import { indexTlv, type TlvIndex } from '../../emv/tlv.ts';
+import { byteCoding } from '../encodings/bytes.ts';
 import { decodeError, encodeError } from '../field-codec.ts';
 import type { TlvField } from '../rows.ts';
 import type { Body } from './bounded.ts';
 
 /** A value of BER-TLV: kept as bytes, so that order, duplicates and padding survive, and checked both ways. */
-export function tlvBody({ allow, onBadChild }: TlvField, path: string): Body {
+export function tlvBody({ allow, onBadChild, encoding = 'binary' }: TlvField, path: string): Body {
   const options = { onBadChild: onBadChild ?? 'refuse' } as const;
   const allowed = allow === undefined ? undefined : new Set(allow);
   const index = (bytes: Uint8Array) => indexTlv(bytes, options);
+  const coding = byteCoding(encoding);
+  const wireBytes = coding.wireBytes(1);
   return {
     decode(cursor) {
       const from = cursor.position;
-      const value = cursor.view(from, cursor.end);
+      const count = (cursor.end - from) / wireBytes;
+      if (!Number.isInteger(count)) throw decodeError('LENGTH_INVALID', path, from, cursor);
+      const wrong = coding.firstWrong(cursor.bytes, from, count);
+      if (wrong >= 0) throw decodeError('CONTENT_INVALID', path, wrong, cursor);
+      const value = coding.read(cursor, from, count);
       const fault = tlvFault(value, index, allowed);
-      if (fault !== undefined) throw decodeError(fault.code, path, from + fault.offset, cursor);
+      if (fault !== undefined) throw decodeError(fault.code, path, from + fault.offset * wireBytes, cursor);
       cursor.position = cursor.end;
       return value;
     },
@@ -22,10 +29,11 @@ export function tlvBody({ allow, onBadChild }: TlvField, path: string): Body {
       const at = sink.position;
       if (!(value instanceof Uint8Array)) throw encodeError('VALUE_TYPE', path, at, sink);
       const fault = tlvFault(value, index, allowed);
-      if (fault !== undefined) throw encodeError(fault.code, path, at + fault.offset, sink);
-      if (at + value.length > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
-      sink.target.set(value, at);
-      sink.position = at + value.length;
+      if (fault !== undefined) throw encodeError(fault.code, path, at + fault.offset * wireBytes, sink);
+      const end = at + value.length * wireBytes;
+      if (end > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
+      coding.write(value, sink.target, at);
+      sink.position = end;
     },
   };
 }

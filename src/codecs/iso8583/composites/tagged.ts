@@ -4,11 +4,11 @@ import type { Sink } from '../../bytes/sink.ts';
 import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
 import { leafCodec } from '../leaves/leaf-codec.ts';
 import { prefixCoder } from '../prefixes.ts';
-import type { OtherElement, TaggedField } from '../rows.ts';
+import type { BinaryField, OtherElement, TaggedField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
 import type { Body } from './bounded.ts';
+import { type ElementCoding, elementCoding } from './element-coding.ts';
 import type { CompileField } from './numbered-fields.ts';
-import { type TagCoding, tagCoding } from './tag-coding.ts';
 
 /**
  * Maximum number of elements in all tagged composites of a message. Private fields carry a dozen. Without this limit
@@ -33,68 +33,68 @@ interface KnownElement {
  * them.
  */
 export function taggedBody(field: TaggedField, path: string, encodings: Encodings, compile: CompileField): Body {
-  const tags = tagCoding(field.tag, path);
-  const known = knownElements(field, path, tags, compile);
+  const coding = elementCoding(field, path, encodings);
+  const known = knownElements(field, path, coding, compile);
   const byTag = new Map(known.map((element) => [element.tag, element]));
   const byName = new Map(known.map((element) => [element.name, element]));
-  const unknown = field.unknown === 'keep' ? unknownCodec(field, path, encodings) : undefined;
+  const unknown = field.unknown === 'keep' ? unknownCodec(field, path, encodings, coding) : undefined;
+  const elements = { path, coding, byTag, byName, unknown };
   return {
-    decode: (cursor) => decodeElements(cursor, path, tags, byTag, unknown),
+    decode: (cursor) => decodeElements(cursor, elements),
     encode(value, sink) {
       if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
-      encodeElements(value as PlainRecord, sink, { path, tags, byTag, byName, unknown });
+      encodeElements(value as PlainRecord, sink, elements);
     },
   };
 }
 
-function knownElements(field: TaggedField, path: string, tags: TagCoding, compile: CompileField): KnownElement[] {
+function knownElements(field: TaggedField, path: string, coding: ElementCoding, compile: CompileField): KnownElement[] {
   const names = new Set<string>();
   return Object.entries(field.fields).map(([tag, row]) => {
-    const tagBytes = tags.toBytes(tag);
+    const tagBytes = coding.tags.toBytes(tag);
     const elementPath = `${path}.${tag}`;
     if (tagBytes === undefined) throw specError(elementPath, 'no tag of the form that its composite has');
-    if (row.prefix !== undefined)
+    if (row.prefix !== undefined || row.end !== undefined)
       throw specError(elementPath, 'its length is given by the elementPrefix of the composite');
     if (names.has(row.name)) throw specError(elementPath, `the name ${row.name} is taken`);
     names.add(row.name);
-    return { name: row.name, tag, tagBytes, codec: compile({ ...row, prefix: field.elementPrefix }, elementPath) };
+    return { name: row.name, tag, tagBytes, codec: compile(coding.rowOf(row), elementPath) };
   });
 }
 
-function unknownCodec(field: TaggedField, path: string, encodings: Encodings): FieldCodec {
+/** The row of elements that the spec does not know: bytes. */
+export function unknownRow(field: TaggedField, coding: ElementCoding, encodings: Encodings): BinaryField {
   const max = Math.min(field.max, prefixCoder(field.elementPrefix, encodings.prefix).most);
-  const row = {
-    kind: 'binary',
-    name: 'unknown',
-    encoding: 'binary',
-    min: 0,
-    max,
-    prefix: field.elementPrefix,
-  } as const;
-  return leafCodec(row, `${path}.?`, encodings);
+  return coding.rowOf({ kind: 'binary', name: 'unknown', encoding: 'binary', min: 0, max }) as BinaryField;
 }
 
-function decodeElements(
-  cursor: Cursor,
-  path: string,
-  tags: TagCoding,
-  byTag: ReadonlyMap<string, KnownElement>,
-  unknown: FieldCodec | undefined,
-): PlainRecord {
+function unknownCodec(field: TaggedField, path: string, encodings: Encodings, coding: ElementCoding): FieldCodec {
+  return leafCodec(unknownRow(field, coding, encodings), `${path}.?`, encodings);
+}
+
+/** A compiled tagged composite. */
+interface Elements {
+  readonly path: string;
+  readonly coding: ElementCoding;
+  readonly byTag: ReadonlyMap<string, KnownElement>;
+  readonly byName: ReadonlyMap<string, KnownElement>;
+  readonly unknown: FieldCodec | undefined;
+}
+
+function decodeElements(cursor: Cursor, { path, coding, byTag, unknown }: Elements): PlainRecord {
   const record = newRecord(byTag.size);
   const others: OtherElement[] = [];
-  for (let at = 0; cursor.position < cursor.end; at++) {
-    const tagAt = cursor.position;
-    if (++cursor.elements > MAX_ELEMENTS) throw decodeError('TOO_MANY_ELEMENTS', path, tagAt, cursor);
-    if (tagAt + tags.wireBytes > cursor.end) throw decodeError('TRUNCATED', path, tagAt, cursor);
-    const tag = tags.read(cursor.bytes, tagAt);
-    if (tag === undefined) throw decodeError('TAG_INVALID', path, tagAt, cursor);
+  const { end } = cursor;
+  for (let at = 0; cursor.position < end; at++) {
+    const from = cursor.position;
+    if (++cursor.elements > MAX_ELEMENTS) throw decodeError('TOO_MANY_ELEMENTS', path, from, cursor);
+    const tag = coding.begin(cursor);
     const element = byTag.get(tag);
     const codec = element === undefined ? unknown : element.codec;
     // The tag is withheld, because after a wrong length it can be part of a PAN.
-    if (codec === undefined) throw decodeError('TAG_UNKNOWN', path, tagAt, cursor);
-    cursor.position = tagAt + tags.wireBytes;
+    if (codec === undefined) throw decodeError('TAG_UNKNOWN', path, from, cursor);
     const value = codec.decode(cursor);
+    coding.end(cursor, end);
     if (element === undefined || Object.hasOwn(record, element.name)) others.push({ at, tag, value });
     else record[element.name] = value;
   }
@@ -102,36 +102,27 @@ function decodeElements(
   return record;
 }
 
-interface ElementCoding {
-  readonly path: string;
-  readonly tags: TagCoding;
-  readonly byTag: ReadonlyMap<string, KnownElement>;
-  readonly byName: ReadonlyMap<string, KnownElement>;
-  readonly unknown: FieldCodec | undefined;
-}
-
-function encodeElements(record: PlainRecord, sink: Sink, coding: ElementCoding): void {
-  const others = othersOf(record, sink, coding.path);
+function encodeElements(record: PlainRecord, sink: Sink, elements: Elements): void {
+  const { path, coding, byName } = elements;
+  const others = othersOf(record, sink, path);
   let nextOther = 0;
   let at = 0;
   const writeOthers = (isTurn: (other: OtherElement) => boolean) => {
     for (; nextOther < others.length && isTurn(others[nextOther]!); nextOther++, at++) {
-      encodeOther(others[nextOther]!, sink, coding);
+      encodeOther(others[nextOther]!, sink, elements);
     }
   };
   for (const name in record) {
     const value = record[name];
     if (name === OTHERS || value === undefined) continue;
-    const element = coding.byName.get(name);
-    if (element === undefined)
-      throw encodeError('FIELD_UNKNOWN', `${coding.path}.${nameForError(name)}`, sink.position, sink);
+    const element = byName.get(name);
+    if (element === undefined) throw encodeError('FIELD_UNKNOWN', `${path}.${nameForError(name)}`, sink.position, sink);
     writeOthers((other) => other.at <= at);
-    writeTag(element.tagBytes, sink, coding.path);
-    element.codec.encode(value, sink);
+    coding.write(element.tagBytes, sink, () => element.codec.encode(value, sink));
     at++;
   }
   writeOthers(() => true);
-  if (at > MAX_ELEMENTS) throw encodeError('TOO_MANY_ELEMENTS', coding.path, sink.position, sink);
+  if (at > MAX_ELEMENTS) throw encodeError('TOO_MANY_ELEMENTS', path, sink.position, sink);
 }
 
 function othersOf(record: PlainRecord, sink: Sink, path: string): readonly OtherElement[] {
@@ -140,19 +131,11 @@ function othersOf(record: PlainRecord, sink: Sink, path: string): readonly Other
   return others as OtherElement[];
 }
 
-function encodeOther({ tag, value }: OtherElement, sink: Sink, { path, tags, byTag, unknown }: ElementCoding): void {
+function encodeOther({ tag, value }: OtherElement, sink: Sink, { path, coding, byTag, unknown }: Elements): void {
   const element = byTag.get(tag);
   const codec = element === undefined ? unknown : element.codec;
   if (codec === undefined) throw encodeError('TAG_UNKNOWN', path, sink.position, sink);
-  const bytes = element === undefined ? tags.toBytes(tag) : element.tagBytes;
+  const bytes = element === undefined ? coding.tags.toBytes(tag) : element.tagBytes;
   if (bytes === undefined) throw encodeError('TAG_INVALID', path, sink.position, sink);
-  writeTag(bytes, sink, path);
-  codec.encode(value, sink);
-}
-
-function writeTag(bytes: Uint8Array, sink: Sink, path: string): void {
-  const at = sink.position;
-  if (at + bytes.length > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
-  sink.target.set(bytes, at);
-  sink.position = at + bytes.length;
+  coding.write(bytes, sink, () => codec.encode(value, sink));
 }

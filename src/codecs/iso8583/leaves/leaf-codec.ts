@@ -2,6 +2,8 @@ import type { Cursor } from '../../bytes/cursor.ts';
 import type { Sink } from '../../bytes/sink.ts';
 import { readTextRun, type TextRun, writeTextRun } from '../../bytes/text-run.ts';
 import { byteCoding } from '../encodings/bytes.ts';
+import type { ValueCoding } from '../encodings/value-coding.ts';
+import { type EndCoder, endCoder } from '../endings.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
 import { type PrefixCoder, prefixCoder } from '../prefixes.ts';
 import type { BinaryField, TextField } from '../rows.ts';
@@ -14,13 +16,14 @@ import { textRun } from './text-runs.ts';
 export function leafCodec(field: TextField | BinaryField, path: string, encodings: Encodings): FieldCodec {
   const prefix = field.prefix === undefined ? undefined : prefixCoder(field.prefix, encodings.prefix);
   const { min, max } = field;
+  const end = field.end === undefined ? undefined : endCoder(field.end, path);
   if (field.kind === 'text') {
     const parts = textParts(field, path, encodings);
     checkPrefix(max, parts.units, prefix, path);
     const codec = {
       run: undefined,
-      decode: leafDecoder(path, parts, min, max, prefix),
-      encode: leafEncoder(path, parts, min, max, prefix, (value) => typeof value === 'string'),
+      decode: leafDecoder(path, parts, min, max, prefix, end),
+      encode: leafEncoder(path, parts, min, max, prefix, end, (value) => typeof value === 'string'),
     };
     const run = textRun(field, prefix, encodings);
     return run === undefined ? codec : textRunCodec(run, codec);
@@ -29,8 +32,8 @@ export function leafCodec(field: TextField | BinaryField, path: string, encoding
   checkPrefix(max, parts.units, prefix, path);
   return {
     run: undefined,
-    decode: leafDecoder(path, parts, min, max, prefix),
-    encode: leafEncoder(path, parts, min, max, prefix, (value) => value instanceof Uint8Array),
+    decode: leafDecoder(path, parts, min, max, prefix, end),
+    encode: leafEncoder(path, parts, min, max, prefix, end, (value) => value instanceof Uint8Array),
   };
 }
 
@@ -60,8 +63,10 @@ function leafDecoder<Value>(
   min: number,
   max: number,
   prefix: PrefixCoder | undefined,
+  end: EndCoder | undefined,
 ): FieldCodec['decode'] {
   const readValue = valueReader(path, parts);
+  if (end !== undefined) return endedDecoder(path, parts, min, max, end, readValue);
   return prefix === undefined
     ? fixedDecoder(path, parts.coding.wireBytes(max), max, readValue)
     : variableDecoder(path, parts.units, min, max, prefix, readValue);
@@ -79,6 +84,7 @@ export function leafVisitor(
 ): (cursor: Cursor) => void {
   const { coding, units } = field.kind === 'text' ? textParts(field, path, encodings) : byteParts(field, encodings);
   const { min, max } = field;
+  if (field.end !== undefined) return endedDecoder(path, { coding, units }, min, max, endCoder(field.end, path), visit);
   const prefix = field.prefix === undefined ? undefined : prefixCoder(field.prefix, encodings.prefix);
   return prefix === undefined
     ? fixedDecoder(path, coding.wireBytes(max), max, visit)
@@ -117,6 +123,33 @@ function fixedDecoder<Value>(
   };
 }
 
+/** A value without a prefix, whose bytes show where it ends. */
+function endedDecoder<Value>(
+  path: string,
+  { coding, units }: { readonly coding: Pick<ValueCoding<never>, 'wireBytes'>; readonly units: LengthUnits },
+  min: number,
+  max: number,
+  end: EndCoder,
+  readValue: ReadValue<Value>,
+): FieldCodec['decode'] {
+  const bytesOfOne = coding.wireBytes(2) / 2;
+  const afterBytes = end.delimiter === undefined ? 0 : 1;
+  return (cursor) => {
+    const from = cursor.position;
+    const to = end.find(cursor.bytes, from, cursor.end);
+    if (to < 0) throw decodeError('TRUNCATED', path, from, cursor);
+    const bytes = to - from;
+    // A packed value counts its nibbles; any other has one or two bytes for each character or byte.
+    const count = bytesOfOne < 1 ? units.toCount(bytes, cursor.bytes, from) : bytes / bytesOfOne;
+    if (!Number.isInteger(count) || count < 0) throw decodeError('LENGTH_INVALID', path, from, cursor);
+    if (count > max) throw decodeError('LENGTH_TOO_LONG', path, from, cursor);
+    if (count < min) throw decodeError('LENGTH_TOO_SHORT', path, from, cursor);
+    const value = readValue(cursor, from, to, count);
+    cursor.position = to + afterBytes;
+    return value;
+  };
+}
+
 function variableDecoder<Value>(
   path: string,
   units: LengthUnits,
@@ -148,6 +181,7 @@ function leafEncoder<Value extends { readonly length: number }>(
   min: number,
   max: number,
   prefix: PrefixCoder | undefined,
+  ending: EndCoder | undefined,
   isValue: (value: unknown) => boolean,
 ): FieldCodec['encode'] {
   const width = prefix === undefined ? 0 : prefix.width;
@@ -167,7 +201,18 @@ function leafEncoder<Value extends { readonly length: number }>(
     if (wrong >= 0) throw encodeError('CONTENT_INVALID', path, wrong, sink);
     if (prefix !== undefined) prefix.write(sink.target, at, units.toLength(count));
     sink.position = end;
+    if (ending !== undefined) writeEnding(ending, sink, from, path);
   };
+}
+
+/** @throws {Iso8583Error} CONTENT_INVALID if the written value from `from` on would end elsewhere when it is read */
+export function writeEnding({ canEnd, delimiter }: EndCoder, sink: Sink, from: number, path: string): void {
+  const { target, position } = sink;
+  if (!canEnd(target, from, position)) throw encodeError('CONTENT_INVALID', path, from, sink);
+  if (delimiter === undefined) return;
+  if (position + 1 > sink.end) throw encodeError('TARGET_TOO_SMALL', path, position, sink);
+  target[position] = delimiter;
+  sink.position = position + 1;
 }
 
 function checkPrefix(max: number, units: LengthUnits, prefix: PrefixCoder | undefined, path: string): void {

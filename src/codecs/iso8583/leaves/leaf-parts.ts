@@ -1,6 +1,6 @@
 import { KIND_OF_LATIN1 } from '../../bytes/character-classes.ts';
 import { DIGIT_NIBBLES, type PackedDigits, packedDigits } from '../../bytes/packed-digits.ts';
-import { type Content, KINDS_OF_CONTENT } from '../content.ts';
+import { type Content, KINDS_OF_CONTENT, signsOf } from '../content.ts';
 import { characterCoding } from '../encodings/characters.ts';
 import { packedCoding } from '../encodings/packed.ts';
 import { signedPackedCoding } from '../encodings/signed.ts';
@@ -33,16 +33,19 @@ export function textParts(field: TextField, path: string, encodings: Encodings):
   const encoding = field.encoding ?? defaultEncoding(field.content, encodings);
   const coding = textCoding(field, encoding, path);
   const { content, pad } = field;
-  const units =
-    isPacked(encoding) && field.unit === 'bytes'
-      ? packedBytes(encoding === 'bcd' ? 'left' : 'right', fillOf(field), field.max)
-      : valueUnits(coding);
-  if (pad === undefined) return { coding, units, firstWrong: content === 'x+n' ? firstWrongOfSigned : undefined };
+  const isInBytes = isPacked(encoding) && (field.unit === 'bytes' || field.end !== undefined);
+  if (encoding === 'x+bcd' && field.end !== undefined) throw specError(path, 'a packed signed number needs a prefix');
+  const units = isInBytes
+    ? packedBytes(encoding === 'bcd' ? 'left' : 'right', fillOf(field), field.max)
+    : valueUnits(coding);
+  const signs = signsOf(content);
+  const firstWrong = signs && ((value: string) => firstWrongOfSigned(value, signs));
+  if (pad === undefined) return { coding, units, firstWrong };
   if (pad.with.length !== 1) throw specError(path, 'its padding is not one character');
   return {
     coding,
     units,
-    firstWrong: (value) => firstWrongOfPadded(value, content, pad),
+    firstWrong: (value) => firstWrongOfPadded(value, content, pad, firstWrong),
     pad: (value) => padTo(value, field.min, pad),
     strip: pad.strip === true ? (value) => stripPadding(value, pad) : undefined,
   };
@@ -55,8 +58,9 @@ function textCoding(field: TextField, encoding: TextEncoding, path: string): Val
     return packedCoding(packedDigitsOf(field, encoding));
   }
   if (encoding === 'x+bcd') {
-    if (content !== 'x+n' && content !== 'n') throw specError(path, `content ${content} cannot be a signed number`);
-    return signedPackedCoding(content === 'x+n' ? isSign : isDigit);
+    const signs = signsOf(content);
+    if (signs === undefined && content !== 'n') throw specError(path, `content ${content} cannot be a signed number`);
+    return signedPackedCoding(signs === undefined ? isDigit : (code) => signs.includes(code));
   }
   const kindOfPad = pad === undefined ? 0 : KIND_OF_LATIN1[pad.with.charCodeAt(0) & 0xff]!;
   return characterCoding(encoding, KINDS_OF_CONTENT[content] | kindOfPad);
@@ -78,32 +82,31 @@ function fillOf(field: TextField): '0' | 'F' {
 
 export function defaultEncoding(content: Content, encodings: Encodings): TextEncoding {
   if (content === 'n' || content === 'z') return encodings.digits;
-  return content === 'x+n' ? encodings.signed : encodings.text;
+  return signsOf(content) === undefined ? encodings.text : encodings.signed;
 }
 
 const ZERO = 0x30;
-const CREDIT = 0x43;
-const DEBIT = 0x44;
 
 function isDigit(code: number): boolean {
   return code >= ZERO && code <= ZERO + 9;
 }
 
-function isSign(code: number): boolean {
-  return code === CREDIT || code === DEBIT;
-}
-
-function firstWrongOfSigned(value: string): number {
-  if (value !== '' && !isSign(value.charCodeAt(0))) return 0;
+function firstWrongOfSigned(value: string, signs: readonly number[]): number {
+  if (value !== '' && !signs.includes(value.charCodeAt(0))) return 0;
   for (let index = 1; index < value.length; index++) if (!isDigit(value.charCodeAt(index))) return index;
   return -1;
 }
 
 /** The pad character is allowed only on its side, unless the content includes it anyway. */
-function firstWrongOfPadded(value: string, content: Content, pad: Padding): number {
+function firstWrongOfPadded(
+  value: string,
+  content: Content,
+  pad: Padding,
+  firstWrongOfSigned: ((value: string) => number) | undefined,
+): number {
   const stripped = stripPadding(value, pad);
   const from = pad.side === 'left' ? value.length - stripped.length : 0;
-  if (content === 'x+n') {
+  if (firstWrongOfSigned !== undefined) {
     const index = firstWrongOfSigned(stripped);
     return index < 0 ? -1 : from + index;
   }

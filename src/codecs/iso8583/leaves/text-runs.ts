@@ -1,7 +1,7 @@
 import { KIND_OF_LATIN1 } from '../../bytes/character-classes.ts';
 import type { PackedDigits } from '../../bytes/packed-digits.ts';
 import type { TextRun } from '../../bytes/text-run.ts';
-import { KINDS_OF_CONTENT } from '../content.ts';
+import { KINDS_OF_CONTENT, signsOf } from '../content.ts';
 import { DECIMAL_DIGITS, type PrefixCoder } from '../prefixes.ts';
 import type { TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
@@ -9,16 +9,17 @@ import { defaultEncoding, isPacked, packedDigitsOf } from './leaf-parts.ts';
 
 /**
  * The most common kinds of field: ASCII or packed digits, of fixed length or with a prefix that counts characters.
- * Undefined for any other field.
+ * Undefined for any other field, as those with an ending in place of a prefix.
  */
 export function textRun(field: TextField, prefix: PrefixCoder | undefined, encodings: Encodings): TextRun | undefined {
   const { content, pad } = field;
+  if (field.end !== undefined || (prefix !== undefined && prefix.digits === undefined)) return undefined;
   const encoding = field.encoding ?? defaultEncoding(content, encodings);
   if (isPacked(encoding)) {
     const isCountOfDigits = pad === undefined && field.unit !== 'bytes';
     return isCountOfDigits ? runOf(field, prefix, packedDigitsOf(field, encoding), 0) : undefined;
   }
-  if (content === 'x+n' || encoding !== 'ascii') return undefined;
+  if (signsOf(content) !== undefined || encoding !== 'ascii') return undefined;
   const refused = ~KINDS_OF_CONTENT[content];
   if (pad === undefined) return runOf(field, prefix, undefined, refused);
   const code = pad.with.charCodeAt(0);

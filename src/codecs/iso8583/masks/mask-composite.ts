@@ -1,8 +1,9 @@
 import type { Cursor } from '../../bytes/cursor.ts';
-import { type Bits, bitmapCoding, readBits } from '../bitmap.ts';
+import { type Bits, bitmapCoding, type FieldBitmap, readBits } from '../bitmap.ts';
 import { MAX_ELEMENT, readDatasetBitmap } from '../composites/dataset.ts';
-import { tagCoding } from '../composites/tag-coding.ts';
-import { MAX_ELEMENTS } from '../composites/tagged.ts';
+import { elementCoding } from '../composites/element-coding.ts';
+import { forEachPart, rowsOf } from '../composites/positional.ts';
+import { MAX_ELEMENTS, unknownRow } from '../composites/tagged.ts';
 import { decodeError } from '../field-codec.ts';
 import type { BitmappedField, DatasetField, Field, FieldTable, PositionalField, TaggedField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
@@ -12,6 +13,7 @@ import type { Mask, MaskOf } from './mask.ts';
 export class NumberedMasks {
   readonly bits: Bits;
   readonly #path: string;
+  readonly #third: FieldBitmap | undefined;
   /** By number. */
   readonly #masks: (Mask | undefined)[];
 
@@ -19,9 +21,10 @@ export class NumberedMasks {
    * `path` is that of the composite with a trailing dot, empty for a message; `size` is the greatest possible
    * number.
    */
-  constructor(fields: FieldTable, path: string, size: number, maskOf: MaskOf<Field>) {
+  constructor(fields: FieldTable, path: string, size: number, maskOf: MaskOf<Field>, third?: FieldBitmap) {
     this.bits = new Int32Array(Math.ceil(size / 32));
     this.#path = path;
+    this.#third = third;
     this.#masks = new Array(size + 1).fill(undefined);
     for (const [key, field] of Object.entries(fields)) this.#masks[Number(key)] = maskOf(field, path + key);
   }
@@ -36,8 +39,9 @@ export class NumberedMasks {
         rest ^= 0x80000000 >>> bit;
         const number = (word << 5) + bit + 1;
         const mask = this.#masks[number];
-        if (mask === undefined) throw decodeError('FIELD_UNKNOWN', this.#path + number, cursor.position, cursor);
-        mask(cursor);
+        if (mask !== undefined) mask(cursor);
+        else if (number === this.#third?.at) this.#third.read(cursor, bits);
+        else throw decodeError('FIELD_UNKNOWN', this.#path + number, cursor.position, cursor);
       }
     }
   }
@@ -66,30 +70,31 @@ export function datasetMask({ fields }: DatasetField, path: string, maskOf: Mask
   };
 }
 
-export function positionalMask({ fields }: PositionalField, path: string, maskOf: MaskOf<Field>): Mask {
-  const masks = fields.map((field, index) => maskOf(field, `${path}.${index + 1}`));
+export function positionalMask(field: PositionalField, path: string, maskOf: MaskOf<Field>): Mask {
+  const { separator } = field;
+  const masks = rowsOf(field, path).map((row, index) => maskOf(row, `${path}.${index + 1}`));
+  if (separator !== undefined) {
+    return (cursor) => forEachPart(cursor, separator, masks.length, path, (index) => masks[index]!(cursor));
+  }
   return (cursor) => {
     for (let index = 0; index < masks.length && cursor.position < cursor.end; index++) masks[index]!(cursor);
   };
 }
 
 /** Elements that the spec does not know are masked completely. */
-export function taggedMask(field: TaggedField, path: string, maskOf: MaskOf<Field>): Mask {
-  const { elementPrefix: prefix, max } = field;
-  const tags = tagCoding(field.tag, path);
+export function taggedMask(field: TaggedField, path: string, encodings: Encodings, maskOf: MaskOf<Field>): Mask {
+  const coding = elementCoding(field, path, encodings);
   const byTag = new Map(
-    Object.entries(field.fields).map(([tag, row]) => [tag, maskOf({ ...row, prefix }, `${path}.${tag}`)]),
+    Object.entries(field.fields).map(([tag, row]) => [tag, maskOf(coding.rowOf(row), `${path}.${tag}`)]),
   );
-  const unknown = maskOf({ kind: 'binary', name: 'unknown', encoding: 'binary', min: 0, max, prefix }, `${path}.?`);
+  const unknown = maskOf(unknownRow(field, coding, encodings), `${path}.?`);
   return (cursor) => {
-    while (cursor.position < cursor.end) {
-      const at = cursor.position;
-      if (++cursor.elements > MAX_ELEMENTS) throw decodeError('TOO_MANY_ELEMENTS', path, at, cursor);
-      if (at + tags.wireBytes > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
-      const tag = tags.read(cursor.bytes, at);
-      if (tag === undefined) throw decodeError('TAG_INVALID', path, at, cursor);
-      cursor.position = at + tags.wireBytes;
-      (byTag.get(tag) ?? unknown)(cursor);
+    const { end } = cursor;
+    while (cursor.position < end) {
+      if (++cursor.elements > MAX_ELEMENTS) throw decodeError('TOO_MANY_ELEMENTS', path, cursor.position, cursor);
+      const mask = byTag.get(coding.begin(cursor)) ?? unknown;
+      mask(cursor);
+      coding.end(cursor, end);
     }
   };
 }

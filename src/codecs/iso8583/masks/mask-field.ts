@@ -1,6 +1,7 @@
 import { maskTlv } from '../../emv/mask-tlv.ts';
 import { bounded } from '../composites/bounded.ts';
-import type { Field } from '../rows.ts';
+import { byteCoding } from '../encodings/bytes.ts';
+import type { Field, TlvField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
 import type { Mask, MaskOf } from './mask.ts';
 import { bitmappedMask, datasetMask, positionalMask, taggedMask } from './mask-composite.ts';
@@ -17,11 +18,11 @@ function bodyMask(field: Exclude<Field, { kind: 'text' | 'binary' }>, path: stri
   const inside: MaskOf<Field> = (inner, innerPath) => fieldMask(inner, innerPath, encodings);
   switch (field.kind) {
     case 'tlv':
-      return tlvMask;
+      return tlvMaskOf(field);
     case 'positional':
       return positionalMask(field, path, inside);
     case 'tagged':
-      return taggedMask(field, path, inside);
+      return taggedMask(field, path, encodings, inside);
     case 'bitmapped':
       return bitmappedMask(field, path, encodings, inside);
     case 'dataset':
@@ -34,6 +35,20 @@ const tlvMask: Mask = (cursor) => {
   maskTlv(cursor.view(cursor.position, cursor.end));
   cursor.position = cursor.end;
 };
+
+/** TLV as hex digits is masked as bytes and written again. */
+function tlvMaskOf({ encoding = 'binary' }: TlvField): Mask {
+  if (encoding === 'binary') return tlvMask;
+  const coding = byteCoding(encoding);
+  return (cursor) => {
+    const { position, end, bytes } = cursor;
+    const value = coding.read(cursor, position, (end - position) >> 1);
+    bytes.fill(0, position, end); // also if the next line fails
+    maskTlv(value);
+    coding.write(value, bytes, position);
+    cursor.position = end;
+  };
+}
 
 function neverEncodes(): never {
   throw new Error('a mask encodes nothing');

@@ -1,5 +1,6 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import { blankPan, blankTrack2 } from '../../emv/blank-card.ts';
+import { signsOf } from '../content.ts';
 import { HEX_DIGITS } from '../encodings/bytes.ts';
 import type { ValueCoding } from '../encodings/value-coding.ts';
 import { leafVisitor } from '../leaves/leaf-codec.ts';
@@ -31,8 +32,12 @@ function bytesMask(field: BinaryField, path: string, encodings: Encodings): Mask
 }
 
 function filled(field: TextField | BinaryField, path: string, encodings: Encodings, byte: number): Mask {
+  // The length that is part of the value stays.
+  const at = typeof field.end === 'object' && 'lengthAt' in field.end ? field.end.lengthAt : undefined;
   return leafVisitor(field, path, encodings, (cursor, from, to) => {
+    const length = at === undefined ? 0 : cursor.bytes[from + at]!;
     cursor.bytes.fill(byte, from, to);
+    if (at !== undefined) cursor.bytes[from + at] = length;
     cursor.position = to;
   });
 }
@@ -67,7 +72,7 @@ function maskedText(field: TextField, path: string): ((text: string) => string) 
   let blank = whole;
   if (path === PAN) blank = (value) => blankPan(value, digit) ?? whole(value);
   else if (content === 'z') blank = (value) => blankTrack2(value, digit) ?? whole(value);
-  else if (content === 'x+n') blank = (value) => value.substring(0, 1) + whole(value.substring(1));
+  else if (signsOf(content) !== undefined) blank = (value) => value.substring(0, 1) + whole(value.substring(1));
   else if (pad === undefined) return undefined;
   return pad === undefined ? blank : (text) => repadded(text, pad, blank);
 }
@@ -79,7 +84,7 @@ function repadded(text: string, pad: Padding, blank: (value: string) => string):
 
 /** A character that is valid in every text of that content: if possible no digit, and not the padding. */
 function fillerOf({ content, pad }: TextField): string {
-  const isOfDigits = content === 'n' || content === 'ns' || content === 'z' || content === 'x+n';
+  const isOfDigits = content === 'n' || content === 'ns' || content === 'z' || signsOf(content) !== undefined;
   const [defaultValue, other] = isOfDigits ? ['0', '1'] : ['A', 'B'];
   return pad?.with === defaultValue && pad.strip === true ? other! : defaultValue!;
 }

@@ -1,12 +1,14 @@
 import { ConnectionError } from '../../../basics/errors/connection-errors.ts';
-import { type Framing, lengthHeaderOf, transportBytesOf } from './framing.ts';
+import { type Framing, lengthHeaderOf, trailerBytesOf, transportBytesOf } from './framing.ts';
 import { headerBytesOf, type LengthHeader, readLengthHeader } from './length-headers.ts';
 
 /**
  * Called with each complete frame. The message is `bytes` from `start` to `end`; its transport header ends at
- * `start`.
+ * `start`, its trailer begins at `end`.
  */
 export type OnFrame = (bytes: Uint8Array, start: number, end: number) => void;
+
+const NO_TRAILER = new Uint8Array(0);
 
 /**
  * Splits a stream into frames. A frame that is complete within a chunk is passed on without a copy. Only a frame
@@ -16,6 +18,8 @@ export class FrameReader {
   readonly #header: LengthHeader;
   readonly #headerBytes: number;
   readonly #transportBytes: number;
+  readonly #trailer: Uint8Array;
+  readonly #leastBytes: number;
   readonly #maxFrameBytes: number;
   readonly #onFrame: OnFrame;
   #stopped = false;
@@ -28,6 +32,8 @@ export class FrameReader {
     this.#header = lengthHeaderOf(framing);
     this.#headerBytes = headerBytesOf(this.#header);
     this.#transportBytes = transportBytesOf(framing);
+    this.#trailer = framing.trailer ?? NO_TRAILER;
+    this.#leastBytes = this.#transportBytes + trailerBytesOf(framing) + 1;
     this.#maxFrameBytes = framing.maxFrameBytes;
     this.#onFrame = onFrame;
     this.#splitHeader = new Uint8Array(this.#headerBytes);
@@ -36,7 +42,7 @@ export class FrameReader {
 
   /**
    * Takes the next bytes of the stream. The caller must not write to the chunk afterwards.
-   * @throws ConnectionError FRAME_LENGTH_INVALID, FRAME_TOO_SHORT or FRAME_TOO_LONG: the stream can no longer be read.
+   * @throws ConnectionError FRAME_LENGTH_INVALID, FRAME_TOO_SHORT, FRAME_TOO_LONG or FRAME_TRAILER_INVALID: the stream can no longer be read.
    */
   push(chunk: Uint8Array): void {
     if (this.#stopped) return;
@@ -45,7 +51,7 @@ export class FrameReader {
     while (chunk.length - at >= headerBytes && !this.#stopped) {
       const end = at + this.#frameBytes(chunk, at);
       if (end > chunk.length) break;
-      if (end > at + headerBytes) this.#onFrame(chunk, at + headerBytes + this.#transportBytes, end);
+      if (end > at + headerBytes) this.#pass(chunk, at + headerBytes + this.#transportBytes, end);
       at = end;
     }
     if (at < chunk.length && !this.#stopped) this.#gather(chunk, at);
@@ -67,8 +73,7 @@ export class FrameReader {
     if (length > this.#maxFrameBytes)
       throw new ConnectionError('FRAME_TOO_LONG', `${length} bytes, ${this.#maxFrameBytes} at most`);
     if (length < 0) throw new ConnectionError('FRAME_TOO_SHORT', `${length} bytes`);
-    if (length <= this.#transportBytes)
-      throw new ConnectionError('FRAME_TOO_SHORT', `${length} bytes with their header`);
+    if (length < this.#leastBytes) throw new ConnectionError('FRAME_TOO_SHORT', `${length} bytes with their header`);
     return this.#headerBytes + length;
   }
 
@@ -99,6 +104,15 @@ export class FrameReader {
     const whole = this.#split;
     this.#split = this.#splitHeader;
     this.#splitBytes = 0;
-    if (whole.length > this.#headerBytes) this.#onFrame(whole, this.#headerBytes + this.#transportBytes, whole.length);
+    if (whole.length > this.#headerBytes) this.#pass(whole, this.#headerBytes + this.#transportBytes, whole.length);
+  }
+
+  /** A frame without its trailer is not where the switch has ended it: its length cannot be trusted. */
+  #pass(bytes: Uint8Array, start: number, end: number): void {
+    const messageEnd = end - this.#trailer.length;
+    for (let index = 0; index < this.#trailer.length; index++) {
+      if (bytes[messageEnd + index] !== this.#trailer[index]) throw new ConnectionError('FRAME_TRAILER_INVALID');
+    }
+    this.#onFrame(bytes, start, messageEnd);
   }
 }

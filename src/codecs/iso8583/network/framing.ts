@@ -11,6 +11,8 @@ import {
 
 /** Much longer than any ISO 8583 message. A connection reserves room for several of its longest frames. */
 const LARGEST_FRAME_BYTES = 2 ** 20;
+/** Channels end frames with one or two control characters. */
+const MAX_TRAILER_BYTES = 8;
 
 /** Bytes between the length and the message, which the length counts. Those of a received frame are not checked. */
 export interface TransportHeader {
@@ -22,13 +24,15 @@ export interface TransportHeader {
   readonly bytes: Uint8Array;
 }
 
-/** How messages are delimited in the stream: a length, an optional transport header, the message. */
+/** How messages are delimited in the stream: a length, an optional transport header, the message, an optional trailer. */
 export interface Framing {
   /** A row of `LENGTH_HEADERS`. */
   readonly lengthHeader: LengthHeaderName;
   readonly transportHeader?: TransportHeader | undefined;
+  /** The same bytes after every message, which the length counts: `03` (ETX) in BASE24. */
+  readonly trailer?: Uint8Array | undefined;
   /**
-   * The longest frame that either side may send, in bytes without the length and with the transport header. The
+   * The longest frame that either side may send, in bytes without the length, with transport header and trailer. The
    * connection is closed when a longer one is announced.
    */
   readonly maxFrameBytes: number;
@@ -44,11 +48,16 @@ export function checkFraming(framing: Framing): void {
 export function framingFault(framing: Framing | undefined): string | undefined {
   if (framing === undefined || !LENGTH_HEADER_NAMES.includes(framing.lengthHeader))
     return `lengthHeader must be one of ${LENGTH_HEADER_NAMES.join(', ')}`;
-  const { transportHeader, maxFrameBytes } = framing;
+  const { transportHeader, trailer, maxFrameBytes } = framing;
   const transportFault = transportHeader && transportHeaderFault(transportHeader);
   if (transportFault !== undefined) return transportFault;
+  if (
+    trailer !== undefined &&
+    !(trailer instanceof Uint8Array && trailer.length > 0 && trailer.length <= MAX_TRAILER_BYTES)
+  )
+    return `trailer must be 1 to ${MAX_TRAILER_BYTES} bytes`;
   const longest = Math.min(longestContentOf(lengthHeaderOf(framing)), LARGEST_FRAME_BYTES);
-  const least = transportBytesOf(framing) + 1;
+  const least = transportBytesOf(framing) + trailerBytesOf(framing) + 1;
   const isPossible = Number.isInteger(maxFrameBytes) && maxFrameBytes >= least && maxFrameBytes <= longest;
   return isPossible ? undefined : `maxFrameBytes must be an integer from ${least} to ${longest}`;
 }
@@ -69,6 +78,11 @@ export function transportBytesOf({ transportHeader }: Framing): number {
   return transportHeader?.bytes.length ?? 0;
 }
 
+/** The length of the trailer. */
+export function trailerBytesOf({ trailer }: Framing): number {
+  return trailer?.length ?? 0;
+}
+
 /** The bytes before each message: length and transport header. */
 export function prefixBytesOf(framing: Framing): number {
   return headerBytesOf(lengthHeaderOf(framing)) + transportBytesOf(framing);
@@ -81,24 +95,29 @@ export function largestFrameBytesOf(framing: Framing): number {
 
 /**
  * Writes length and transport header before a message that starts at `messageStart`, which must be `prefixBytesOf` bytes
- * or more from the start of the target.
+ * or more from the start of the target, and the trailer after it.
  *
+ * @returns the end of the frame
  * @param transport the transport header of a response (`replyHeaderOf`); by default that of the framing
  */
-export function writeFrameHeader(
+export function writeFraming(
   framing: Framing,
   target: Uint8Array,
   messageStart: number,
   messageEnd: number,
   transport: Uint8Array | undefined = framing.transportHeader?.bytes,
-): void {
+): number {
   let at = messageStart;
   if (transport) {
     at -= transport.length;
     target.set(transport, at);
   }
+  const { trailer } = framing;
+  if (trailer) target.set(trailer, messageEnd);
+  const end = messageEnd + trailerBytesOf(framing);
   const header = lengthHeaderOf(framing);
-  writeLengthHeader(header, target, at - headerBytesOf(header), messageEnd - at);
+  writeLengthHeader(header, target, at - headerBytesOf(header), end - at);
+  return end;
 }
 
 /**

@@ -9,6 +9,8 @@ interface DigitCoding {
 export interface LengthHeader {
   readonly coding: keyof typeof CODINGS;
   readonly lengthBytes: number;
+  /** Whether the first byte is the least significant one. */
+  readonly isLittleEndian: boolean;
   /** Whether the length counts its own bytes. */
   readonly countsItself: boolean;
   /** Bytes after the length that it does not count: sent as zeros, not read. */
@@ -39,6 +41,8 @@ export const LENGTH_HEADERS = {
   'binary-4': row('binary', 4, '4-byte length'),
   /** jPOS has none. */
   'binary-4-inclusive': row('binary', 4, '4-byte length that counts itself', { countsItself: true }),
+  /** jPOS has none. */
+  'binary-2-little-endian': row('binary', 2, '2-byte little-endian length', { isLittleEndian: true }),
   /** ASCIIChannel. */
   'ascii-4': row('ascii', 4, 'length of 4 ASCII digits'),
   /** ASCIIChannel whose `length-digits` is 5. */
@@ -70,11 +74,11 @@ export function longestContentOf({ coding, lengthBytes, countsItself }: LengthHe
  * @returns NaN if a byte is not a digit; a negative number if the length is less than it counts
  */
 export function readLengthHeader(header: LengthHeader, bytes: Uint8Array, at: number): number {
-  const { lengthBytes, countsItself } = header;
+  const { lengthBytes, countsItself, isLittleEndian } = header;
   const { radix, digits } = CODINGS[header.coding];
   let length = 0;
   for (let index = 0; index < lengthBytes; index++) {
-    const digit = digits[bytes[at + index]!]!;
+    const digit = digits[bytes[at + (isLittleEndian ? lengthBytes - 1 - index : index)]!]!;
     if (digit < 0) return Number.NaN;
     length = length * radix + digit;
   }
@@ -83,11 +87,11 @@ export function readLengthHeader(header: LengthHeader, bytes: Uint8Array, at: nu
 
 /** Writes the header of `contentBytes` bytes at `at`. The content must not be longer than `longestContentOf`. */
 export function writeLengthHeader(header: LengthHeader, target: Uint8Array, at: number, contentBytes: number): void {
-  const { lengthBytes, reservedBytes, countsItself } = header;
+  const { lengthBytes, reservedBytes, countsItself, isLittleEndian } = header;
   const { radix, bytes } = CODINGS[header.coding];
   let length = contentBytes + (countsItself ? lengthBytes : 0);
   for (let index = lengthBytes - 1; index >= 0; index--) {
-    target[at + index] = bytes[length % radix]!;
+    target[at + (isLittleEndian ? lengthBytes - 1 - index : index)] = bytes[length % radix]!;
     length = Math.floor(length / radix);
   }
   if (reservedBytes > 0) target.fill(0, at + lengthBytes, at + lengthBytes + reservedBytes);
@@ -97,9 +101,9 @@ function row(
   coding: LengthHeader['coding'],
   lengthBytes: number,
   description: string,
-  { countsItself = false, reservedBytes = 0 }: Partial<LengthHeader> = {},
+  { countsItself = false, reservedBytes = 0, isLittleEndian = false }: Partial<LengthHeader> = {},
 ): LengthHeader {
-  return { coding, lengthBytes, countsItself, reservedBytes, description };
+  return { coding, lengthBytes, isLittleEndian, countsItself, reservedBytes, description };
 }
 
 /** The last byte with a digit is the one that is written, so hex digits are written in lower case, as jPOS does. */

@@ -15,8 +15,17 @@ export {
   type Framing,
   prefixBytesOf,
   type TransportHeader,
-  writeFrameHeader,
+  writeFraming,
 } from '../network/framing.ts';
 export { LENGTH_HEADER_NAMES, LENGTH_HEADERS, type LengthHeaderName } from '../network/length-headers.ts';
+export { type RecordFileOptions, readRecords, writeRecords } from '../network/record-files.ts';
 export { type Padding, SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../padding.ts';
-export { type Changed, defineSpec, extendSpec, type MessageOf, type Spec, type SpecChanges } from '../spec.ts';
+export {
+  type Changed,
+  defineSpec,
+  extendSpec,
+  type Layout,
+  type MessageOf,
+  type Spec,
+  type SpecChanges,
+} from '../spec.ts';

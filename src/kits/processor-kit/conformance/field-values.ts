@@ -1,5 +1,5 @@
 import { encodeTlv } from '../../../codecs/emv/tlv.ts';
-import type { Content } from '../../../codecs/iso8583/content.ts';
+import { type Content, signsOf } from '../../../codecs/iso8583/content.ts';
 import type { Field } from '../../../codecs/iso8583/spec.ts';
 
 /** For each content type, a character that every field accepts and that differs from padding. */
@@ -13,6 +13,7 @@ const CHARACTER: Readonly<Record<Content, string>> = {
   ans: 'K',
   z: '7',
   'x+n': '7',
+  '+n': '7',
   any: 'K',
 };
 
@@ -51,6 +52,7 @@ function lengthsOf({ min, max }: { min: number; max: number }): number[] {
 }
 
 function textOf(content: Content, length: number): string {
-  if (content === 'x+n') return `C${CHARACTER[content].repeat(length - 1)}`;
+  const sign = signsOf(content)?.[0];
+  if (sign !== undefined) return String.fromCharCode(sign) + CHARACTER[content].repeat(length - 1);
   return CHARACTER[content].repeat(length);
 }

@@ -3,8 +3,9 @@ import {
   type Framing,
   framingFault,
   prefixBytesOf,
+  trailerBytesOf,
   transportBytesOf,
-  writeFrameHeader,
+  writeFraming,
 } from '../../../codecs/iso8583/network/framing.ts';
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import { framingOf } from '../profile-of.ts';
@@ -57,9 +58,9 @@ function checkedFraming({ processor, config }: Subject): Framing {
 
 function frameOf(framing: Framing, message: Uint8Array): Uint8Array {
   const start = prefixBytesOf(framing);
-  const frame = new Uint8Array(start + message.length);
+  const frame = new Uint8Array(start + message.length + trailerBytesOf(framing));
   frame.set(message, start);
-  writeFrameHeader(framing, frame, start, frame.length);
+  writeFraming(framing, frame, start, start + message.length);
   return frame;
 }
 

@@ -1,5 +1,5 @@
 import { toHex } from '../../../codecs/bytes/hex.ts';
-import { prefixBytesOf, replyHeaderOf, writeFrameHeader } from '../../../codecs/iso8583/network/framing.ts';
+import { prefixBytesOf, replyHeaderOf, writeFraming } from '../../../codecs/iso8583/network/framing.ts';
 import { type IsoMessage, isResponse } from '../../../kits/processor-kit/iso-message.ts';
 import { messageCodec } from '../../../kits/processor-kit/message-codec.ts';
 import type { Processor, ProcessorSample } from '../../../kits/processor-kit/processor.ts';
@@ -56,9 +56,9 @@ function frameOf(processor: Processor, message: IsoMessage): Uint8Array {
   const frame = new Uint8Array(start + framing.maxFrameBytes);
   const codec = messageCodec(processor, exampleConfig, (_keyId, method) => macFunctionOf(method));
   const end = codec.encode(message, frame, start);
-  writeFrameHeader(framing, frame, start, end);
-  if (isResponse(message)) writeFrameHeader(framing, frame, start, end, replyHeaderOf(framing, frame, start));
-  return frame.subarray(0, end);
+  const frameEnd = writeFraming(framing, frame, start, end);
+  if (isResponse(message)) writeFraming(framing, frame, start, end, replyHeaderOf(framing, frame, start));
+  return frame.subarray(0, frameEnd);
 }
 
 function sampleOf({ samples, type }: Processor, name: string): ProcessorSample {
