@@ -120,7 +120,7 @@ describe('a part of fixed length and then elements', () => {
 describe('a header that states its own length', () => {
   const spec = defineSpec({
     name: 'visa',
-    headerBytes: { lengthAt: 0, min: 22, max: 26 },
+    headerBytes: { lengthOffset: 0, min: 22, max: 26 },
     mti: { encoding: 'bcd' },
     bitmap: { encoding: 'binary' },
     encodings: { digits: 'bcd' },

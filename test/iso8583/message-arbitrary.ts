@@ -41,8 +41,8 @@ export function messages(spec: Spec): fc.Arbitrary<{ mti: string }> {
 function headerOf({ headerBytes }: Spec): Record<string, fc.Arbitrary<Uint8Array>> {
   if (headerBytes === undefined) return {};
   if (typeof headerBytes === 'number') return { header: bytesOf(headerBytes, headerBytes) };
-  const { lengthAt, min, max } = headerBytes;
-  return { header: bytesOf(min, max).map((bytes) => bytes.with(lengthAt, bytes.length)) };
+  const { lengthOffset, min, max } = headerBytes;
+  return { header: bytesOf(min, max).map((bytes) => bytes.with(lengthOffset, bytes.length)) };
 }
 
 export function valuesOf(field: Field): fc.Arbitrary<unknown> {

@@ -158,7 +158,7 @@ export const datasetSpec = defineSpec({
 /** Values that end without a length prefix, the other forms of tags and lengths, and a third bitmap as field 65. */
 export const endings = defineSpec({
   name: 'endings',
-  headerBytes: { lengthAt: 0, min: 22, max: 26 },
+  headerBytes: { lengthOffset: 0, min: 22, max: 26 },
   mti: { encoding: 'bcd' },
   bitmap: { encoding: 'binary', thirdAt: 65 },
   fields: {

@@ -4,21 +4,12 @@ import { describe, expect, test } from 'vitest';
 import { LONG_FILES } from '../support/longest-first.ts';
 import { documents, ROOT, sourceFiles } from './source-files.ts';
 
-/** At 300 lines, reconsider the file; more than this is two concepts. */
-const MAX_LINES = 400;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/;
 const VAGUE = /\b(utils?|helpers?|manager|common|misc)\b/;
 
 describe('the tree is tidy', () => {
   const files = sourceFiles('src', 'processors', 'schemas', 'test');
   const product = files.filter(({ path }) => !path.startsWith('test/'));
-
-  test('no file is longer than 400 lines', () => {
-    const long = files
-      .map(({ path, text }) => `${path}: ${text.split('\n').length}`)
-      .filter((entry) => Number(entry.split(': ')[1]) > MAX_LINES);
-    expect(long).toEqual([]);
-  });
 
   test('files have kebab-case names that describe their content', () => {
     const wrong = files

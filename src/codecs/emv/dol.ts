@@ -27,13 +27,13 @@ export function parseDol(bytes: Uint8Array): DolEntry[] {
     const tag = readTag(bytes, position, bytes.length);
     if (tag < 0) throw new TlvError(tag === TAG_TRUNCATED ? 'TAG_TRUNCATED' : 'TAG_TOO_LONG', position);
     if (!isTag(tag)) throw new TlvError('TAG_INVALID', position, tag);
-    const lengthAt = position + tagBytes(tag);
-    if (lengthAt === bytes.length) throw new TlvError('LENGTH_MISSING', lengthAt, tag);
-    const lengthBytes = bytes[lengthAt]!;
+    const lengthOffset = position + tagBytes(tag);
+    if (lengthOffset === bytes.length) throw new TlvError('LENGTH_MISSING', lengthOffset, tag);
+    const lengthBytes = bytes[lengthOffset]!;
     dataBytes += lengthBytes;
-    if (dataBytes > MAX_DOL_DATA_BYTES) throw new TlvError('TOO_LARGE', lengthAt, tag);
+    if (dataBytes > MAX_DOL_DATA_BYTES) throw new TlvError('TOO_LARGE', lengthOffset, tag);
     entries.push({ tag, lengthBytes });
-    position = lengthAt + 1;
+    position = lengthOffset + 1;
   }
   return entries;
 }

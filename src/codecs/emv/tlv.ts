@@ -223,11 +223,11 @@ export function indexTlv(bytes: Uint8Array, options?: TlvOptions): TlvIndex {
     if (words === scratch.length) throw new TlvError('TOO_MANY_OBJECTS', position);
 
     const tag = readTag(bytes, position, end);
-    const lengthAt = position + tagBytes(tag);
+    const lengthOffset = position + tagBytes(tag);
     // Nearly every length is short. This check saves a quarter of the pass (440 to 300 ns for 25 objects).
-    const isShort = tag > 0 && lengthAt < end && bytes[lengthAt]! < 0x80;
-    const length = isShort ? bytes[lengthAt]! : tag < 0 ? tag : readLength(bytes, lengthAt, end);
-    const valueAt = lengthAt + (isShort ? 1 : lengthBytes(bytes[lengthAt]!));
+    const isShort = tag > 0 && lengthOffset < end && bytes[lengthOffset]! < 0x80;
+    const length = isShort ? bytes[lengthOffset]! : tag < 0 ? tag : readLength(bytes, lengthOffset, end);
+    const valueAt = lengthOffset + (isShort ? 1 : lengthBytes(bytes[lengthOffset]!));
     const constructed = (bytes[position]! & CONSTRUCTED) !== 0;
     if (length < 0 || length > end - valueAt || (constructed && depth === MAX_TLV_DEPTH)) {
       if (depth === 0 || !keepsBadChild) throw refusal(bytes, position, end);
@@ -294,10 +294,10 @@ function lengthBytes(first: number): number {
 function refusal(bytes: Uint8Array, position: number, end: number): TlvError {
   const tag = readTag(bytes, position, end);
   if (tag < 0) return new TlvError(REFUSAL_CODES[tag]!, position);
-  const lengthAt = position + tagBytes(tag);
-  const length = readLength(bytes, lengthAt, end);
-  if (length < 0) return new TlvError(REFUSAL_CODES[length]!, lengthAt, tag);
-  const valueAt = lengthAt + lengthBytes(bytes[lengthAt]!);
+  const lengthOffset = position + tagBytes(tag);
+  const length = readLength(bytes, lengthOffset, end);
+  if (length < 0) return new TlvError(REFUSAL_CODES[length]!, lengthOffset, tag);
+  const valueAt = lengthOffset + lengthBytes(bytes[lengthOffset]!);
   return length > end - valueAt
     ? new TlvError('VALUE_TRUNCATED', valueAt, tag)
     : new TlvError('TOO_DEEP', position, tag);

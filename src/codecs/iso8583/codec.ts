@@ -9,9 +9,10 @@ import { type CompileField, NumberedFields } from './composites/numbered-fields.
 import { decodeError, encodeError, type FieldCodec } from './field-codec.ts';
 import { fieldsAfterFault } from './fields-after-fault.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
+import { matchesPattern } from './message.ts';
 import { blocksOf, headerField, mtiField, mtiReader } from './message-layout.ts';
 import { type CheckRules, compileRules } from './rules.ts';
-import { derivedSpec, type MessageOf, matchesPattern, type Spec } from './spec.ts';
+import { derivedSpec, type MessageOf, type Spec } from './spec.ts';
 
 /** The longest message to read or write: a field of LLLLLL reaches 999,999 bytes, and no switch sends two. */
 export const MAX_MESSAGE_BYTES = 1_048_576;
@@ -59,7 +60,7 @@ export function compileSpec<S extends Spec>(spec: S): Codec<MessageOf<S>> {
   };
 }
 
-/** Chooses the codec of a message by its MTI. */
+/** Chooses the codec of a message for the MTI that it has. */
 function layoutCodec(spec: Spec, base: MessageCodec): Codec<unknown> {
   const layouts = spec.layouts!.map((layout) => ({
     mti: layout.mti,

@@ -65,6 +65,6 @@ function checkLengths({ kind, min, max, prefix, end }: Field, path: string): voi
   if (prefix !== undefined && end !== undefined) throw specError(path, 'a field has a prefix or an end, not both');
   if (prefix === undefined && end === undefined && min !== max)
     throw specError(path, 'a field without a prefix must have one fixed length');
-  if (typeof end === 'object' && 'lengthAt' in end && kind !== 'binary')
+  if (typeof end === 'object' && 'lengthOffset' in end && kind !== 'binary')
     throw specError(path, 'only bytes can contain their own length');
 }

@@ -17,7 +17,7 @@ const REST: EndCoder = { find: (_bytes, _at, end) => end, canEnd: () => true, de
 /** @throws {Iso8583Error} SPEC_INVALID */
 export function endCoder(ending: Ending, path: string): EndCoder {
   if (ending === 'rest') return REST;
-  return 'until' in ending ? delimited(delimiterOf(ending.until, path)) : countsItself(ending.lengthAt, path);
+  return 'until' in ending ? delimited(delimiterOf(ending.until, path)) : countsItself(ending.lengthOffset, path);
 }
 
 /** A byte that no digit and no letter has in ASCII or EBCDIC, so that values can be masked with these. */
@@ -39,7 +39,7 @@ function delimited(delimiter: number): EndCoder {
 
 /** One byte of the value is its length, as in the header of a Visa message. */
 function countsItself(offset: number, path: string): EndCoder {
-  if (!Number.isInteger(offset) || offset < 0 || offset > 0xff) throw specError(path, 'lengthAt must be 0 to 255');
+  if (!Number.isInteger(offset) || offset < 0 || offset > 0xff) throw specError(path, 'lengthOffset must be 0 to 255');
   return {
     find(bytes, at, end) {
       const length = at + offset < end ? bytes[at + offset]! : 0;

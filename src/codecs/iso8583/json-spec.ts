@@ -43,7 +43,7 @@ const prefix = z.union([
   z.strictObject({ bytes: z.int().min(1).max(3), encoding: z.enum(['binary', 'binary-le']) }),
 ]);
 const byte = z.int().min(0).max(255);
-const end = z.union([z.literal('rest'), z.strictObject({ until: byte }), z.strictObject({ lengthAt: byte })]);
+const end = z.union([z.literal('rest'), z.strictObject({ until: byte }), z.strictObject({ lengthOffset: byte })]);
 
 const row = {
   name: z.string(),
@@ -128,7 +128,7 @@ const rule = z.strictObject({
 
 const shape = {
   name: z.string().min(1).max(80),
-  headerBytes: z.union([byte, z.strictObject({ lengthAt: byte, min: byte, max: byte })]).optional(),
+  headerBytes: z.union([byte, z.strictObject({ lengthOffset: byte, min: byte, max: byte })]).optional(),
   mti: z.strictObject({ encoding: textEncoding }),
   bitmap: z.strictObject({
     encoding: binaryEncoding,

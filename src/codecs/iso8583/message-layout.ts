@@ -22,8 +22,8 @@ export function blocksOf(spec: Spec): number {
 /** The bytes before the MTI, as a field. */
 export function headerField({ headerBytes: bytes = 0 }: Spec): BinaryField | undefined {
   if (typeof bytes === 'object') {
-    const { lengthAt, min, max } = bytes;
-    return { kind: 'binary', name: 'header', encoding: 'binary', min, max, end: { lengthAt } };
+    const { lengthOffset, min, max } = bytes;
+    return { kind: 'binary', name: 'header', encoding: 'binary', min, max, end: { lengthOffset } };
   }
   return bytes === 0 ? undefined : { kind: 'binary', name: 'header', encoding: 'binary', min: bytes, max: bytes };
 }

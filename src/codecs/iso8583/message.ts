@@ -88,3 +88,12 @@ export function pairingKey(message: PairedMessage, fields: readonly string[]): s
   }
   return key;
 }
+
+/** Whether `text` matches a pattern in which `x` stands for any character. */
+export function matchesPattern(text: string, pattern: string): boolean {
+  if (text.length !== pattern.length) return false;
+  for (let index = 0; index < pattern.length; index++) {
+    if (pattern[index] !== 'x' && pattern[index] !== text[index]) return false;
+  }
+  return true;
+}

@@ -30,9 +30,9 @@ export type Prefix =
  *
  * - `rest`: with the composite that contains it. Only the last row of a positional composite can.
  * - `until`: before this byte, which follows each value and cannot be part of one.
- * - `lengthAt`: the byte at this offset of the value is the length of the whole value.
+ * - `lengthOffset`: the byte at this offset of the value is the length of the whole value.
  */
-export type Ending = 'rest' | { readonly until: number } | { readonly lengthAt: number };
+export type Ending = 'rest' | { readonly until: number } | { readonly lengthOffset: number };
 
 /** What a length counts: bytes of the packed value, or its half bytes (digits and nibbles are synonyms here). */
 export type LengthUnit = 'bytes' | 'digits' | 'nibbles';

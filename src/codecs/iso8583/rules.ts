@@ -1,7 +1,7 @@
 import type { PlainRecord } from '../bytes/record.ts';
 import { specError } from './field-codec.ts';
+import { matchesPattern } from './message.ts';
 import { type Field, subfieldsOf } from './rows.ts';
-import { matchesPattern } from './spec.ts';
 
 /** A field, as a path of numbers and tags: `4` or `'127.25.24'`. */
 export type FieldPath = number | string;

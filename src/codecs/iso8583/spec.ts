@@ -1,3 +1,4 @@
+import { matchesPattern } from './message.ts';
 import type { BinaryEncoding, Field, FieldTable, OtherElement, PrefixEncoding, TextEncoding } from './rows.ts';
 import type { MessageRule } from './rules.ts';
 
@@ -34,10 +35,13 @@ export interface BitmapLayout {
 export interface Spec<Fields extends FieldTable = FieldTable> {
   readonly name: string;
   /**
-   * Bytes of the message before the MTI; `message.header`. With `lengthAt`, the byte at that offset of the header is its
+   * Bytes of the message before the MTI; `message.header`. With `lengthOffset`, the byte at that offset of the header is its
    * length, as in headers of Visa, where a rejected message has a longer one.
    */
-  readonly headerBytes?: number | { readonly lengthAt: number; readonly min: number; readonly max: number } | undefined;
+  readonly headerBytes?:
+    | number
+    | { readonly lengthOffset: number; readonly min: number; readonly max: number }
+    | undefined;
   readonly mti: { readonly encoding: TextEncoding };
   readonly bitmap: BitmapLayout;
   readonly encodings: Encodings;
@@ -139,15 +143,6 @@ export function derivedSpec(spec: Spec, layout: Layout): Spec {
   };
   known.set(layout.mti, derived);
   return derived;
-}
-
-/** Whether `text` matches a pattern in which `x` stands for any character. */
-export function matchesPattern(text: string, pattern: string): boolean {
-  if (text.length !== pattern.length) return false;
-  for (let index = 0; index < pattern.length; index++) {
-    if (pattern[index] !== 'x' && pattern[index] !== text[index]) return false;
-  }
-  return true;
 }
 
 function canBeBoth(one: string, other: string): boolean {

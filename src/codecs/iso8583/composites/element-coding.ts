@@ -62,9 +62,9 @@ function enveloped(field: TaggedField, path: string, encodings: Encodings): Elem
       const at = cursor.position;
       if (at + headBytes > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
       const found = readTag(tags, cursor, isLengthFirst ? at + prefix.width : at, path);
-      const lengthAt = isLengthFirst ? at : at + tags.wireBytes;
-      const length = prefix.read(cursor.bytes, lengthAt) - countedBytes;
-      if (length < 0) throw decodeError('LENGTH_INVALID', path, lengthAt, cursor);
+      const lengthOffset = isLengthFirst ? at : at + tags.wireBytes;
+      const length = prefix.read(cursor.bytes, lengthOffset) - countedBytes;
+      if (length < 0) throw decodeError('LENGTH_INVALID', path, lengthOffset, cursor);
       const from = at + headBytes;
       if (from + length > cursor.end) throw decodeError('TRUNCATED', path, from, cursor);
       cursor.position = from;

@@ -33,7 +33,7 @@ function bytesMask(field: BinaryField, path: string, encodings: Encodings): Mask
 
 function filled(field: TextField | BinaryField, path: string, encodings: Encodings, byte: number): Mask {
   // The length that is part of the value stays.
-  const at = typeof field.end === 'object' && 'lengthAt' in field.end ? field.end.lengthAt : undefined;
+  const at = typeof field.end === 'object' && 'lengthOffset' in field.end ? field.end.lengthOffset : undefined;
   return leafVisitor(field, path, encodings, (cursor, from, to) => {
     const length = at === undefined ? 0 : cursor.bytes[from + at]!;
     cursor.bytes.fill(byte, from, to);

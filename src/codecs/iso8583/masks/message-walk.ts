@@ -1,9 +1,10 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import { FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap, thirdBitmap } from '../bitmap.ts';
 import { decodeError } from '../field-codec.ts';
+import { matchesPattern } from '../message.ts';
 import { blocksOf, headerField, mtiField, mtiReader } from '../message-layout.ts';
 import type { Field } from '../rows.ts';
-import { derivedSpec, matchesPattern, type Spec } from '../spec.ts';
+import { derivedSpec, type Spec } from '../spec.ts';
 import type { Mask, MaskOf } from './mask.ts';
 import { NumberedMasks } from './mask-composite.ts';
 
