@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { StoreUnavailable } from '../../basics/errors.ts';
 import type { AuditEntry } from '../../payments/model/audit-entry.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
 import {
@@ -51,16 +52,22 @@ export async function startVoid(
   });
 }
 
-const FIND_OBSTACLE = `select case when ${IS_BLOCKED('s')} then 'inReview' when not ${HAS_PROCESSOR('s')} then 'noProcessor' end as obstacle
+const FIND_OBSTACLE = `select case when ${IS_BLOCKED('s')} then 'inReview' when not ${HAS_PROCESSOR('s')} then 'noProcessor' end as obstacle,
+    exists (select from acquirer_cells c where c.acquirer_id = $1 and c.state in ('arriving', 'gone')) as "isElsewhere"
   from transactions s where s.acquirer_id = $1 and s.id = $2`;
 
-/** Why nothing of a sale can be returned now, besides its own state. */
+/**
+ * Why nothing of a sale can be returned now, besides its own state.
+ *
+ * @throws StoreUnavailable if another cell serves the acquirer: the row is a copy, and the switch is closed here
+ */
 export async function findObstacle(
   database: Database,
   { acquirerId, id }: TransactionKey,
 ): Promise<'inReview' | 'noProcessor' | undefined> {
   const query = { name: 'obstacle-of-sale', text: FIND_OBSTACLE, values: [acquirerId, id] };
-  const { rows } = await database.query<{ obstacle: 'inReview' | 'noProcessor' | null }>(query);
+  const { rows } = await database.query<{ obstacle: 'inReview' | 'noProcessor' | null; isElsewhere: boolean }>(query);
+  if (rows[0]?.isElsewhere) throw new StoreUnavailable(false);
   return rows[0]?.obstacle ?? undefined;
 }
 

@@ -70,6 +70,7 @@ test.each([
 describe('an acquirer that is moved', () => {
   test('is served by the other cell, which has all its rows', async () => {
     const before = outcomeOf(await tapAt(cells.gateways.a.url, 'before'));
+    const refundKey = await cells.installation.apiKey();
     expect(before.type).toBe('Approved');
     const keeper = new IdempotencyKeys(
       cells.databases.a,
@@ -100,6 +101,12 @@ describe('an acquirer that is moved', () => {
     ]);
     expect(steps.slice(-5)).toEqual(['arrived', 'tookOver', 'signedOn', 'flipped', 'finished']);
     expect(outcomeOf(await tapAt(cells.gateways.b.url)).type).toBe('Approved');
+    const refunded = await fetch(new URL(`/transactions/${before.serviceReference}/refund`, cells.gateways.a.url), {
+      method: 'POST',
+      headers: { 'x-api-key': refundKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ amount: '1.00', refundReference: randomUUID() }),
+    });
+    expect(refunded.status, await refunded.text()).toBe(503);
     const { source, target } = await cells.sessions('a', 'b');
     for (const { name, column } of await tenantTables(source)) {
       if (['handed_over', 'transactions', 'transaction_events', 'attempt_messages'].includes(name)) continue;
