@@ -1,5 +1,12 @@
+import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
 import { OriginalConnections } from '../../../src/payments/model/original-connections.ts';
+import type { RequestKey } from '../../../src/payments/ports/store-ports.ts';
 import type { Task } from './task.ts';
+
+/** As in src/switching/switches/recent-approvals.ts. */
+export function approvalKey({ tid, stan, rrn }: IsoMessage): string {
+  return `${tid} ${stan} ${rrn}`;
+}
 
 /** What a process remembers besides its tasks. */
 export class ExploredProcess {
@@ -9,6 +16,8 @@ export class ExploredProcess {
   isAlive = true;
   connection = 1;
   readonly originals = new RememberedConnections();
+  /** Requests that it has seen approved, by `approvalKey`. */
+  readonly approvals = new Map<string, RequestKey>();
   /** The clocks of two nodes are two minutes apart. No clock of a process may decide anything. */
   readonly wallOffsetMs: number;
 
@@ -30,6 +39,7 @@ export class ExploredProcess {
     const copy = new ExploredProcess(this.name, this.generation, this.wallOffsetMs);
     copy.connection = this.connection;
     copy.isAlive = this.isAlive;
+    for (const [key, request] of this.approvals) copy.approvals.set(key, request);
     for (const [id, connectionId] of this.originals.all) copy.originals.remember(id, connectionId);
     return copy;
   }

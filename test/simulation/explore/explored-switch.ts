@@ -18,6 +18,7 @@ import {
 } from '../switch/dialect.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
 import type { Execution, Waiting } from './execution.ts';
+import { approvalKey } from './explored-process.ts';
 import { EXPLORED_PROFILE } from './explored-profile.ts';
 import { never, type Task } from './task.ts';
 
@@ -74,10 +75,12 @@ function slotOf(execution: Execution, task: Task, connectionId: string): SwitchS
     authorize: async (request, timing, about) => {
       const { message, kind } = request as DialectRequest;
       const sent = { kind, message, about, reversalAttempt: 0 };
-      return send(execution, task, { connectionId, timing, ...sent }, (response) => ({
-        outcome: readOutcome(response, message),
-        providerFields: {},
-      }));
+      return send(execution, task, { connectionId, timing, ...sent }, (response) => {
+        const outcome = readOutcome(response, message);
+        const { acquirerId, id, attempt } = about;
+        if (outcome.kind === 'approved') task.process.approvals.set(approvalKey(response), { acquirerId, id, attempt });
+        return { outcome, providerFields: {} };
+      });
     },
     reverse: (reversal, timing, about) => {
       const message = reversalMessage(reversal);

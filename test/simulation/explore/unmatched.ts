@@ -1,12 +1,12 @@
 import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, TransactionType } from '../../../src/payments/model/transaction.ts';
-import { recordUnmatchedResponses } from '../../../src/payments/reversals/late-response.ts';
+import { recordUnmatchedResponses, type UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';
 import { DECLINES } from '../rules/lies.ts';
 import { unmatchedOf } from '../switch/dialect.ts';
 import { hear, type Statement } from '../switch/statements.ts';
 import type { Execution } from './execution.ts';
-import type { ExploredProcess } from './explored-process.ts';
+import { approvalKey, type ExploredProcess } from './explored-process.ts';
 
 /** Repeats as in src/switching/switches/unmatched-responses.ts: soon, and after every possible request is decided. */
 const AGAIN_AFTER_MS = [1_000, 5_000 + 2_100 + 2_000];
@@ -36,8 +36,11 @@ export function takeUnmatched(
 /** Looks up whether a response answers a request that it may still change; otherwise it is looked up again. */
 export function lookUp(execution: Execution, unmatched: UnmatchedInTransit): void {
   const process = execution.processNamed(unmatched.process);
-  const found = unmatchedOf(unmatched.response);
-  if (process.generation !== unmatched.generation || !found) return;
+  const unknown = unmatchedOf(unmatched.response);
+  if (process.generation !== unmatched.generation || !unknown) return;
+  // The reduction does not know what a process remembers of approvals.
+  const approved = execution.honest && process.approvals.get(approvalKey(unmatched.response));
+  const found: UnmatchedResponse = 'read' in unknown ? { ...unknown, approved } : unknown;
   execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task, within) => {
     task.recall('hears', () => task.hears(unmatched.said));
     // The database was unavailable: a look that failed counts for nothing.

@@ -17,8 +17,8 @@ export function wholeText(execution: Execution): string {
     ...[...alarms].sort(),
     ...[...execution.clientsDone].sort(),
     ...execution.unmatchedResponses.map(({ response: _, ...unmatched }) => textOf(unmatched)),
-    ...execution.processes.map(({ name, generation, connection, originals }) =>
-      textOf([name, generation, connection, [...originals.all]]),
+    ...execution.processes.map(({ name, generation, connection, originals, approvals }) =>
+      textOf([name, generation, connection, [...originals.all], [...approvals]]),
     ),
     textOf([[...execution.stans], execution.hadFaults, execution.isKeyLost]),
     textOf(execution.links.all),

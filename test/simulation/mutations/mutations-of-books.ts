@@ -52,6 +52,14 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
     hunt: { by: 'exploration', cases: ['one sale, trouble'], depth: 2 },
   },
   {
+    name: 'a second approval is dropped',
+    file: 'src/payments/reversals/late-response.ts',
+    before: 'const isContradiction = isSecond || contradictsResolution(request, late);',
+    after: 'const isContradiction = (isSecond && nowMs < 0) || contradictsResolution(request, late);',
+    meaning: 'a request that the switch has booked twice, with two DE38, needs no review',
+    hunt: { by: 'exploration', cases: ['one sale, nothing identifies'], depth: 3 },
+  },
+  {
     name: 'a PIN beside a review',
     file: 'src/store/transactions/commit-pin-attempts.ts',
     before: `\n    and not \${IS_IN_DOUBT('t')}`,
