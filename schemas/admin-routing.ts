@@ -47,6 +47,16 @@ export const processorSettings = z.object({
     .meta({ examples: [{ addresses: [{ host: 'switch.example', port: 9101 }], acquirerId: '50001' }] }),
 });
 
+/** A change of a processor, with what the caller states about it. */
+export const processorChange = processorSettings.extend({
+  isSameSwitch: z
+    .boolean()
+    .optional()
+    .describe(
+      'Statement that the changed configuration leads to the same switch, with the same books. Required to change what identifies the switch (addresses, listener, ids, keys) while transactions are open. False if omitted',
+    ),
+});
+
 /** Conditions for a transaction to take the route; null matches all. Routes are tried by priority, lowest first. */
 export const routeSettings = z.object({
   processorId: numberedId.describe('Id of the processor that receives the taps of the route').meta({ examples: [1] }),
@@ -62,6 +72,16 @@ export const storedProcessor = z
     type: processorType,
     name: processorName.describe('Name for people, shown in the console; null if it has none'),
     config: z.record(z.string(), z.unknown()).describe('Configuration of the processor, as stored'),
+    switchRevision: z
+      .int()
+      .min(0)
+      .describe('Number of the switch behind the processor; increases when what identifies the switch changes'),
+    sameSwitchSince: z
+      .int()
+      .min(0)
+      .describe(
+        'First value of `switchRevision` that was stated to be the same switch as the present one. Sales of earlier switches cannot be voided or refunded here',
+      ),
     ...times,
   })
   .meta({ id: 'Processor' });
@@ -79,6 +99,7 @@ export const storedRoute = z
   .meta({ id: 'Route' });
 
 export type ProcessorSettings = z.output<typeof processorSettings>;
+export type ProcessorChange = z.output<typeof processorChange>;
 export type RouteSettings = z.output<typeof routeSettings>;
 export type StoredProcessor = z.output<typeof storedProcessor>;
 export type StoredRoute = z.output<typeof storedRoute>;

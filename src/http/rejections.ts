@@ -198,6 +198,12 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     errorCode: 134,
     detail: 'The processor has open transactions. Wait until each has an outcome or an acknowledged reversal.',
   },
+  SWITCH_HAS_OPEN_TRANSACTIONS: {
+    status: 409,
+    errorCode: 134,
+    detail:
+      'The change would lead open transactions of the processor to another switch. Wait until each has an outcome or an acknowledged reversal, or state that it is the same switch (isSameSwitch, --same-switch).',
+  },
   ROUTE_JUST_REMOVED: {
     status: 409,
     errorCode: 134,

@@ -8,7 +8,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { BusinessDates } from '../store/switches/business-dates.ts';
 import { SEEN_EVERY_MS } from '../store/switches/database-epoch.ts';
 import { postgresExchangedKeys } from '../store/switches/exchanged-keys.ts';
-import { postgresProcessorFaults } from '../store/switches/processor-faults.ts';
+import { postgresProcessorFaults, postgresSwitchIdentities } from '../store/switches/processor-faults.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
 import { AcquirerSwitches, type LineClaims } from '../switching/switches/acquirer-switches.ts';
 import type { MessageKeeper } from '../switching/switches/ports.ts';
@@ -78,6 +78,7 @@ export async function openSwitches({ config, directory, database, hsm, closers, 
     stored: () => directory.processors(),
     followStored: (onChange: () => void) => directory.followProcessors(onChange),
     faults: postgresProcessorFaults(database),
+    identities: postgresSwitchIdentities(database),
   };
   const switches = await AcquirerSwitches.open({
     ...shared,

@@ -94,6 +94,22 @@ test('responses of a removed switch are waited for when everything stops', async
   expect(await answer).toMatchObject({ kind: 'answered', value: { outcome: { kind: 'approved' } } });
 });
 
+test('a configuration that its type reads as another switch than before is not opened', async () => {
+  const { opening, stored, reported, store, announce } = await open();
+  store(1);
+  const read = { ...stored[0]!, identity: { acquirerId: '99999' } };
+  stored[0] = read;
+  const switches = await opening;
+  onTestFinished(() => switches.close(clock.monotonicMs()));
+  await eventually(() =>
+    expect(reported[0]?.reason).toMatch(/another switch than before; change it, with --same-switch/),
+  );
+  expect(switches.find(1, 1)).toBeUndefined();
+  stored[0] = { ...read, identity: { acquirerId: '50001' } };
+  announce();
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+});
+
 test('a change that is announced is applied before the interval has passed', async () => {
   const { opening, store, announce } = await open({ followEveryMs: 3_600_000 });
   const switches = await opening;

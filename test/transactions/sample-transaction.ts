@@ -39,6 +39,7 @@ export function sampleTransaction(changes: Partial<Transaction> = {}): Transacti
     maskedPan: '411111******1111',
     chipTags: null,
     routeId: 100,
+    switchRevision: null,
     tid: 'TW000001',
     mid: 'TEST00000001001',
     stan: '000017',

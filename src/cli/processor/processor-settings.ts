@@ -5,13 +5,13 @@ import { checkProcessorSettings } from '../../payments/settings/check-routing.ts
 import { readConfig } from '../../start/config.ts';
 import { switchAccessOf } from '../../start/switch-access-of.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
-import { PROCESSOR_SETTINGS } from '../../store/settings/processor-settings.ts';
+import { PROCESSOR_SETTINGS, processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
 import { installedTypes } from '../processor-types.ts';
 import { readJson } from '../read-file.ts';
 import { type Columns, listOf, printList } from '../table.ts';
-import { idOf, parseNamed, text } from '../words.ts';
+import { flag, idOf, onlyOne, parseNamed, text } from '../words.ts';
 
 /**
  * The processors of an acquirer: types with the settings of one switch each. Gateways apply changes automatically.
@@ -42,28 +42,33 @@ export async function add(args: string[]): Promise<number> {
   const acquirerId = idOf(values.acquirer, '--acquirer');
   const { type, name } = values;
   const given = await checked(acquirerId, { type, name, config: readJson('--config', values.config) });
-  const added = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.add(changeOf(acquirerId), given));
+  const added = await onSettings(await checkedSettings(), (settings) => settings.add(changeOf(acquirerId), given));
   console.log(
     `${listOf([added], COLUMNS)}\n\nThe processor receives no taps until a route leads to it: tapwire route add --acquirer ${acquirerId} --processor ${added.id}`,
   );
   return 0;
 }
 
-/** `tapwire processor change --acquirer ID [--config FILE] [--name NAME] PROCESSOR`. An empty name removes it. */
+/**
+ * `tapwire processor change --acquirer ID [--config FILE] [--name NAME] [--same-switch] PROCESSOR`. An empty name removes it.
+ */
 export async function change(args: string[]): Promise<number> {
-  const { acquirerId, id: given, values } = parseNamed(args, 'PROCESSOR', { config: text, name: text });
-  const id = idOf(given, 'PROCESSOR');
-  if (values.config === undefined && values.name === undefined)
-    throw new StartError('BAD_USAGE', 'Give --config, --name or both.');
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { acquirer: text, config: text, name: text, 'same-switch': flag },
+  });
+  const acquirerId = idOf(values.acquirer, '--acquirer');
+  const id = idOf(onlyOne(positionals, 'PROCESSOR'), 'PROCESSOR');
+  const isSameSwitch = values['same-switch'];
+  if (values.config === undefined && values.name === undefined && !isSameSwitch)
+    throw new StartError('BAD_USAGE', 'Give --config, --name, --same-switch or several of them.');
   const newConfig = values.config === undefined ? undefined : readJson('--config', values.config);
   const name = values.name === '' ? null : values.name;
-  const changed = await onSettings(PROCESSOR_SETTINGS, async (settings) => {
+  const changed = await onSettings(await checkedSettings(), async (settings) => {
     const { type, config } = await settings.find({ acquirerId }, id);
-    return settings.change(
-      changeOf(acquirerId),
-      id,
-      await checked(acquirerId, { type, name, config: newConfig ?? config }),
-    );
+    const given = await checked(acquirerId, { type, name, config: newConfig ?? config });
+    return settings.change(changeOf(acquirerId), id, { ...given, ...(isSameSwitch && { isSameSwitch }) });
   });
   console.log(listOf([changed], COLUMNS));
   return 0;
@@ -88,6 +93,10 @@ export async function example([type = '']: string[]): Promise<number> {
   if (!processor) throw new StartError('BAD_CONFIG', `TYPE: expected one of ${[...types.keys()].join(', ')}`);
   console.log(JSON.stringify(processor.exampleConfig, null, 2));
   return 0;
+}
+
+async function checkedSettings() {
+  return processorSettingsFor(await installedTypes(), switchAccessOf(readConfig(process.env)));
 }
 
 /** Validates with the rules of the present environment, which the workers of this installation share. */

@@ -29,7 +29,8 @@ export const commands: Commands = {
     load: async () => ({ run: (await settings()).add }),
   },
   change: {
-    description: '--acquirer ID [--config FILE] [--name NAME] PROCESSOR: change the configuration, the name or both',
+    description:
+      '--acquirer ID [--config FILE] [--name NAME] [--same-switch] PROCESSOR: change the configuration, the name or both',
     load: async () => ({ run: (await settings()).change }),
   },
   record: {

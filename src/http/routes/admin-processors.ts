@@ -1,5 +1,11 @@
 import { processorPath, routePath } from '#schemas/admin';
-import { processorSettings, routeSettings, storedProcessor, storedRoute } from '#schemas/admin-routing';
+import {
+  processorChange,
+  processorSettings,
+  routeSettings,
+  storedProcessor,
+  storedRoute,
+} from '#schemas/admin-routing';
 import type { ProcessorTypes } from '../../payments/settings/check-routing.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
@@ -23,7 +29,8 @@ const processors = {
   answer: storedProcessor,
   notes: {
     add: 'The processor receives taps once a route leads to it.',
-    change: 'The type of a processor cannot be changed.',
+    change:
+      'The type of a processor cannot be changed. What identifies the switch (addresses, listener, ids, keys) can be changed while no transaction is open there, or with the statement `isSameSwitch`.',
     remove:
       'Removes a processor. Refused with 409 while routes lead to the processor or transactions are open at it. Its sales can then be neither voided nor refunded through the gateway: the header `x-stranded-sales` has the number of sales of the open business day that could still be voided.',
   },
@@ -56,7 +63,7 @@ export function registerProcessorRoutes(
 ): void {
   const ofProcessors = new AcquirerSettings(database, processorSettingsFor(types, access));
   registerSettingsRoutes(server, admin, { ...processors, body: processorSettings, settings: ofProcessors });
-  registerChangeRoute(server, admin, processors, 'PUT', processorSettings, ofProcessors);
+  registerChangeRoute(server, admin, processors, 'PUT', processorChange, ofProcessors);
   const ofRoutes = new AcquirerSettings(database, ROUTE_SETTINGS);
   registerSettingsRoutes(server, admin, { ...routes, body: routeSettings, settings: ofRoutes });
   registerChangeRoute(server, admin, routes, 'PUT', routeSettings, ofRoutes);

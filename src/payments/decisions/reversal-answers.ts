@@ -21,6 +21,8 @@ import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
  * - A refusal ends only a void, and only if every attempt of the void was refused explicitly, at least twice. An
  *   attempt without a response, or one during which the switch was in trouble, may have taken effect, and the next
  *   attempts are then refused for that reason. In this case the void needs review, and the sale stays blocked.
+ * - If what identifies the switch has changed since the original, a switch that cannot locate it proves nothing, not even
+ *   that a void is refused: the other switch may have booked it. The reversal needs review.
  * - A response that contradicts an earlier one to the same attempt counts if it has the greater weight: see
  *   `WEIGHTS`.
  */
@@ -29,7 +31,7 @@ import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
 export interface ReversalAnswered {
   /** The request as stored. */
   readonly transaction: Transaction;
-  readonly facts: Pick<OriginalFacts, 'attempts' | 'wasApprovedLate'>;
+  readonly facts: Pick<OriginalFacts, 'attempts' | 'wasApprovedLate' | 'wasSwitchChanged'>;
   /** Identifies the attempt. */
   readonly sentAtMs: number;
   readonly answer: ReversalAnswer;
@@ -93,6 +95,7 @@ function effectOf(weighed: Weighed, meaning: ReversalAnswer): ReversalStep | und
   if (!attempt.counts) return undefined;
   if (meaning === 'duplicate') return duplicateStep(weighed);
   if (!isOpen(transaction) || voidState === VoidState.disputed) return undefined;
+  if (meaning === 'unableToLocate' && weighed.facts.wasSwitchChanged) return reviewStepOf(weighed);
   if (REFUSALS.includes(meaning) && voidState === VoidState.asked) return refusalStep(weighed);
   if (meaning === 'acknowledged' || meaning === 'unableToLocate') return acknowledgementStep(weighed, meaning);
   return undefined;
@@ -191,6 +194,12 @@ function refusalStep(weighed: Weighed): ReversalStep | undefined {
       remove: nextJobs(weighed),
     };
   }
+  return reviewStepOf(weighed);
+}
+
+/** No further attempt is sent. */
+function reviewStepOf(weighed: Weighed): ReversalStep | undefined {
+  const { transaction, attempt, nowMs } = weighed;
   if (transaction.reversalState === ReversalState.needsReview) return undefined;
   return {
     ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),

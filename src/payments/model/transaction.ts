@@ -105,6 +105,8 @@ export interface Submitter {
 /** How the attempt was submitted to a switch; null before it was. */
 export interface Submission {
   readonly routeId: number | null;
+  /** The switch behind the processor of the route at that time (switch-revision.ts); null for the first one. */
+  readonly switchRevision: number | null;
   readonly tid: string | null;
   readonly mid: string | null;
   readonly stan: string | null;

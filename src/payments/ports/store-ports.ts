@@ -78,6 +78,8 @@ export interface OriginalFacts {
    * transit.
    */
   readonly wasAnswered: boolean;
+  /** Whether what identifies the switch has changed since the request. Undefined means no. */
+  readonly wasSwitchChanged?: boolean | undefined;
   /** Whether an approval arrived late, and its DE38. */
   readonly wasApprovedLate: boolean;
   readonly lateAuthorizationCode: string | null;

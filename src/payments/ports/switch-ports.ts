@@ -10,6 +10,7 @@ import type {
   Terminal,
 } from '../../kits/processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
+import type { SwitchRevision } from '../model/switch-revision.ts';
 import type { ProviderValues, TransactionKey } from '../model/transaction.ts';
 import type { Handover } from './card-ports.ts';
 import type { EnteredPin } from './pin-ports.ts';
@@ -56,6 +57,8 @@ export interface SendTiming {
 export interface Switch {
   readonly type: string;
   readonly profile: ProcessorProfile;
+  /** Undefined if the switch has never changed. */
+  readonly revision?: SwitchRevision | undefined;
   /** Whether PINs can be enciphered for the switch. */
   readonly takesPin: boolean;
   /** Whether any connection is signed on, busy or not. If false, connections are being opened, or none exists. */

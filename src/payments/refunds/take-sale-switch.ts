@@ -1,6 +1,7 @@
 import { NoConfiguration, Overloaded, RequestRejected } from '../../basics/errors.ts';
 import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
 import { currencyOf } from '../model/money.ts';
+import { switchOf } from '../model/switch-revision.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { PreparedRequest, Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
@@ -26,7 +27,8 @@ export async function takeSaleSwitch(
 ): Promise<ReadySubmission | undefined> {
   const route = deps.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
   const target = route && switches.find(sale.acquirerId, route.processorId);
-  if (!target) throw new NoConfiguration('NO_ROUTE');
+  if (!target || switchOf(sale, target) === 'other') throw new NoConfiguration('NO_ROUTE');
+  if (switchOf(sale, target) === 'outdated') return undefined;
   const origin = { id: draft.id, routeId: sale.routeId, tid: sale.tid!, mid: sale.mid };
   const prepared = await prepareSubmission(deps, target, origin, () => refundContent(deps, target, sale, draft));
   if (prepared === 'full') throw new Overloaded('switch');

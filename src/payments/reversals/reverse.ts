@@ -5,6 +5,7 @@ import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
 import { connectionRetrySeconds, MAX_CONNECTION_RETRY_SECONDS, stampAfter } from '../decisions/attempt-times.ts';
 import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from '../decisions/reversal-steps.ts';
 import { Status } from '../model/status.ts';
+import { switchOf } from '../model/switch-revision.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { ReversalAttempt, ReversalStep } from '../ports/reversal-ports.ts';
@@ -13,7 +14,7 @@ import type { Switch, SwitchSlot } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { leaveTo, reachedElsewhere } from '../taps/leave-to-others.ts';
 import { type ReversalAnswerDependencies, recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
-import { reviewUnsendable } from './review-unsendable.ts';
+import { reviewMoved, reviewUnsendable } from './review-unsendable.ts';
 
 type ReverseDependencies = ReversalAnswerDependencies & Pick<TransactionDependencies, 'originals' | 'path' | 'vault'>;
 
@@ -80,6 +81,9 @@ async function attemptReversal(
   { number, ...asked }: NumberedAttempt,
 ): Promise<ReversalJobResult> {
   if (!target) return waitForSlot(deps, transaction, target, NOT_NOW);
+  const leadsTo = switchOf(transaction, target);
+  if (leadsTo === 'other') return reviewMoved(deps, transaction);
+  if (leadsTo === 'outdated') return waitForSlot(deps, transaction, target, NOT_NOW);
   const original = await deps.store.findOriginalFacts(transaction);
   // The reversal must not overtake a completion either, because the completion would post what was reversed.
   if (original.completingSeconds > 0)

@@ -5,6 +5,9 @@ import type { Transaction } from '../model/transaction.ts';
 import type { Switch } from '../ports/switch-ports.ts';
 import { type ReversalAnswerDependencies, stepReversal } from './record-reversal-answer.ts';
 
+/** The fault of a message whose switch is no longer behind its processor. */
+export const SWITCH_CHANGED = 'SWITCH_CHANGED';
+
 /**
  * Decides what happens to a reversal whose attempt failed with an error before it was sent.
  *
@@ -32,4 +35,17 @@ export async function reviewUnsendable(
   if (step) await stepReversal(deps, step, sealFault ?? (error instanceof Error ? error.name : 'unknown'));
   if (sealFault === 'NOT_KEPT' || sealFault === 'SEAL_BROKEN') return 'done';
   throw error;
+}
+
+/**
+ * The processor now leads to another switch than the one that the transaction was sent to. That switch has not seen the
+ * transaction, and might acknowledge its reversal all the same. A person must ask the former switch.
+ */
+export async function reviewMoved(
+  deps: ReversalAnswerDependencies,
+  transaction: Transaction,
+): Promise<'done' | { readonly againAfterSeconds: number }> {
+  const step = reviewStep(transaction, deps.clock.nowMs());
+  const isReviewed = step === undefined || (await stepReversal(deps, step, SWITCH_CHANGED));
+  return isReviewed ? 'done' : { againAfterSeconds: 1 };
 }

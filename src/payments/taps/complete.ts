@@ -4,10 +4,12 @@ import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../kits/processor-ki
 import { connectionRetrySeconds } from '../decisions/attempt-times.ts';
 import { Disposition } from '../model/disposition.ts';
 import type { JobRequest } from '../model/jobs.ts';
+import { switchOf } from '../model/switch-revision.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
 import type { Switch } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { SWITCH_CHANGED } from '../reversals/review-unsendable.ts';
 import { type Again, leaveTo, reachedElsewhere } from './leave-to-others.ts';
 
 type CompletionDependencies = Pick<
@@ -64,12 +66,15 @@ export async function sendCompletion(
   const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds });
   if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
   const nowMs = deps.clock.nowMs();
-  if (isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs)) {
+  const leadsTo = target && switchOf(transaction, target);
+  const isTooLate = isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
+  if (isTooLate || leadsTo === 'other') {
     await deps.completions.giveUp(transaction, nowMs);
-    deps.alarms.needsReview(transaction, 'UNACKNOWLEDGED');
+    if (isTooLate) deps.alarms.needsReview(transaction, 'UNACKNOWLEDGED');
+    else deps.alarms.needsReview(transaction, 'UNSENDABLE', SWITCH_CHANGED);
     return 'done';
   }
-  return target ? attemptAt(deps, target, transaction, asked) : later(transaction, deps);
+  return leadsTo === 'own' ? attemptAt(deps, target!, transaction, asked) : later(transaction, deps);
 }
 
 function isTooOld(

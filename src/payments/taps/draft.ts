@@ -19,6 +19,7 @@ import { NO_FACTS } from './read-tap.ts';
 
 export const NO_SUBMISSION: Submission = {
   routeId: null,
+  switchRevision: null,
   tid: null,
   mid: null,
   stan: null,

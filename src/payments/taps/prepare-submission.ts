@@ -71,7 +71,8 @@ export async function prepareSubmission(
     const startedAtMs = clock.monotonicMs();
     const { deadlineMs } = target.profile;
     const sealedCard = vault.seal(id, { ...card, original: request.original });
-    const numbers = { routeId, tid, mid, stan, rrn, sentAtMs };
+    const switchRevision = target.revision?.number || null;
+    const numbers = { routeId, switchRevision, tid, mid, stan, rrn, sentAtMs };
     isReady = true;
     return {
       submission: { ...numbers, deadlineSeconds: deadlineMs / 1000, overdueJob: null, sealedCard },

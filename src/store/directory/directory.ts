@@ -9,6 +9,8 @@ import {
   type ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
 import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
+import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type {
   Directory,
@@ -35,6 +37,9 @@ export interface ProcessorRecord {
   readonly id: number;
   readonly type: string;
   readonly config: unknown;
+  readonly revision: SwitchRevision;
+  /** What identified the switch when its type last read the configuration; null before the first time. */
+  readonly identity: SwitchIdentity | null;
 }
 
 interface EndpointRow {
@@ -329,6 +334,7 @@ const BLOCKED_DEVICES = `select acquirer_id as "acquirerId", device_installation
 const USERS = `select acquirer_id as "acquirerId", id, integrator_id as "integratorId", merchant_id as "merchantId", username,
   is_blocked as "isBlocked", permissions from users`;
 const ENDPOINTS = `select acquirer_id as "acquirerId", integrator_id as "integratorId", serves, id from webhook_endpoints`;
-const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config from processors
+const PROCESSORS = `select acquirer_id as "acquirerId", id, type, config, switch_identity as identity,
+  json_build_object('number', switch_revision, 'sameSince', same_switch_since) as revision from processors
   where removed_at is null and acquirer_id not in (select e.acquirer_id from served_elsewhere e)
   order by acquirer_id, id`;

@@ -3,7 +3,7 @@ import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
-import { assignmentsOf, type Removal, type SettingsTable, selectionOf, shown } from './settings-table.ts';
+import { assignmentsOf, type Removal, type SettingsTable, selectionOf, shown, statementsIn } from './settings-table.ts';
 
 type Id = number | string;
 
@@ -60,7 +60,8 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     this.#table.check?.(settings, change.acquirerId);
     await this.#table.checkReferences?.(client, change, settings);
     await this.#checkCount(client, change.acquirerId);
-    const id = await this.#insert(client, change.acquirerId, settings);
+    const consequences = await this.#table.consequencesOf?.(client, change.acquirerId, settings);
+    const id = await this.#insert(client, change.acquirerId, settings, consequences);
     const after = await this.findIn(client, change, id);
     await this.#record(client, change, { action: 'add', id, before: null, after });
     return after;
@@ -81,9 +82,11 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     this.#table.check?.(all, change.acquirerId);
     this.#table.checkChange?.(before, all);
     await this.#table.checkReferences?.(client, change, all);
-    await this.#update(client, change.acquirerId, id, settings);
+    const consequences = await this.#table.consequencesOf?.(client, change.acquirerId, all, before);
+    await this.#update(client, change.acquirerId, id, settings, consequences);
     const after = await this.findIn(client, change, id);
-    await this.#record(client, change, { action: 'change', id, before, after });
+    const recorded = { ...after, ...statementsIn(this.#table, settings) };
+    await this.#record(client, change, { action: 'change', id, before, after: recorded });
     return after;
   }
 
@@ -130,9 +133,10 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     if (rows[0]!.live >= most) throw new RequestRejected('SETTING_LIMIT_REACHED');
   }
 
-  async #insert(client: pg.ClientBase, acquirerId: number, settings: Settings): Promise<Id> {
+  async #insert(client: pg.ClientBase, acquirerId: number, settings: Settings, consequences = {}): Promise<Id> {
     const { table, key } = this.#table;
-    const assignments: [string, unknown][] = [['acquirer_id', acquirerId], ...assignmentsOf(this.#table, settings)];
+    const given = [...assignmentsOf(this.#table, settings), ...Object.entries<unknown>(consequences)];
+    const assignments: [string, unknown][] = [['acquirer_id', acquirerId], ...given];
     if (key.from === 'count') assignments.push([key.column, await this.#nextId(client, acquirerId)]);
     const { rows } = await client.query<{ id: Id }>(
       `insert into ${table} (${assignments.map(([column]) => column).join(', ')})
@@ -153,9 +157,15 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     return rows[0]!.next;
   }
 
-  async #update(client: pg.ClientBase, acquirerId: number, id: Id, settings: Partial<Settings>): Promise<void> {
+  async #update(
+    client: pg.ClientBase,
+    acquirerId: number,
+    id: Id,
+    settings: Partial<Settings>,
+    consequences = {},
+  ): Promise<void> {
     const { table, key } = this.#table;
-    const assignments = assignmentsOf(this.#table, settings);
+    const assignments = [...assignmentsOf(this.#table, settings), ...Object.entries<unknown>(consequences)];
     const changes = assignments.map(([column], at) => `${column} = $${at + 3}`);
     await client.query(
       `update ${table} set ${[...changes, 'updated_at = now()'].join(', ')} where acquirer_id = $1 and ${key.column} = $2`,

@@ -1,6 +1,12 @@
 import type pg from 'pg';
-import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
+import type { ProcessorChange, ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
 import { RequestRejected } from '../../basics/errors.ts';
+import {
+  identityOf,
+  isReadAlike,
+  isSameSwitch,
+  type SwitchIdentity,
+} from '../../kits/processor-kit/switch-identity.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
 import { OPEN_REVERSAL_STATES, TransactionType } from '../../payments/model/transaction.ts';
 import { checkProcessorSettings, type ProcessorTypes } from '../../payments/settings/check-routing.ts';
@@ -16,27 +22,25 @@ const MAX_PROCESSORS = 64;
 const STILL_TAKEN_SECONDS = 10;
 
 /** The processors of acquirers: a type and the configuration of one switch. For listing and removing. */
-export const PROCESSOR_SETTINGS: SettingsTable<ProcessorSettings, StoredProcessor> = {
+export const PROCESSOR_SETTINGS: SettingsTable<ProcessorChange, StoredProcessor> = {
   kind: 'processor',
   table: 'processors',
   key: { name: 'id', column: 'id', from: 'count' },
   most: MAX_PROCESSORS,
   // Transactions keep the id of their route, and a reversal finds its switch through it.
   removed: { column: 'removed_at', isShown: false },
-  columns: { type: 'type', name: 'name', config: 'config' },
+  columns: { type: 'type', name: 'name', config: 'config', isSameSwitch: null },
+  reads: { switchRevision: 'switch_revision', sameSwitchSince: 'same_switch_since' },
   // The type cannot change, because the data of a later reversal are stored in its format.
   checkChange(before, { type }) {
     if (before.type !== type) throw new RequestRejected('PROCESSOR_TYPE_FIXED');
   },
   async checkRemoval(client, acquirerId, id) {
-    const { rows } = await client.query<{ hasRoutes: boolean; hadRoutes: boolean; hasReversals: boolean }>(NEEDS, [
-      acquirerId,
-      id,
-    ]);
-    const { hasRoutes, hadRoutes, hasReversals } = rows[0]!;
+    const { rows } = await client.query<{ hasRoutes: boolean; hadRoutes: boolean }>(ROUTES_OF, [acquirerId, id]);
+    const { hasRoutes, hadRoutes } = rows[0]!;
     if (hasRoutes) throw new RequestRejected('PROCESSOR_HAS_ROUTES');
     if (hadRoutes) throw new RequestRejected('ROUTE_JUST_REMOVED');
-    if (hasReversals || (await hasTapsUnderWay(client, acquirerId, id))) {
+    if (await hasOpenTransactions(client, acquirerId, id)) {
       throw new RequestRejected('PROCESSOR_HAS_OPEN_TRANSACTIONS');
     }
     const stranded = await client.query<{ strandedSales: number }>(STRANDED, [acquirerId, id]);
@@ -54,20 +58,58 @@ export function processorSettingsFor(types: ProcessorTypes, access: SwitchAccess
     ...PROCESSOR_SETTINGS,
     check: (settings, acquirerId) =>
       checkProcessorSettings(types, settings, (config) => access.faults(acquirerId, config)),
+    consequencesOf: (client, acquirerId, settings, before) =>
+      revisionOf(client, acquirerId, readBy(types, settings), settings, before),
   };
 }
 
-// Reversals that are pending, sent, out of attempts (still sent when a connection returns) or being confirmed: the rows
-// of the index transactions_owed.
-const NEEDS = `
+/** With the default values of the type. A configuration that the type no longer accepts is taken as it is. */
+function readBy(types: ProcessorTypes, { type }: ProcessorSettings): ReadConfig {
+  return (config) => types.get(type)?.configSchema.safeParse(config).data ?? config;
+}
+
+type ReadConfig = (config: object) => object;
+
+/**
+ * The revision of the switch after a change (model/switch-revision.ts). What identifies the switch may change only while
+ * nothing is open there, unless the administrator states that it remains the same switch. A tap that is committed while the
+ * change commits is not found here; it keeps the former revision, and its reversal is not sent to another switch.
+ *
+ * @throws RequestRejected (SWITCH_HAS_OPEN_TRANSACTIONS)
+ */
+async function revisionOf(
+  client: pg.ClientBase,
+  acquirerId: number,
+  read: ReadConfig,
+  { config, isSameSwitch: isStated = false }: ProcessorChange,
+  before: StoredProcessor | undefined,
+): Promise<Readonly<Record<string, unknown>>> {
+  const after = identityOf(read(config));
+  if (!before) return { switch_identity: after };
+  const { rows } = await client.query<{ identity: SwitchIdentity | null }>(
+    'select switch_identity as identity from processors where acquirer_id = $1 and id = $2',
+    [acquirerId, before.id],
+  );
+  const known = rows[0]!.identity;
+  // The type may read the configuration differently since it was stored.
+  const isSame = isSameSwitch(identityOf(read(before.config)), after) && (known === null || isReadAlike(known, after));
+  if (isSame) return { switch_identity: after };
+  if (!isStated && (await hasOpenTransactions(client, acquirerId, before.id))) {
+    throw new RequestRejected('SWITCH_HAS_OPEN_TRANSACTIONS');
+  }
+  const next = before.switchRevision + 1;
+  return {
+    switch_identity: after,
+    switch_revision: next,
+    same_switch_since: isStated ? before.sameSwitchSince : next,
+  };
+}
+
+const ROUTES_OF = `
 select exists (select from routes where acquirer_id = $1 and processor_id = $2 and removed_at is null) as "hasRoutes",
   exists (
     select from routes where acquirer_id = $1 and processor_id = $2 and removed_at > now() - interval '${STILL_TAKEN_SECONDS} s'
-  ) as "hadRoutes",
-  exists (
-    select from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
-    where t.acquirer_id = $1 and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and r.processor_id = $2
-  ) as "hasReversals"`;
+  ) as "hadRoutes"`;
 
 /** No business day is longer; an older announcement comes from a switch that has stopped announcing. */
 const LAST_DAYS = '5 days';
@@ -85,22 +127,39 @@ where t.acquirer_id = $1 and t.type not in (${TransactionType.Refund}, ${Transac
       and b.since > now() - interval '${LAST_DAYS}'),
     (now() at time zone 'UTC')::date)`;
 
-// A transaction that must not rest has a live job with its id. An index on status would slow every tap.
-const TAPS_UNDER_WAY = `
-select exists (
+// Reversals that are pending, sent, out of attempts (still sent when a connection returns) or being confirmed: the rows
+// of the indexes transactions_owed and superseded_attempts_owed.
+const HAS_REVERSALS = ['transactions', 'superseded_attempts']
+  .map(
+    (table) => `
+  exists (
+    select from ${table} t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
+    where t.acquirer_id = $1 and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and r.processor_id = $2
+  )`,
+  )
+  .join(' or ');
+
+// A transaction that must not rest has a live job with its id. An index on status would slow every tap. The job of a
+// decided tap may outlive the decision for a moment. A refund waits with the route of its sale.
+const HAS_TAPS = `
+exists (
   select from pgboss.job j
   cross join jsonb_array_elements(coalesce(j.data -> 'taps', jsonb_build_array(j.data))) named
   join transactions t on t.acquirer_id = $1 and t.id = (named ->> 'id')::uuid
-  join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
-  where j.name in ('overdue', 'overdue-taps', 'authorize', 'reverse', 'complete', 'expire-pin') and j.state < 'completed'
+  left join transactions sale on sale.acquirer_id = $1 and sale.id = t.original_id
+  join routes r on r.acquirer_id = t.acquirer_id and r.id = coalesce(t.route_id, sale.route_id)
+  where j.name in ('overdue', 'overdue-taps', 'authorize', 'refund', 'complete', 'expire-pin') and j.state < 'completed'
+    and (t.disposition is null or j.name = 'complete')
     and (j.data ->> 'acquirerId')::integer = $1 and r.processor_id = $2
-) as "hasTaps"`;
+)`;
 
-async function hasTapsUnderWay(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<boolean> {
+/** Whether the switch may still be sent something about a tap, PIN, reversal, void, completion or refund. */
+async function hasOpenTransactions(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<boolean> {
   const { rows } = await client.query<{ hasJobs: boolean }>(
     `select to_regclass('pgboss.job') is not null as "hasJobs"`,
   );
-  if (!rows[0]!.hasJobs) return false; // no gateway has run on this database yet
-  const answer = await client.query<{ hasTaps: boolean }>(TAPS_UNDER_WAY, [acquirerId, id]);
-  return answer.rows[0]!.hasTaps;
+  // Without the job table no gateway has run on this database yet.
+  const condition = rows[0]!.hasJobs ? `${HAS_REVERSALS} or ${HAS_TAPS}` : HAS_REVERSALS;
+  const answer = await client.query<{ isOpen: boolean }>(`select ${condition} as "isOpen"`, [acquirerId, id]);
+  return answer.rows[0]!.isOpen;
 }

@@ -2,8 +2,11 @@ import type pg from 'pg';
 import type { RecordedKind } from '#schemas/admin-audit';
 import type { Reach } from './admin-commit.ts';
 
-/** The column of a property; `as` is the SQL for reading it, null if it is never returned. */
-export type Column = string | { readonly column: string; readonly as: string | null };
+/**
+ * The column of a property; `as` is the SQL for reading it, null if it is never returned. Null for a property that says
+ * something about a change and is not stored; the admin event contains it.
+ */
+export type Column = string | { readonly column: string; readonly as: string | null } | null;
 
 /** Identifies a row within its acquirer. */
 export interface SettingsKey {
@@ -21,7 +24,7 @@ export interface SettingsTable<Settings extends object, Stored extends object> {
   readonly key: SettingsKey;
   /** How many rows an acquirer may have, not counting removed ones. */
   readonly most: number;
-  readonly columns: Readonly<Record<keyof Settings & string, Column>>;
+  readonly columns: Readonly<Required<Record<keyof Settings & string, Column>>>;
   /** Further properties to read besides key, settings and times: SQL by name. */
   readonly reads?: Readonly<Record<string, string>>;
   /** The column with the time of removal; without it, rows are deleted. `isShown`: removed rows are still listed. */
@@ -32,6 +35,16 @@ export interface SettingsTable<Settings extends object, Stored extends object> {
   checkReferences?(client: pg.ClientBase, reach: Reach, settings: Settings): Promise<void>;
   /** @throws RequestRejected */
   checkChange?(before: Stored, settings: Settings): void;
+  /**
+   * Values of further columns that follow from new settings; for a change also from those before. Runs last, so that what it
+   * finds in the database still holds at the commit. @throws RequestRejected
+   */
+  consequencesOf?(
+    client: pg.ClientBase,
+    acquirerId: number,
+    settings: Settings,
+    before?: Stored,
+  ): Promise<Readonly<Record<string, unknown>>>;
   /** @returns what the removal leaves behind, for the person who removes and the admin event. @throws RequestRejected */
   checkRemoval?(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<Removal | undefined>;
 }
@@ -46,8 +59,8 @@ type AnyTable = SettingsTable<never, never>;
 /** The SQL that reads the rows of acquirer $1. */
 export function selectionOf({ table, key, columns, reads = {}, removed }: AnyTable): string {
   const shown = Object.entries<Column>(columns).flatMap(([name, column]) => {
-    const sql = typeof column === 'string' ? column : column.as;
-    return sql === null ? [] : [`${sql} as "${name}"`];
+    const sql = typeof column === 'string' ? column : column?.as;
+    return typeof sql === 'string' ? [`${sql} as "${name}"`] : [];
   });
   const names = [
     ...(key.from === 'settings' ? [] : [`${key.column} as "${key.name}"`]),
@@ -64,8 +77,15 @@ export function selectionOf({ table, key, columns, reads = {}, removed }: AnyTab
 export function assignmentsOf(table: AnyTable, settings: object): [column: string, value: unknown][] {
   return Object.entries<Column>(table.columns).flatMap(([name, column]): [string, unknown][] => {
     const value = settings[name as keyof typeof settings] as unknown;
-    return value === undefined ? [] : [[typeof column === 'string' ? column : column.column, value]];
+    if (value === undefined || column === null) return [];
+    return [[typeof column === 'string' ? column : column.column, value]];
   });
+}
+
+/** The given properties that say something about the change itself. */
+export function statementsIn(table: AnyTable, settings: object): object {
+  const given = Object.entries(settings) as [keyof typeof table.columns, unknown][];
+  return Object.fromEntries(given.filter(([name, value]) => table.columns[name] === null && value !== undefined));
 }
 
 /** A row as the API returns it: times in ISO 8601. */

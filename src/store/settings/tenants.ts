@@ -106,14 +106,17 @@ export async function saveUser(database: Database, user: NewUser): Promise<void>
   );
 }
 
+/** Another configuration is another switch. */
 export async function saveProcessor(
   database: Database,
   processor: { readonly acquirerId: number; readonly id: number; readonly type: string; readonly config: object },
 ): Promise<void> {
   const { acquirerId, id, type, config } = processor;
   await database.query(
-    `insert into processors (acquirer_id, id, type, config) values ($1, $2, $3, $4)
-     on conflict (acquirer_id, id) do update set type = excluded.type, config = excluded.config, removed_at = null`,
+    `insert into processors as p (acquirer_id, id, type, config) values ($1, $2, $3, $4)
+     on conflict (acquirer_id, id) do update set type = excluded.type, config = excluded.config, removed_at = null,
+       switch_identity = null, switch_revision = p.switch_revision + (p.config <> excluded.config)::integer,
+       same_switch_since = case when p.config = excluded.config then p.same_switch_since else p.switch_revision + 1 end`,
     [acquirerId, id, type, config],
   );
 }

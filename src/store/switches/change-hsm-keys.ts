@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { ProcessorSettings, StoredProcessor } from '#schemas/admin-routing';
+import type { ProcessorChange, StoredProcessor } from '#schemas/admin-routing';
 import { StartError } from '../../basics/errors.ts';
 import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
 import { keysNamedBy } from '../../switching/switches/access/key-ownership.ts';
@@ -26,7 +26,7 @@ export interface KeyChangeParts {
   readonly database: Database;
   readonly actor: string;
   /** Validates the changed configurations as the admin API does. */
-  readonly processors: SettingsTable<ProcessorSettings, StoredProcessor>;
+  readonly processors: SettingsTable<ProcessorChange, StoredProcessor>;
 }
 
 export interface Rotation extends KeyReplacement {
@@ -133,7 +133,7 @@ async function changeConfigs(
   for (const { acquirerId, id, config: current } of await processorsNaming(client, keyId)) {
     const config = change(current);
     if (JSON.stringify(config) === JSON.stringify(current)) continue;
-    await settings.changeIn(client, { acquirerId, actor }, id, { config } as Partial<ProcessorSettings>);
+    await settings.changeIn(client, { acquirerId, actor }, id, { config, isSameSwitch: true });
     changed.push({ acquirerId, id, config });
   }
   return changed;

@@ -1,4 +1,5 @@
-import type { ProcessorFault, ProcessorFaults } from '../../switching/switches/ports.ts';
+import type { ProcessorFault, ProcessorFaults, SwitchIdentities } from '../../switching/switches/ports.ts';
+import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /**
@@ -17,6 +18,19 @@ export function postgresProcessorFaults(database: Database): ProcessorFaults {
     },
   };
 }
+
+/** What identifies each switch, in the row of its processor. */
+export function postgresSwitchIdentities(database: Database): SwitchIdentities {
+  return {
+    async adopt({ acquirerId, id }, identity) {
+      const values = [acquirerId, id, JSON.stringify(identity)];
+      await mapConnectionLoss(database.query(ADOPT, values));
+    },
+  };
+}
+
+const ADOPT =
+  'update processors set switch_identity = $3 where acquirer_id = $1 and id = $2 and switch_identity is null';
 
 /** The currently reported faults of an acquirer's processors. */
 export async function findProcessorFaults(database: Database, acquirerId: number): Promise<ProcessorFault[]> {

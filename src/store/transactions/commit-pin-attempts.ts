@@ -34,9 +34,10 @@ submitted as (
   returning t.acquirer_id, t.id, t.attempt, x."auditEntries"
 ),
 superseded as (
-  insert into superseded_attempts (acquirer_id, transaction_id, attempt, route_id, tid, mid, stan, rrn, sent_at, deadline_at,
-    response_code, authorization_code, sealed_card)
-  select acquirer_id, id, attempt, route_id, tid, mid, stan, rrn, sent_at, deadline_at, response_code, authorization_code, sealed_card
+  insert into superseded_attempts (acquirer_id, transaction_id, attempt, route_id, switch_revision, tid, mid, stan, rrn, sent_at,
+    deadline_at, response_code, authorization_code, sealed_card)
+  select acquirer_id, id, attempt, route_id, switch_revision, tid, mid, stan, rrn, sent_at, deadline_at, response_code,
+    authorization_code, sealed_card
   from before where stan is not null
 ),
 entries as (

@@ -9,6 +9,7 @@ import { hasUses, UsedValues } from './used-values.ts';
 const SUBMISSION_COLUMNS = {
   status: 'integer',
   routeId: 'integer',
+  switchRevision: 'integer',
   tid: 'text',
   mid: 'text',
   stan: 'text',

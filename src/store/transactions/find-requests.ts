@@ -8,7 +8,10 @@ import { findTransactions } from './find-transactions.ts';
 import { selectList } from './transaction-columns.ts';
 
 /** Fields of a superseded attempt. */
-const OWN = ['routeId', 'tid', 'mid', 'stan', 'rrn', 'sentAtMs', 'responseCode', 'authorizationCode', 'sealedCard'];
+const OWN = [
+  ...['routeId', 'switchRevision', 'tid', 'mid', 'stan', 'rrn', 'sentAtMs'],
+  ...['responseCode', 'authorizationCode', 'sealedCard'],
+];
 const REVERSAL = ['reversalState', 'reversalAttempt', 'reversalArmedAtMs'];
 
 const FIND_SUPERSEDED = `
@@ -64,15 +67,20 @@ const ATTEMPT = `json_build_object('sentAtMs', (extract(epoch from a.sent_at) * 
 // responded.
 const FIND_ORIGINAL_FACTS = `
 with request as (
-  select deadline_at, response_code, completing_until from transactions where acquirer_id = $1 and id = $2 and attempt = $3
+  select acquirer_id, route_id, switch_revision, deadline_at, response_code, completing_until
+  from transactions where acquirer_id = $1 and id = $2 and attempt = $3
   union all
-  select deadline_at, response_code, null from superseded_attempts where ${OF_REQUEST}
+  select acquirer_id, route_id, switch_revision, deadline_at, response_code, null from superseded_attempts where ${OF_REQUEST}
 ),
 late as (select * from late_responses where ${OF_REQUEST}),
 attempts as (select * from reversal_attempts where ${OF_REQUEST})
 select extract(epoch from clock_timestamp() - r.deadline_at)::float8 as "sinceDeadlineSeconds",
   r.response_code is not null or exists (select from late where response_code <> '') as "wasAnswered",
   coalesce(greatest(extract(epoch from r.completing_until - clock_timestamp()), 0), 0)::float8 as "completingSeconds",
+  exists (
+    select from routes way join processors p on p.acquirer_id = way.acquirer_id and p.id = way.processor_id
+    where way.acquirer_id = r.acquirer_id and way.id = r.route_id and p.switch_revision > coalesce(r.switch_revision, 0)
+  ) as "wasSwitchChanged",
   l.authorization_code is not null as "wasApprovedLate", nullif(l.authorization_code, '') as "lateAuthorizationCode",
   (select coalesce(json_agg(${ATTEMPT} order by a.sent_at), '[]') from attempts a) as attempts,
   (select coalesce(greatest(extract(epoch from max(deadline_at) - clock_timestamp()), 0), 0)::float8 from attempts where answer is null) as "underWaySeconds",

@@ -29,6 +29,7 @@ export const ATTEMPT_COLUMNS = {
   tid: 'text',
   mid: 'text',
   routeId: 'integer',
+  switchRevision: 'integer',
   stan: 'text',
   rrn: 'text',
   sentAtMs: 'ms',

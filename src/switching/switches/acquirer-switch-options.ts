@@ -1,4 +1,5 @@
 import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
+import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { Clock } from '../../payments/ports/process-ports.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
@@ -13,6 +14,8 @@ export interface AcquirerSwitchOptions {
   readonly processorId: number;
   readonly processor: Processor;
   readonly config: SwitchConfig;
+  /** Of the configuration; undefined if the switch has never changed. */
+  readonly revision?: SwitchRevision | undefined;
   readonly stans: Stans;
   readonly dates: BusinessDates;
   readonly unmatchedResponses: UnmatchedResponses;

@@ -4,6 +4,7 @@ import type { PinData, Purchase, Refund, Terminal } from '../../kits/processor-k
 import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
 import { profileOf } from '../../kits/processor-kit/profile-of.ts';
 import { type ProcessorProtocol, switchProtocol } from '../../kits/processor-kit/switch-protocol.ts';
+import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import { OVERDUE_AFTER_SECONDS } from '../../payments/model/time-limits.ts';
 import type { ProviderValues } from '../../payments/model/transaction.ts';
 import type { EnteredPin } from '../../payments/ports/pin-ports.ts';
@@ -79,6 +80,7 @@ export interface OpenedParts {
 export class AcquirerSwitch implements Switch {
   readonly type: string;
   readonly profile: ProcessorProfile;
+  readonly revision: SwitchRevision | undefined;
   readonly #options: AcquirerSwitchOptions;
   readonly #networkStans: NetworkStans;
   readonly #keys: KeyExchange | undefined;
@@ -108,6 +110,7 @@ export class AcquirerSwitch implements Switch {
     this.#keys = keys;
     this.type = processor.type;
     this.profile = profileOf(processor, config);
+    this.revision = options.revision;
     this.#codec = hsmCodec(processor, config, this.#guardedMacs(), keys?.macKeys);
     this.#requests = new RequestBuilder(processor, config, this.#codec);
     this.#copies = new MaskedCopies(processor.codec(config).spec);

@@ -3,12 +3,14 @@ import { StartError, StoreUnavailable, TapwireError } from '../../basics/errors.
 import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
 import { isTimeout, within } from '../../basics/limits/within.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
+import { identityOf, isReadAlike, type SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
+import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { Switch, Switches } from '../../payments/ports/switch-ports.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import type { AcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import { openAcquirerSwitch } from './open-acquirer-switch.ts';
-import type { ProcessorFault, ProcessorFaults } from './ports.ts';
+import type { ProcessorFault, ProcessorFaults, SwitchIdentities } from './ports.ts';
 
 /** A processor as stored in the database. */
 export interface StoredProcessor {
@@ -16,6 +18,9 @@ export interface StoredProcessor {
   readonly id: number;
   readonly type: string;
   readonly config: unknown;
+  readonly revision?: SwitchRevision | undefined;
+  /** What identified the switch when its type last read the configuration; null before the first time. */
+  readonly identity?: SwitchIdentity | null | undefined;
 }
 
 /** Dependencies that all switches share, the known processor types, and the stored processors. */
@@ -26,6 +31,8 @@ export interface AcquirerSwitchesOptions
   /** Calls back when `stored` has changed, so that the change is applied before the next interval. */
   readonly followStored?: ((onChange: () => void) => void) | undefined;
   readonly faults: ProcessorFaults;
+  /** Keeps what identifies each switch. */
+  readonly identities?: SwitchIdentities | undefined;
   /** In an installation of several cells: allows connections to an acquirer's switches. */
   readonly claims?: LineClaims | undefined;
   readonly times?: Partial<typeof TIMES> | undefined;
@@ -179,7 +186,7 @@ export class AcquirerSwitches implements Switches {
   }
 
   async #keepOpen(key: string, record: StoredProcessor): Promise<void> {
-    const fingerprint = JSON.stringify([record.type, record.config]);
+    const fingerprint = JSON.stringify([record.type, record.config, record.revision]);
     const current = this.#open.get(key);
     if (current?.fingerprint === fingerprint) return;
     // Only one server can listen on a port, so the previous one must close first.
@@ -225,8 +232,8 @@ export class AcquirerSwitches implements Switches {
   }
 
   async #openOne(record: StoredProcessor): Promise<Omit<OpenSwitch, 'fingerprint'>> {
-    const { acquirerId, id, type, config } = record;
-    const { types, stored, followStored, claims, times, ...shared } = this.#options;
+    const { acquirerId, id, type, config, revision } = record;
+    const { types, stored, followStored, identities, claims, times, ...shared } = this.#options;
     const processor = types.get(type);
     const where = nameOf(record);
     if (!processor) throw new StartError('BAD_PROCESSOR', `${where}: there is no processor type ${type}`);
@@ -235,7 +242,8 @@ export class AcquirerSwitches implements Switches {
       const faults = checked.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
       throw new StartError('BAD_PROCESSOR', `${where} (${type}): ${faults}`);
     }
-    const options = { ...shared, acquirerId, processorId: id, processor, config: checked.data };
+    await this.#checkIdentity(record, identityOf(checked.data));
+    const options = { ...shared, acquirerId, processorId: id, processor, config: checked.data, revision };
     const isListening = checked.data.accept !== undefined;
     if (!claims) return { line: await openAcquirerSwitch(options), isListening };
     let onLost: () => void = () => {
@@ -253,6 +261,18 @@ export class AcquirerSwitches implements Switches {
     } catch (error) {
       await release();
       throw error;
+    }
+  }
+
+  /**
+   * A new version of a type, or another cell, may read the same configuration as another switch. It is then not opened,
+   * because transactions of the former switch may be open, until an administrator has changed the processor.
+   */
+  async #checkIdentity({ identity = null, ...record }: StoredProcessor, read: SwitchIdentity): Promise<void> {
+    if (identity === null) await this.#options.identities?.adopt(record, read);
+    else if (!isReadAlike(identity, read)) {
+      const what = `${nameOf(record)} (${record.type}): the type reads the configuration as that of another switch than before`;
+      throw new StartError('BAD_PROCESSOR', `${what}; change it, with --same-switch if it is the same one`);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
 import type { AttemptName } from '../../payments/ports/switch-ports.ts';
 
 /** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
@@ -118,6 +119,12 @@ export interface ProcessorFault extends ProcessorKey {
 /** Receives the processors that workers cannot open, for the person who manages processors. */
 export interface ProcessorFaults {
   tell(faults: readonly ProcessorFault[]): Promise<void>;
+}
+
+/** Keeps what identifies each switch, so that a type that reads a configuration differently is noticed. */
+export interface SwitchIdentities {
+  /** Stores the identity of a processor that has none yet. */
+  adopt(processor: { readonly acquirerId: number; readonly id: number }, identity: SwitchIdentity): Promise<void>;
 }
 
 /**

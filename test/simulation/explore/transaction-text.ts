@@ -32,6 +32,7 @@ const MATTERS: Readonly<Record<keyof Transaction, 'value' | 'labelled' | 'never'
   pinTries: 'value',
   pinFingerprint: 'value',
   routeId: 'value',
+  switchRevision: 'value',
   tid: 'value',
   deadlineSeconds: 'value',
   stan: 'labelled',
