@@ -208,7 +208,7 @@ async function openSwitchParts({ databases, stores, clock, hsm, ...base }: Switc
   return { switches, messages, unmatchedResponses };
 }
 
-type WorkParts = Omit<JobParts, 'deps' | 'around'> &
+type WorkParts = Omit<JobParts, 'deps' | 'around' | 'switches'> &
   Pick<
     Awaited<ReturnType<typeof openDomain>>,
     'deadlines' | 'depsOfJobs' | 'unmatchedResponses' | 'pipeline' | 'tracing'
@@ -230,5 +230,5 @@ async function openWork({
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
   const drainMs = () => (deadlines.seconds + ANSWER_SLACK_SECONDS) * 1_000;
   common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));
-  pipeline.connect(await startJobs({ ...common, deps: depsOfJobs, around: tracing && traceJobs(tracing) }));
+  pipeline.connect(await startJobs({ ...common, switches, deps: depsOfJobs, around: tracing && traceJobs(tracing) }));
 }

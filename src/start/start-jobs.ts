@@ -4,6 +4,7 @@ import { HandoverOpener, readHandovers } from '../card/open-handover.ts';
 import { LIVE_KEYS_TRUSTED_MS } from '../card/seal-handover.ts';
 import { namesInPayload } from '../jobs/names-in-payload.ts';
 import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';
+import { bringForwardIn, type ObservedSwitches, SwitchRecoveries } from '../jobs/switch-recoveries.ts';
 import { MAX_DEADLINE_MS } from '../kits/processor-kit/profile.ts';
 import { armFetcher } from '../observe/failpoints.ts';
 import type { Log } from '../observe/log.ts';
@@ -34,6 +35,7 @@ export interface JobParts {
   /** Present in a process that shares the switches with others: it takes their taps. */
   readonly others: SharedLines | undefined;
   readonly deps: TransactionDependencies;
+  readonly switches: ObservedSwitches;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;
   readonly log: Log;
@@ -66,6 +68,13 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
     retryPush: (payload) => parts.pushes.payments.retry(payload),
     purge: () => purge(databases.reports, retentionOf(config), onPartitionError),
   });
+  const switchRecoveries = new SwitchRecoveries({
+    switches: parts.switches,
+    bringForward: bringForwardIn(databases.jobs),
+    nowMs: deps.clock.monotonicMs,
+    onError: report('reversals and completions could not be brought forward'),
+  });
+  closers.push(() => switchRecoveries.stop());
   await stores.jobs.keepOne({ queue: 'purge', data: {} });
   closers.push(() => pipeline.stop());
   closers.push(() => deliverer.stop());

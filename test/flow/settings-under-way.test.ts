@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { StoredProcessor } from '../../schemas/admin-routing.ts';
 import type { Problem } from '../../schemas/problem.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
@@ -27,7 +27,6 @@ async function install(deadlineMs = 1_000): Promise<void> {
   key = await saveApiKey(scene.installation.database, { acquirerId: 1 }, ['processors:manage']);
 }
 afterEach(() => other.close());
-afterAll(() => scene.close());
 
 async function admin<Body>(method: string, path: string, body?: object): Promise<{ status: number; body: Body }> {
   const answer = await request(scene.installation.url, `/acquirers/1/${path}`, {
