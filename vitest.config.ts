@@ -41,10 +41,10 @@ const WITH_JPOS = ['test/interop/**/*.test.ts'];
 const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
 
 /**
- * Each starts its own processes, one after the other. They end within two minutes each on a quiet machine; the limit only
+ * Each starts its own processes, one after the other. They end within a minute each on a quiet machine; the limit only
  * ends one that hangs.
  */
-const ofProcesses = { ...onPostgres, isolate: true, testTimeout: 600_000 };
+const ofProcesses = { ...onPostgres, isolate: true, testTimeout: 900_000, hookTimeout: 600_000 };
 
 /** Installing takes as long as the registry takes. */
 const ofPackages = { globalSetup: 'test/packages/pack-all.ts', testTimeout: 600_000, hookTimeout: 600_000 };
@@ -67,9 +67,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // A test that hangs is detected after this time; nothing else waits for it. Some tests start processes, on a
     // machine that may be busy.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 240_000 } },
     projects: [
       {
         extends: true,

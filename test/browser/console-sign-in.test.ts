@@ -93,7 +93,7 @@ test('a person sets up one-time codes, logs in with one, and ends another sessio
   await eventually(async () => {
     await page.getByLabel('Code in the app').fill(codeOf(key));
     await page.getByRole('button', { name: 'Confirm' }).click();
-    await page.getByText('Keep these recovery codes').waitFor({ timeout: 5_000 });
+    await page.getByText('Keep these recovery codes').waitFor();
   });
   await expectToFit(page, 'account-recovery');
   // The stream of the session that has ended makes the page show its view again.

@@ -29,7 +29,7 @@ async function startNode(offsetMs: number): Promise<string> {
 }
 
 test('nodes two minutes ahead and two behind process taps, repeats, PINs and voids of each other as if their clocks agreed', {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async () => {
   const [ahead, behind] = await Promise.all([startNode(2 * MINUTES_MS), startNode(-2 * MINUTES_MS)]);
   for (const [here, there] of [

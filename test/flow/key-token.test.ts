@@ -63,7 +63,7 @@ describe.skipIf(!HAS_SOFT_TOKEN)('with the keys of the installation in a token',
       status: 200,
     });
     await expectInvariants(installation);
-  }, 60_000);
+  });
 
   test('/readyz and the metrics show the token', async () => {
     const readyz = await (await fetch(new URL('/readyz', installation.url))).text();

@@ -94,7 +94,7 @@ describe.each(['jwe', 'dukpt', 'apple-ttp'])('readers of the format %s', (format
       expect(await createProfile(name, { format, settings: reader.settings })).toMatchObject({ status: 201 });
       const phone = new PhoneWithReader(reader, name);
       const sealed = await phone.seal(TAP);
-      await expect.poll(async () => (await phone.submit(sealed)).status, { timeout: 20_000 }).toBe(200);
+      await expect.poll(async () => (await phone.submit(sealed)).status).toBe(200);
       const repeated = await phone.submit(sealed);
       expect(outcomeOf(repeated)).toMatchObject({ type: 'Approved' });
       expect(outcomeOf(await phone.tap(TAP_FOR_PIN))).toMatchObject({ type: 'Approved' });
@@ -104,7 +104,7 @@ describe.each(['jwe', 'dukpt', 'apple-ttp'])('readers of the format %s', (format
         errorCode: 202,
       });
     }
-  }, 60_000);
+  });
 });
 
 describe('a tap whose card data are of another format than its profile', () => {
@@ -138,7 +138,7 @@ describe('a profile', () => {
       const answer = await phone.tap(TAP);
       return [answer.status, JSON.stringify(answer.body).includes('reader format')];
     };
-    await expect.poll(taken, { timeout: 20_000 }).toEqual([500, true]);
+    await expect.poll(taken).toEqual([500, true]);
     expect((await storedTransactions(installation.database)).at(-1)).toMatchObject({ status: 'ErrorFindingConfig' });
     const findings = await examine(readConfig(installation.environment()), Date.now());
     expect(findings).toContainEqual(

@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => testDatabase.drop());
 
-test('the books are verified in one pass with any statistics', { timeout: 60_000 }, async () => {
+test('the books are verified in one pass with any statistics', async () => {
   const types = await loadProcessors();
   const findings = await verifyLedger({ database: testDatabase.database, ledger: seededLedger(ROWS), types });
   expect(findings.map(({ check, lookedAt, violationCount }) => [check, lookedAt, violationCount])).toEqual([

@@ -3,7 +3,7 @@ import type { Installation } from './installation.ts';
 import { TapwireProcess } from './tapwire-process.ts';
 
 /** Node reads and compiles the whole gateway first, which takes long on a busy machine. */
-const STARTS_WITHIN_MS = 60_000;
+const STARTS_WITHIN_MS = 240_000;
 
 /** A gateway started with `tapwire start`, in its own process; it ends with the test at the latest. */
 export class GatewayProcess extends TapwireProcess {

@@ -6,7 +6,7 @@ import { commandsOf, freePort, runCommands } from '../../support/guide.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 /** Enough for a very busy machine. */
-const WITHIN_MS = 120_000;
+const WITHIN_MS = 300_000;
 
 let testDatabase: TestDatabase;
 let folder: string;

@@ -8,8 +8,8 @@ import { TapwireProcess } from '../../support/tapwire-process.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 /** Seconds on a quiet machine. The limit only ends a test that hangs. */
-const DEMO_WITHIN_MS = 120_000;
-const GUIDE_WITHIN_MS = 240_000;
+const DEMO_WITHIN_MS = 300_000;
+const GUIDE_WITHIN_MS = 600_000;
 
 let testDatabase: TestDatabase;
 let folder: string;

@@ -43,4 +43,4 @@ test('a full disk: taps are refused, they are approved again after it is freed, 
   await site.letClaimsLapse();
   await site.untilQuiet();
   await site.expectNothingLost(gateway.url);
-}, 240_000);
+});

@@ -74,7 +74,7 @@ const typeOf = ({ status, body }: RawAnswer) =>
     ? (body as { onlineAuthorizationResponse: OnlineAuthorization }).onlineAuthorizationResponse.type
     : `${status}`;
 
-describe('api and worker in separate processes', { timeout: 120_000 }, () => {
+describe('api and worker in separate processes', () => {
   test('every process is replaced under load, and no tap fails', async () => {
     const balancer = new Balancer();
     let worker = await installation.startGateway({ TAPWIRE_ROLE: 'worker' });

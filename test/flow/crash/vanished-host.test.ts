@@ -59,4 +59,4 @@ test('the server ends the sessions of a gateway whose host has lost power, and f
   // Nothing is sent to them and they wait for nothing: only keep-alives show that their client has ended.
   await eventually(async () => expect(await sessions()).toEqual([]), GONE_WITHIN_MS);
   await database.query('update held set row = 2');
-}, 120_000);
+});

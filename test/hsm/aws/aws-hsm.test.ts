@@ -362,7 +362,7 @@ test('readers with DUKPT keys conform with keys in the service', async () => {
   expect(
     service.faults.filter((fault) => !fault.includes('MessageData') && !fault.includes('KeySerialNumber')),
   ).toEqual([]);
-}, 120_000);
+});
 
 test.each([
   [

@@ -63,7 +63,7 @@ test('a token that has too much to do stays in use: only the calls that it does 
   await Promise.allSettled(more);
   expect(token.deviceStates()[0]!.failures.BUSY).toBeGreaterThan(0);
   await token.close();
-}, 60_000);
+});
 
 describe.skipIf(!HAS_SOFT_TOKEN)('a token of SoftHSM', () => {
   let soft: SoftToken;
