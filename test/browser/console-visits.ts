@@ -68,8 +68,12 @@ export async function expectHarmless({ page, faults }: Visit): Promise<void> {
 }
 
 /** At each width, light and dark, nothing is wider than the screen, and everything is accessible. */
-export async function expectToFit(page: Page, name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const) {
+export async function expectToFit(
+  page: Page,
+  name: string,
+  colorSchemes: readonly ('light' | 'dark')[] = ['light', 'dark'],
+): Promise<void> {
+  for (const colorScheme of colorSchemes) {
     await page.emulateMedia({ colorScheme });
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 1000 });

@@ -41,21 +41,35 @@ const { enter, visit, addressOf } = consoleVisits(
 );
 
 describe('the console', () => {
-  test('fits three screens, is accessible, and violates no policy', async () => {
+  const screens: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
+    overview: async (page) => {
+      await page.locator('#outcomes tr').nth(0).getByText('Visa').waitFor();
+      await page.locator('#queues tr').first().waitFor();
+    },
+    list: async (page) => {
+      await page.getByRole('link', { name: 'Transactions', exact: true }).click();
+      await page.locator('#list-rows tr').nth(1).waitFor();
+    },
+    none: async (page) => {
+      await find(page, 'nothing like this');
+      await page.getByText('You can search by').waitFor();
+    },
+    transaction: async (page) => {
+      await find(page, approved);
+      await page.locator('table.message').first().waitFor();
+    },
+  };
+  const everyWay = Object.keys(screens).flatMap((name) =>
+    (['light', 'dark'] as const).map((colorScheme) => ({ name, colorScheme })),
+  );
+
+  test.each(everyWay)('fits three widths, is accessible and violates no policy: $name, $colorScheme', async ({
+    name,
+    colorScheme,
+  }) => {
     const visited = await visit('viewer');
-    const { page } = visited;
-    await page.locator('#outcomes tr').nth(0).getByText('Visa').waitFor();
-    await page.locator('#queues tr').first().waitFor();
-    await expectToFit(page, 'overview');
-    await page.getByRole('link', { name: 'Transactions', exact: true }).click();
-    await page.locator('#list-rows tr').nth(1).waitFor();
-    await expectToFit(page, 'list');
-    await find(page, 'nothing like this');
-    await page.getByText('You can search by').waitFor();
-    await expectToFit(page, 'none');
-    await find(page, approved);
-    await page.locator('table.message').first().waitFor();
-    await expectToFit(page, 'transaction');
+    await screens[name]!(visited.page);
+    await expectToFit(visited.page, name, [colorScheme]);
     await expectHarmless(visited);
   });
 
