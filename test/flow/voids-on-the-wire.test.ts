@@ -5,8 +5,10 @@ import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts'
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { VoidState } from '../../src/payments/model/transaction.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
+import { consoleClient } from '../support/console-client.ts';
 import { eventually } from '../support/eventually.ts';
 import { refundSale, sellApproved, storedSale, voidSale } from '../support/refunds.ts';
+import { reviewsIn } from '../support/reviews.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
 import { jobsOf, trailOf, untilAnswered } from '../support/transactions.ts';
 
@@ -17,6 +19,8 @@ const scene = scriptedInstallation({ config: MAC_KEYS }, async () => {
   const hsm = demoHsm([config], 'dev');
   return { config, macKeys: (keyId, method) => hsm.keyMac(keyId, method) };
 });
+const { logIn, act, look } = consoleClient(() => scene.installation);
+const { resolve } = reviewsIn(scene, { act, look });
 beforeEach(() => scene.install());
 
 const NO = withCode('57');
@@ -73,7 +77,7 @@ describe('a void that the switch refuses', () => {
     expect(await stored(voided)).toMatchObject({ disposition: Disposition.Approved, needsReview: false });
   });
 
-  test('twice is Declined, and the sale can be voided again', async () => {
+  test('twice is Declined, and the sale can be voided again when a person has resolved it', async () => {
     const { database } = scene.installation;
     const sale = await sellApproved(scene.installation, '10.00');
     scene.scripted.hold('0420', '0421');
@@ -85,16 +89,20 @@ describe('a void that the switch refuses', () => {
     );
     expect(await stored(sale)).toMatchObject({ disposition: Disposition.Approved, voidState: null });
     await eventually(async () => expect(await jobsOf(database, sale)).toEqual([]));
+    expect(await voidSale(scene.installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    const session = await logIn({ acquirerId: 1 }, 'operator');
+    expect((await resolve(session, sale, 'approved')).status).toBe(204);
     const again = await startVoid(sale);
     (await scene.scripted.next('0420')).answer();
     await eventually(async () => expect(await stored(sale)).toMatchObject({ voidState: VoidState.done }));
     expect(await stored(again)).toMatchObject({ disposition: Disposition.Approved });
-    expect((await trailOf(database, sale)).slice(-8)).toEqual([
+    expect((await trailOf(database, sale)).slice(-9)).toEqual([
       'void',
       'reversal sent 1',
       'answer refused 1',
       'reversal sent 2',
       'reversal refused 2',
+      'resolution approved',
       'void',
       'reversal sent 1',
       'reversal acknowledged 1',

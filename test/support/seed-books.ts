@@ -1,10 +1,13 @@
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { LedgerLine } from '../../src/tools/ledger/ledger-lines.ts';
 
-/** One in ten is Declined, one in fifty Voided; a terminal's STANs do not repeat within a day. */
+/** One in ten is Declined, one in fifty Voided. */
 const TERMINALS = 100;
+/** The acquirer's STANs do not repeat within a day. */
+const STANS = 999_999;
 
-const STAN = `lpad(((n / ${TERMINALS}) % 999999 + 1)::text, 6, '0')`;
+const STAN = `lpad((n % ${STANS} + 1)::text, 6, '0')`;
+const SENT_AT = `now() - (n / ${STANS}) * interval '1 day'`;
 const TID = `concat('B', lpad((n % ${TERMINALS})::text, 7, '0'))`;
 const ID = `lpad(to_hex(n), 32, '0')::uuid`;
 const DISPOSITION = 'case when n % 10 = 0 then 1 when n % 50 = 1 then 5 else 0 end';
@@ -24,7 +27,7 @@ export async function seedBooks(database: Database, rows: number): Promise<void>
        amount_minor, approved_minor, currency, device_installation_id, tid, route_id, stan, rrn, sent_at, answer_by, reversal_state,
        created_at, updated_at)
      select 1, ${ID}, '1001', 10, concat('order-', n), 1, 8, ${DISPOSITION}, 1, 1000, case when n % 10 = 0 then null else 1000 end,
-       'ZAR', 'device', ${TID}, 100, ${STAN}, concat('606010', ${STAN}), now(), now(), case when n % 50 = 1 then 3 else 0 end,
+       'ZAR', 'device', ${TID}, 100, ${STAN}, concat('606010', ${STAN}), ${SENT_AT}, now(), case when n % 50 = 1 then 3 else 0 end,
        now(), now() ${from}`,
     `insert into transaction_events (acquirer_id, transaction_id, attempt, moves)
      select 1, ${ID}, 1, '${JSON.stringify(path(['RequestReceived', 'ReadyToSubmitToPaymentProcessor', 'SubmittedToPaymentProcessor']))}' ${from}`,
@@ -50,7 +53,7 @@ function path(steps: readonly string[], before: string | null = null) {
 export function* seededLedger(rows: number): Generator<LedgerLine> {
   for (let n = 0; n < rows; n++) {
     if (n % 10 === 0) continue;
-    const stan = String((Math.floor(n / TERMINALS) % 999_999) + 1).padStart(6, '0');
+    const stan = String((n % STANS) + 1).padStart(6, '0');
     const tid = `B${String(n % TERMINALS).padStart(7, '0')}`;
     yield {
       processor: 'type-1',
