@@ -98,7 +98,7 @@ export const callback = z
 const MAX_OVERLAP_HOURS = 168;
 const DEFAULT_OVERLAP_HOURS = 24;
 
-/** 0 ends the old secret at once, for a secret that leaked. */
+/** 0 ends the old secret at once. What an earlier replacement promised ends only if the caller states that it leaked. */
 export const secretRotation = z
   .object({
     overlapHours: z
@@ -106,12 +106,20 @@ export const secretRotation = z
       .min(0)
       .max(MAX_OVERLAP_HOURS)
       .default(DEFAULT_OVERLAP_HOURS)
+      .describe('Hours for which the previous secret remains valid, a whole number; 0 ends it at once'),
+    isCompromised: z
+      .boolean()
+      .default(false)
       .describe(
-        'Hours for which the previous secret remains valid, a whole number; 0 ends all earlier secrets at once. Refused with 409 while an earlier replacement still has its overlap, unless it is 0',
+        'Whether others may know an earlier secret. `true` ends all earlier secrets at once, even while an earlier replacement still has its overlap; `overlapHours` must then be 0.',
       ),
   })
+  .refine(({ isCompromised, overlapHours }) => !isCompromised || overlapHours === 0, {
+    path: ['overlapHours'],
+    error: 'must be 0 if isCompromised is true',
+  })
   .nullish()
-  .transform((body) => body ?? { overlapHours: DEFAULT_OVERLAP_HOURS });
+  .transform((body) => body ?? { overlapHours: DEFAULT_OVERLAP_HOURS, isCompromised: false });
 
 /** The only response that contains a secret. */
 export const callbackSecret = z

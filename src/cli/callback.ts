@@ -24,7 +24,7 @@ export const commands: Commands = {
   show: command('--acquirer ID --integrator ID [--serves links]: show the URL', show),
   off: command('--acquirer ID --integrator ID [--serves links]: stop webhooks for links and intents', off),
   secret: command(
-    '--acquirer ID --integrator ID [--serves links]: issue a new secret; for a day, both secrets sign',
+    '--acquirer ID --integrator ID [--serves links] [--compromised]: issue a new secret; for a day, both secrets sign (--compromised: all earlier ones end at once)',
     secret,
   ),
 };
@@ -61,17 +61,30 @@ function off(args: string[]): Promise<number> {
 }
 
 function secret(args: string[]): Promise<number> {
-  const { owner } = parse(args);
+  const { owner, isCompromised } = parse(args);
   return onCallbacks(async (callbacks) => {
-    const issued = await callbacks.issueSecret(owner, SERVES, OVERLAP_SECONDS);
+    const overlap = { overlapSeconds: isCompromised ? 0 : OVERLAP_SECONDS, isCompromised };
+    const issued = await callbacks.issueSecret(owner, SERVES, overlap);
     if (!issued) throw nothingSet();
     console.log(issued.secret.reveal());
     return tell(callbacks, owner);
   });
 }
 
-function parse(args: string[]): { readonly owner: Integrator; readonly url: string | undefined } {
-  const options = { acquirer: text, integrator: text, serves: { ...text, default: SERVES } };
+interface CallbackWords {
+  readonly owner: Integrator;
+  readonly url: string | undefined;
+  readonly isCompromised: boolean;
+}
+
+function parse(args: string[]): CallbackWords {
+  const serves = { ...text, default: SERVES };
+  const options = {
+    acquirer: text,
+    integrator: text,
+    serves,
+    compromised: { type: 'boolean', default: false },
+  } as const;
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   if (values.serves !== SERVES) {
     throw new StartError(
@@ -80,7 +93,8 @@ function parse(args: string[]): { readonly owner: Integrator; readonly url: stri
     );
   }
   const acquirerId = idOf(values.acquirer, '--acquirer');
-  return { owner: { acquirerId, integratorId: idOf(values.integrator, '--integrator') }, url: positionals[0] };
+  const owner = { acquirerId, integratorId: idOf(values.integrator, '--integrator') };
+  return { owner, url: positionals[0], isCompromised: values.compromised };
 }
 
 async function onCallbacks(act: (callbacks: CallbackRegistry) => Promise<number>): Promise<number> {

@@ -224,8 +224,8 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     status: 409,
     errorCode: 134,
     detail:
-      'The secret before the current one still signs, as the last replacement promised. Wait until then, or set overlapHours ' +
-      'to 0, which ends all earlier secrets at once.',
+      'The secret before the current one still signs, as the last replacement promised. Wait until then. If a ' +
+      'secret is compromised, set isCompromised to true and overlapHours to 0, which ends all earlier secrets at once.',
   },
 
   // Operations.

@@ -4,7 +4,7 @@ import type { Secret } from '../codecs/bytes/secret.ts';
 import type { WebhookOrigin } from '../payments/ports/directory-ports.ts';
 import { readCallbackUrl, URL_FAULTS, type UrlPolicy } from './callback-url.ts';
 import type { GuardedFetch } from './guarded-fetch.ts';
-import type { EndpointStore, Integrator, RegisteredCallback } from './ports.ts';
+import type { EndpointStore, Integrator, RegisteredCallback, SecretOverlap } from './ports.ts';
 import { createWebhookSecret, type SecretVault } from './webhook-secret.ts';
 
 export interface CallbackRegistryOptions {
@@ -66,14 +66,14 @@ export class CallbackRegistry {
   async issueSecret(
     owner: Integrator,
     serves: WebhookOrigin,
-    overlapSeconds: number,
+    overlap: SecretOverlap,
   ): Promise<IssuedSecret | undefined> {
     const { endpoints, vault } = this.#options;
     const endpoint = await endpoints.find(owner, serves);
     if (!endpoint) return undefined;
     const secret = createWebhookSecret();
     const key = { acquirerId: owner.acquirerId, id: endpoint.id };
-    const previousEndsAtMs = await endpoints.replaceSecret(key, vault.seal(endpoint.id, secret), overlapSeconds);
+    const previousEndsAtMs = await endpoints.replaceSecret(key, vault.seal(endpoint.id, secret), overlap);
     return { secret, previousEndsAtMs };
   }
 }

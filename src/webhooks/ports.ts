@@ -37,6 +37,14 @@ export interface RegisteredCallback {
   readonly disabledAtMs: number | null;
 }
 
+/** What becomes of the earlier secrets when a new one is issued. */
+export interface SecretOverlap {
+  /** How long the current secret also signs; 0 ends it at once. */
+  readonly overlapSeconds: number;
+  /** Ends all earlier secrets at once, the one whose overlap still runs included. `overlapSeconds` is 0. */
+  readonly isCompromised: boolean;
+}
+
 /** Writes and reads of endpoints in the database. */
 export interface EndpointStore {
   /** Creates the endpoint, or gives it this URL and enables it. */
@@ -48,13 +56,12 @@ export interface EndpointStore {
    * Replaces the current secret. The old one continues to sign for `overlapSeconds` if it was ever shown.
    *
    * @returns when the old one ends; null if it ended at once
-   * @throws RequestRejected (SECRET_OVERLAP_RUNNING) if an earlier secret is still promised, unless `overlapSeconds` is 0,
-   * which ends all earlier ones
+   * @throws RequestRejected (SECRET_OVERLAP_RUNNING) if an earlier secret is still promised and none is compromised
    */
   replaceSecret(
     endpoint: { acquirerId: number; id: string },
     sealed: Uint8Array,
-    overlapSeconds: number,
+    overlap: SecretOverlap,
   ): Promise<number | null>;
 }
 

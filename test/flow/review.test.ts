@@ -29,7 +29,7 @@ async function install(): Promise<void> {
   await scene.install();
   const backend = await Backend.open(scene.installation);
   await backend.register(receiver.url);
-  secret = await backend.issueSecret({ overlapHours: 0 }); // each test has its own
+  secret = await backend.issueSecret({ overlapHours: 0, isCompromised: true }); // each test has its own
 }
 
 const adminEvents = (id: string) => adminEventsOf(scene.installation.database, id);

@@ -44,14 +44,14 @@ export class Backend {
   /** Registers a URL and returns the secret that signs what is sent there. */
   async listenAt(url: string): Promise<string> {
     expect(await this.register(url)).toMatchObject({ status: 200, body: {} });
-    return this.issueSecret({ overlapHours: 0 }); // tests that share an installation follow each other within the overlap
+    return this.issueSecret({ overlapHours: 0, isCompromised: true }); // tests that share an installation follow each other within the overlap
   }
 
   register(callbackUrl: unknown): Promise<BackendAnswer> {
     return this.ask('POST', '/integrator/callbackUrl', { callbackUrl });
   }
 
-  async issueSecret(body?: { overlapHours: number }): Promise<string> {
+  async issueSecret(body?: { overlapHours: number; isCompromised?: boolean }): Promise<string> {
     const answer = await this.ask('POST', '/integrator/callbackUrl/secret', body);
     expect(answer.status).toBe(200);
     return (answer.body as { secret: string }).secret;

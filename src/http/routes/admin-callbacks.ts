@@ -4,7 +4,7 @@ import { callback, callbackRegistration, callbackSecret, secretRotation } from '
 import { NotFound } from '../../basics/errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
-import { callbackOf, callbackSecretOf, refuseUrl } from '../callbacks-view.ts';
+import { callbackOf, callbackSecretOf, overlapOf, refuseUrl } from '../callbacks-view.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator } from './admin-settings.ts';
@@ -87,7 +87,7 @@ export function registerAdminCallbackRoutes(
     url: `${ADDRESS}/secret`,
     config: facts(
       'Create a webhook secret for links',
-      'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`. Refused with 409 while the secret before the current one still signs.',
+      'Creates a new signing secret and returns it once. The previous secret also signs for `overlapHours`. Refused with 409 while the secret before the current one still signs, unless `isCompromised` ends all earlier secrets.',
       'makeSecretForWebhooksOfLinks',
     ),
     schema: { params: integratorPath, body: secretRotation, response: { 200: answerSchema(callbackSecret) } },
@@ -96,7 +96,7 @@ export function registerAdminCallbackRoutes(
     handler: async (request, reply) => {
       const { callbacks, owner } = ofIntegrator(request.change!, request.params.id);
       reply.header('cache-control', 'no-store');
-      return callbackSecretOf(await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600));
+      return callbackSecretOf(await callbacks.issueSecret(owner, SERVES, overlapOf(request.body)));
     },
   });
 }

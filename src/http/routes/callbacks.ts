@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
-import { callbackOf, callbackSecretOf, refuseUrl } from '../callbacks-view.ts';
+import { callbackOf, callbackSecretOf, overlapOf, refuseUrl } from '../callbacks-view.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -78,7 +78,7 @@ export function registerCallbackRoutes(
         section: 'extension',
         ...OWN,
         description:
-          'Creates a new secret that signs webhooks, and returns it once. The previous secret also signs for `overlapHours`. Requires a registered callback URL. Refused with 409 while the secret before the current one still signs.',
+          'Creates a new secret that signs webhooks, and returns it once. The previous secret also signs for `overlapHours`. Requires a registered callback URL. Refused with 409 while the secret before the current one still signs, unless `isCompromised` ends all earlier secrets.',
         problems: { 409: [134] },
       },
     },
@@ -88,7 +88,7 @@ export function registerCallbackRoutes(
     handler: async (request, reply) => {
       const owner = request.integrator!;
       reply.header('cache-control', 'no-store');
-      return callbackSecretOf(await callbacks.issueSecret(owner, SERVES, request.body.overlapHours * 3_600));
+      return callbackSecretOf(await callbacks.issueSecret(owner, SERVES, overlapOf(request.body)));
     },
   });
 }

@@ -2,7 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { NotFound } from '../../basics/errors.ts';
 import type { WebhookOrigin } from '../../payments/ports/directory-ports.ts';
-import type { EndpointStore, Integrator, RegisteredCallback, Registration } from '../../webhooks/ports.ts';
+import type {
+  EndpointStore,
+  Integrator,
+  RegisteredCallback,
+  Registration,
+  SecretOverlap,
+} from '../../webhooks/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { PostgresWebhookEndpoints } from './webhook-endpoints.ts';
@@ -41,10 +47,10 @@ export class RecordedWebhookEndpoints implements EndpointStore {
   replaceSecret(
     key: { readonly acquirerId: number; readonly id: string },
     sealed: Uint8Array,
-    overlapSeconds: number,
+    overlap: SecretOverlap,
   ): Promise<number | null> {
     return inAdminCommit(this.#database, key.acquirerId, async (client) => {
-      const previousEndsAtMs = await new PostgresWebhookEndpoints(client).replaceSecret(key, sealed, overlapSeconds);
+      const previousEndsAtMs = await new PostgresWebhookEndpoints(client).replaceSecret(key, sealed, overlap);
       await recordChange(
         client,
         { acquirerId: key.acquirerId, actor: this.#actor },
@@ -53,7 +59,7 @@ export class RecordedWebhookEndpoints implements EndpointStore {
           kind: 'callback',
           id: key.id,
           before: null,
-          after: { secret: 'replaced', previousUntilMs: previousEndsAtMs },
+          after: { secret: 'replaced', previousUntilMs: previousEndsAtMs, isCompromised: overlap.isCompromised },
         },
       );
       return previousEndsAtMs;

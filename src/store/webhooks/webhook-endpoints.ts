@@ -1,6 +1,12 @@
 import { RequestRejected } from '../../basics/errors.ts';
 import type { WebhookOrigin } from '../../payments/ports/directory-ports.ts';
-import type { EndpointStore, Integrator, RegisteredCallback, Registration } from '../../webhooks/ports.ts';
+import type {
+  EndpointStore,
+  Integrator,
+  RegisteredCallback,
+  Registration,
+  SecretOverlap,
+} from '../../webhooks/ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 const REGISTER = `
@@ -16,13 +22,13 @@ update webhook_endpoints set disabled_at = now(), updated_at = now()
 where acquirer_id = $1 and integrator_id = $2 and serves = $3 and disabled_at is null`;
 
 // A secret that was never shown cannot be in use, so it needs no overlap. While an overlap runs, another replacement would
-// end the first secret before its time. Only a caller who wants no overlap ends all earlier secrets.
+// end the first secret before its time. Only a caller who states that a secret is compromised ends all earlier secrets.
 const REPLACE_SECRET = `
 update webhook_endpoints
 set sealed_secret = $3, secret_shown_at = now(), updated_at = now(),
   previous_sealed_secret = case when secret_shown_at is not null and $4 > 0 then sealed_secret end,
   previous_until = case when secret_shown_at is not null and $4 > 0 then now() + $4 * interval '1 s' end
-where acquirer_id = $1 and id = $2 and ($4 = 0 or previous_until is null or previous_until <= now())
+where acquirer_id = $1 and id = $2 and ($5 or previous_until is null or previous_until <= now())
 returning (extract(epoch from previous_until) * 1000)::float8 as "previousEndsAtMs"`;
 
 /** Endpoints in the database, each by owner. */
@@ -51,9 +57,9 @@ export class PostgresWebhookEndpoints implements EndpointStore {
   async replaceSecret(
     { acquirerId, id }: { acquirerId: number; id: string },
     sealed: Uint8Array,
-    overlapSeconds: number,
+    { overlapSeconds, isCompromised }: SecretOverlap,
   ): Promise<number | null> {
-    const values = [acquirerId, id, sealed, overlapSeconds];
+    const values = [acquirerId, id, sealed, overlapSeconds, isCompromised];
     const { rows } = await this.#database.query<{ previousEndsAtMs: number | null }>(REPLACE_SECRET, values);
     if (!rows[0]) throw new RequestRejected('SECRET_OVERLAP_RUNNING');
     return rows[0].previousEndsAtMs;

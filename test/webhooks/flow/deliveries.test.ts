@@ -222,7 +222,7 @@ describe('a replay', () => {
 });
 
 describe('a secret', () => {
-  test('is replaced by another while both sign, and ends immediately on request', async () => {
+  test('is replaced by another while both sign, and ends immediately if it is compromised', async () => {
     const next = await backend.issueSecret();
     const during = await tap();
     await untilReported(receiver, next, during);
@@ -230,7 +230,7 @@ describe('a secret', () => {
     const webhookDuring = receiver.received.find(({ body }) => body.includes(during))!;
     expect(webhookDuring.headers).toMatchObject({ 'webhook-signature': expect.stringMatching(/^v1,\S+ v1,\S+$/) });
 
-    const last = await backend.issueSecret({ overlapHours: 0 });
+    const last = await backend.issueSecret({ overlapHours: 0, isCompromised: true });
     const after = await tap();
     await eventually(() => expect(receiver.received.some(({ body }) => body.includes(after))).toBe(true));
     const webhook = receiver.received.find(({ body }) => body.includes(after))!;

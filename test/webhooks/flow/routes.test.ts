@@ -111,7 +111,7 @@ describe('the callback of an integrator', () => {
     expect(third.body).toMatchObject({ previousValidUntil: expect.any(String) });
   });
 
-  test('is not replaced again while the replaced one still signs, unless all earlier ones shall end', async () => {
+  test('is not replaced again while the replaced one still signs, unless one is compromised', async () => {
     const tailor = await Backend.open(installation, 'tailor');
     await tailor.register(receiver.url);
     await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours: 0 });
@@ -123,13 +123,16 @@ describe('the callback of an integrator', () => {
     };
     await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours: 24 });
     const promised = await stored();
-    for (const overlapHours of [1, 24])
+    for (const overlapHours of [0, 1, 24])
       expect(await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours })).toMatchObject({
         status: 409,
         body: { errorCode: 134 },
       });
     expect(await stored()).toEqual(promised);
-    const ended = await tailor.ask('POST', '/integrator/callbackUrl/secret', { overlapHours: 0 });
+    const compromised = { overlapHours: 1, isCompromised: true };
+    expect(await tailor.ask('POST', '/integrator/callbackUrl/secret', compromised)).toMatchObject({ status: 400 });
+    const statement = { overlapHours: 0, isCompromised: true };
+    const ended = await tailor.ask('POST', '/integrator/callbackUrl/secret', statement);
     expect(ended).toMatchObject({ status: 200, body: { previousValidUntil: null } });
   });
 
