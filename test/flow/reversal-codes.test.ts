@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { eventually } from '../support/eventually.ts';
+import { sellApproved, voidSale } from '../support/refunds.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
-import { letDoubtPass } from '../support/transactions.ts';
+import { letDoubtPass, trailOf } from '../support/transactions.ts';
 
 const scene = scriptedInstallation();
 beforeEach(async () => {
@@ -31,23 +32,35 @@ describe('code 94, duplicate transmission,', () => {
     expect(scene.scripted.of('0421')).toEqual([]);
   });
 
-  test('to the repeat and then to the first attempt has the end of the reversal reviewed', async () => {
+  // The reversal has the STAN of its sale: the switch may have compared the two, and both 94 may name the sale.
+  test('acknowledges no repeat either, although the response to the first attempt was lost', async () => {
     const { id } = await scene.tapInVain();
     const first = await scene.scripted.next('0420');
     await scene.untilTimedOut(2);
     await scene.letTimePass(id, 10);
-    await scene.answer('0421', '94');
-    expect(await scene.untilReversal(id, 'acknowledged', 2)).toMatchObject({ needsReview: false });
+    const repeat = await scene.scripted.next('0421');
+    repeat.answer(withCode('94'));
+    await scene.untilReversal(id, 'needsReview', 2);
+    await scene.untilAtRest(id);
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
     first.answer(withCode('94'));
-    await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+    await eventually(async () =>
+      expect(await trailOf(scene.installation.database, id)).toContain('answer duplicate 1'),
+    );
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
   });
 
-  test('acknowledges a repeat of an attempt without a response', async () => {
-    const { id } = await scene.tapInVain();
+  test('does not acknowledge the void of a sale, which stays approved, in review', async () => {
+    scene.scripted.hold('0420', '0421');
+    const sale = await sellApproved(scene.installation, '10.00');
+    const { serviceReference: id } = (await voidSale(scene.installation, sale)).body as { serviceReference: string };
     await scene.scripted.next('0420');
-    await scene.untilTimedOut(2);
-    await scene.letTimePass(id, 10);
+    await scene.untilTimedOut(1);
+    await scene.letTimePass(sale, 10);
     await scene.answer('0421', '94');
-    expect(await scene.untilReversal(id, 'acknowledged', 2)).toMatchObject({ disposition: Disposition.Voided });
+    await scene.untilReversal(sale, 'needsReview', 2);
+    expect(await scene.stored(sale)).toMatchObject({ disposition: Disposition.Approved, needsReview: true });
+    expect(await scene.stored(id)).toMatchObject({ disposition: null, needsReview: true });
+    expect((await voidSale(scene.installation, sale)).status).toBe(409);
   });
 });

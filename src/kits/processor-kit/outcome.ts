@@ -38,8 +38,8 @@ export type Outcome = OutcomeFacts &
  * - `acknowledged`: the switch has taken the reversal over.
  * - `unableToLocate`: it found no original, or took no action. After a timeout that is an acknowledgement worth one more
  *   repeat, because the original may still be on its way. For a void it is a refusal.
- * - `duplicate`: it has had the message before. That acknowledges a repeat that keeps its STAN if no response to an
- *   earlier attempt was received. Otherwise the reversal needs review.
+ * - `duplicate`: it has had the message before. That acknowledges a repeat with the STAN of an earlier attempt, and not
+ *   of the original, if no response to that attempt was received. Otherwise the reversal needs review.
  * - `refused`: it understood the reversal and will not do it. Final, if it says so twice.
  * - `undecided`: the switch or the issuer is in trouble, or the code is unknown. The reversal may have taken effect.
  */

@@ -15,9 +15,11 @@ import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
  * - An acknowledgement of any attempt counts at any time, unless the original was approved after that attempt was
  *   sent.
  * - "Duplicate" acknowledges a repeat only if the gateway never received the response to an earlier attempt with the
- *   same STAN. Of an attempt that was sent once, of one with a fresh STAN, or after another "duplicate", it shows that
- *   the switch compares other fields than the gateway thinks, and may have taken the reversal for that of another
- *   transaction. Then no attempt follows, the transaction stays open, and a person must resolve it.
+ *   same STAN, and this STAN is not that of the original. Of an attempt that was sent once, of one with a fresh STAN, or
+ *   after another "duplicate", it shows that the switch compares other fields than the gateway thinks, and may have
+ *   taken the reversal for that of another transaction. With the STAN of the original, it may have taken the reversal
+ *   for the original itself, which stands. Then no attempt follows, the transaction stays open, and a person must
+ *   resolve it.
  * - A refusal ends only a void, and only if every attempt of the void was refused explicitly, at least twice. An
  *   attempt without a response, or one during which the switch was in trouble, may have taken effect, and the next
  *   attempts are then refused for that reason. In this case the void needs review, and the sale stays blocked.
@@ -76,8 +78,9 @@ interface Weighed extends Pick<ReversalAnswered, 'transaction' | 'facts' | 'nowM
 
 const REFUSALS: readonly (ReversalAnswer | null)[] = ['refused', 'unableToLocate'];
 
-function meaningOf(answer: ReversalAnswer, { attempt, attempts }: Weighed): ReversalAnswer {
+function meaningOf(answer: ReversalAnswer, { transaction, attempt, attempts }: Weighed): ReversalAnswer {
   if (answer !== 'duplicate') return answer;
+  if (attempt.stan === transaction.stan) return 'duplicate';
   const others = attempts.filter((each) => each.counts && each.sentAtMs !== attempt.sentAtMs);
   const isRepeat = others.some(
     (each) => each.sentAtMs < attempt.sentAtMs && each.stan === attempt.stan && each.answer === null,

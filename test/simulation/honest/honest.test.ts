@@ -9,7 +9,6 @@ const TIMEOUT_MS = 600_000;
 
 /** Defects that are known and not mended yet, by the name of a switch. */
 const KNOWN: Readonly<Record<string, string>> = {
-  'DE11 and DE41 identify': 'if the first 94 is lost, the second acknowledges a reversal that was not done',
   'approves for the issuer': 'a decline after the approval is dropped',
 };
 

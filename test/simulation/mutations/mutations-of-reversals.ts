@@ -100,10 +100,18 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: '94 acknowledges always',
     file: 'src/payments/decisions/reversal-answers.ts',
-    before: "  return isRepeat && !others.some((each) => each.answer === 'duplicate') ? 'acknowledged' : 'duplicate';",
-    after: "  return 'acknowledged';",
+    before: "  if (attempt.stan === transaction.stan) return 'duplicate';\n",
+    after: "  return 'acknowledged';\n",
     meaning: '"duplicate" of a first attempt, or of refused ones, makes a reversal acknowledged',
     hunt: { by: 'exploration', cases: ['one sale, DE11 and DE41 identify'], depth: 2 },
+  },
+  {
+    name: '94 may name the sale',
+    file: 'src/payments/decisions/reversal-answers.ts',
+    before: "  if (attempt.stan === transaction.stan) return 'duplicate';\n",
+    after: '',
+    meaning: '"duplicate" of a repeat acknowledges a reversal, although it has the STAN of its sale, which is booked',
+    hunt: { by: 'exploration', cases: ['one sale, DE11 and DE41 identify'], depth: 4 },
   },
   {
     name: 'not found is not repeated',

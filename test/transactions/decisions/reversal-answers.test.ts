@@ -152,23 +152,31 @@ describe('"duplicate transmission"', () => {
     expect(step({}, 'duplicate', { attempts: attemptsOf(null) })).toMatchObject(inReview(1));
   });
 
-  test('acknowledges a repeat of an attempt without a response', () => {
-    const decided = step({}, 'duplicate', { attempts: attemptsOf(null, null) });
+  /** Attempts that share a STAN, which is not that of their original. */
+  const withOwnStan = (...given: (ReversalAnswer | null | Partial<SentReversal>)[]) =>
+    attemptsOf(...given).map((each) => ({ ...each, stan: '000021' }));
+
+  test('acknowledges a repeat of an attempt without a response, if the STAN is that of the reversal alone', () => {
+    const decided = step({}, 'duplicate', { attempts: withOwnStan(null, null) });
     expect(decided?.to).toMatchObject({ reversalState: acknowledged, needsReview: false });
   });
 
+  test('acknowledges no repeat with the STAN of its original: the switch may have compared the two', () => {
+    expect(step({}, 'duplicate', { attempts: attemptsOf(null, null) })).toMatchObject(inReview(2));
+  });
+
   test.each([
-    ['with a STAN of its own', attemptsOf({ stan: '000018' }, null)],
-    ['of an attempt that was refused', attemptsOf('refused', null)],
-    ['of an attempt that met a fault of the switch', attemptsOf('undecided', null)],
-    ['of an attempt that was a duplicate', attemptsOf('duplicate', null)],
-    ['of an attempt before the approval', attemptsOf({ counts: false }, null)],
+    ['with a STAN of its own', [...withOwnStan(null), attemptsOf(null, { stan: '000022' })[1]!]],
+    ['of an attempt that was refused', withOwnStan('refused', null)],
+    ['of an attempt that met a fault of the switch', withOwnStan('undecided', null)],
+    ['of an attempt that was a duplicate', withOwnStan('duplicate', null)],
+    ['of an attempt before the approval', withOwnStan({ counts: false }, null)],
   ])('acknowledges no repeat %s, and needs review', (_what, attempts) => {
     expect(step({}, 'duplicate', { attempts })).toMatchObject(inReview(2));
   });
 
   test('acknowledges nothing after another one, although an attempt between them has no response', () => {
-    expect(step({}, 'duplicate', { attempts: attemptsOf('duplicate', null, null) })).toMatchObject(inReview(3));
+    expect(step({}, 'duplicate', { attempts: withOwnStan('duplicate', null, null) })).toMatchObject(inReview(3));
   });
 
   test('of the first attempt that comes after that of its repeat has the end of the reversal reviewed', () => {
