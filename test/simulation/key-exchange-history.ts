@@ -24,6 +24,8 @@ export class History {
   readonly keysOfSwitch: KeysOfSwitch;
   readonly switchHsm: SoftHsm;
   readonly #random;
+  /** Check values that have reached the database. */
+  readonly reached = new Set<string>();
   workers: Worker[] = [];
   /** Whether processes are held and die, connections are lost, and the switch refuses. */
   isWild = true;
@@ -132,9 +134,12 @@ export class History {
     );
   }
 
-  /** An attacker repeats what the switch once announced; the switch sees no response. */
+  /**
+   * An attacker repeats what the switch once announced; the switch sees no response. Only a key that has reached the database
+   * can be recognized: an announcement whose process died before that is a new one to the gateway.
+   */
   replay(worker: Worker): void {
-    const announced = this.keysOfSwitch.keys.filter(({ announcement }) => announcement);
+    const announced = this.keysOfSwitch.keys.filter(({ announcement, name }) => announcement && this.reached.has(name));
     if (announced.length === 0) return;
     const { use, name, announcement } = this.oneOf(announced);
     this.log.push(`replay ${use} ${name} to ${worker.name}`);
@@ -288,8 +293,8 @@ export class Worker {
       };
     return {
       read: stepped(kept.read),
-      keep: stepped(kept.keep),
-      refuse: stepped(kept.refuse),
+      keep: stepped((where, key) => kept.keep(where, key).finally(() => this.history.reached.add(key.kcv))),
+      refuse: stepped((where, key) => kept.refuse(where, key).finally(() => this.history.reached.add(key.kcv))),
       acknowledge: stepped(kept.acknowledge),
       claim: stepped(kept.claim),
       release: stepped(kept.release),

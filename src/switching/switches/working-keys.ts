@@ -112,11 +112,7 @@ export class WorkingKeys implements MacKeyIds {
 
   /** The newest key that the switch knows the gateway has; undefined if none was exchanged. */
   current(use: WorkingKeyUse): LiveKey | undefined {
-    const acknowledged = this.#live.filter((key) => key.use === use && key.acknowledgedMsAgo !== null);
-    return (
-      acknowledged.find(({ endsAtMs }) => endsAtMs === null) ??
-      acknowledged.find(({ endsAtMs }) => this.#leftMs(endsAtMs) > LEAVES_WITHIN_MS)
-    );
+    return this.#live.find((key) => key.use === use && key.acknowledgedMsAgo !== null && key.endsAtMs === null);
   }
 
   /** The key that messages are under; undefined if the switch may have retired every key. */
@@ -127,7 +123,9 @@ export class WorkingKeys implements MacKeyIds {
     if (current) return current;
     const { macKeys, pinKey } = this.#options.config;
     const keyId = use === 'mac' ? macKeys?.[0]?.keyId : pinKey?.keyId;
-    return keyId !== undefined && this.#leftMs(this.#endOf(use, keyId)) > LEAVES_WITHIN_MS ? 'configured' : undefined;
+    // A replaced key is not used until its end: the switch may have begun the overlap earlier, with a key whose
+    // acknowledgement was not recorded.
+    return keyId !== undefined && this.#endOf(use, keyId) === null ? 'configured' : undefined;
   }
 
   /** Whether the switch still accepts messages under a key that was usable when they were prepared. */
