@@ -31,17 +31,30 @@ export interface WireField {
   readonly to: number;
 }
 
+/** The walk of each spec, with the list that it fills: a bad message must not cost the compilation of a spec. */
+const WALKS = new WeakMap<Spec, { readonly walk: MessageWalk; found: WireField[] }>();
+
 /** The fields of a message in their order, as far as it can be followed. */
 export function wireFields(spec: Spec, bytes: Uint8Array): WireField[] {
+  const each = walkOf(spec);
   const found: WireField[] = [];
+  each.found = found;
   try {
-    wireWalk(spec, (field, path, from, to) => found.push({ field, path, from, to })).walk(
-      new Cursor(bytes, 0, bytes.length),
-    );
+    each.walk.walk(new Cursor(bytes, 0, bytes.length));
   } catch (error) {
     if (!(error instanceof Iso8583Error) && !(error instanceof TlvError)) throw error;
   }
+  each.found = [];
   return found;
+}
+
+function walkOf(spec: Spec) {
+  const known = WALKS.get(spec);
+  if (known !== undefined) return known;
+  const walk = wireWalk(spec, (field, path, from, to) => made.found.push({ field, path, from, to }));
+  const made: { readonly walk: MessageWalk; found: WireField[] } = { walk, found: [] };
+  WALKS.set(spec, made);
+  return made;
 }
 
 function neverEncodes(): never {

@@ -38,10 +38,12 @@ const TAPWIRE_SOURCES = new URL('../../', import.meta.url).href;
  * code, reversals, sessions and hostile input. Built-in and external processor types pass the same suite.
  *
  * @param config the dialect to prove; default `exampleConfig`
+ * @param only the one group of checks to run; default all
  */
 export function processorConformance(
   processor: Processor,
   config: SwitchConfig = processor.exampleConfig,
+  only?: string,
 ): ConformanceResult[] {
   const subject = {
     processor,
@@ -50,7 +52,7 @@ export function processorConformance(
       return processor.codec(config); // within the check, so that a codec that cannot be compiled fails the check
     },
   };
-  return GROUPS.flatMap(([group, checks]) =>
+  return GROUPS.filter(([group]) => only === undefined || group === only).flatMap(([group, checks]) =>
     checks.map((check) => {
       try {
         check.run(subject);
