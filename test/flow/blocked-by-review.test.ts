@@ -152,4 +152,27 @@ describe('a tap in review', () => {
     scene.scripted.hold();
     expect(outcomeOf(await pay(link)).type).toBe('Approved');
   });
+
+  test('holds its link although another tap on the link was declined since', async () => {
+    const link = await createLink(scene.installation);
+    scene.scripted.hold('0200');
+    const paying = pay(link);
+    const first = await scene.scripted.next('0200');
+    const { serviceReference: id, type } = outcomeOf(await paying);
+    expect(type).toBe('Indeterminate');
+    await scene.untilReversal(id, 'acknowledged', 1);
+    await scene.untilAtRest(id);
+    scene.scripted.onRequest = ({ message, answer }) => answer(withCode(message.mti === '0200' ? '51' : '94'));
+    expect(outcomeOf(await pay(link)).type).toBe('Declined');
+    first.answer();
+    await scene.untilReversal(id, 'needsReview', 2);
+    await scene.untilAtRest(id);
+    scene.scripted.hold();
+    const sent = scene.scripted.requests.length;
+    expect(problemOf(await pay(link))).toMatchObject({ status: 409, errorCode: 124 });
+    expect(await creationOf(scene.installation, link.paymentReference)).toBe(409);
+    expect(scene.scripted.requests).toHaveLength(sent);
+    await settle(id, 'voided');
+    expect(outcomeOf(await pay(link)).type).toBe('Approved');
+  });
 });

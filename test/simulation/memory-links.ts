@@ -96,9 +96,9 @@ export class MemoryLinks {
     return expiresAtMs <= this.#time.nowMs;
   }
 
-  #isHeld({ id, transactionId }: StoredLink): boolean {
-    const tap = transactionId === null ? undefined : this.#store.rows.get(transactionId)?.transaction;
-    return tap?.consumerId === id && holdsLink(tap);
+  #isHeld({ id }: StoredLink): boolean {
+    const transactions = [...this.#store.rows.values()].map(({ transaction }) => transaction);
+    return transactions.some((each) => claimedLink(each) === id && holdsLink(each));
   }
 
   #isOvertaken({ paymentReference }: StoredLink): boolean {

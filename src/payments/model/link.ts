@@ -70,7 +70,8 @@ export const REFUSED_STATUSES: readonly StatusId[] = [Status.BadRequestReceived,
  * Whether a tap holds its link, and uses up its reference. A void that the merchant requested does not release the
  * link: the order was paid and then cancelled, so that paying it again would surprise the merchant. An automatic
  * reversal does, because the customer never saw an approval. A tap in review holds its link until a person has found
- * it declined or voided.
+ * it declined or voided. A tap that released its link holds it again when the switch approves it late, although another
+ * tap may be the last one on the link.
  */
 export function holdsLink({
   status,
@@ -80,10 +81,12 @@ export function holdsLink({
   return !REFUSED_STATUSES.includes(status) && (voidState !== null || keepsAmount(amount));
 }
 
-/** The link that a tap claims in the commit of its row. Refunds and voids of a tap claim nothing. */
+/** Refunds and voids of a tap name its link, too, and neither claim nor hold it. */
+export const TAP_TYPES: readonly Transaction['type'][] = [TransactionType.Tap, TransactionType.TT3];
+
+/** The link that a tap claims in the commit of its row. */
 export function claimedLink({ type, consumerId }: Pick<Transaction, 'type' | 'consumerId'>): string | undefined {
-  const isTap = type === TransactionType.Tap || type === TransactionType.TT3;
-  return isTap && consumerId !== null ? consumerId : undefined;
+  return TAP_TYPES.includes(type) && consumerId !== null ? consumerId : undefined;
 }
 
 /** The state that a tap moves its link to. A refused tap does not count as created. */

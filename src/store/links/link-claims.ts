@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { claimedLink, REFUSED_STATUSES, stateAfterTap } from '../../payments/model/link.ts';
+import { claimedLink, REFUSED_STATUSES, stateAfterTap, TAP_TYPES } from '../../payments/model/link.ts';
 import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 import { KEEPS_AMOUNT } from '../transactions/review-conditions.ts';
 
@@ -7,11 +7,11 @@ import { KEEPS_AMOUNT } from '../transactions/review-conditions.ts';
 export const HOLDS = `(t.status not in (${REFUSED_STATUSES.join()}) and (t.void_state is not null or ${KEEPS_AMOUNT('t')}))`;
 
 /**
- * Whether the last tap on a link `l` holds it. The tap's own row decides, so the commit of an outcome releases a link
- * without touching its row.
+ * Whether a tap on a link `l` holds it: not only the last one, because an earlier one that released it may be approved
+ * late. The rows of the taps decide, so the commit of an outcome releases a link without touching its row.
  */
 export const IS_HELD = `exists (select from transactions t
-  where t.acquirer_id = l.acquirer_id and t.id = l.transaction_id and t.consumer_id = l.id and ${HOLDS})`;
+  where t.acquirer_id = l.acquirer_id and t.consumer_id = l.id and t.type in (${TAP_TYPES.join()}) and ${HOLDS})`;
 
 /**
  * Whether a tap without a link holds the paymentReference of a link `l`. The creation of a link looks for such a tap,

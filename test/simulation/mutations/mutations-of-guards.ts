@@ -166,4 +166,12 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
     meaning: 'a transaction without an outcome comes to rest',
     hunt: COMPARISON,
   },
+  {
+    name: 'only the last tap holds a link',
+    file: 'src/store/links/link-claims.ts',
+    before: 'and t.consumer_id = l.id and t.type',
+    after: 'and t.consumer_id = l.id and t.id = l.transaction_id and t.type',
+    meaning: 'a tap on a link that is approved late, and in review, lets another phone pay the link',
+    hunt: { by: 'test', file: 'test/flow/blocked-by-review.test.ts' },
+  },
 ];
