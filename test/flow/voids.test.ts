@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VoidAnswer } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { ReversalState, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
+import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
+import { findIsSettled } from '../../src/store/transactions/commit-voids.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
@@ -30,6 +31,8 @@ function untilVoided(sale: string) {
     expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
   });
 }
+
+const HALF_DAY_MS = 12 * 3_600_000;
 
 const asVoid = { type: TransactionType.Void, needsReview: false };
 
@@ -166,6 +169,29 @@ describe('a void is refused', () => {
     await database.query('update transactions set settlement_date = null where id = $1', [sale]);
     await letTimePass(database, sale, 24 * 3_600);
     expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 212 } });
+  });
+
+  test("by the time zone at the sale, whatever the merchant's time zone becomes", async () => {
+    const { database } = installation;
+    const sale = await sell();
+    const zones = `select t.time_zone as stored, m.time_zone as present from transactions t
+      join merchants m on m.acquirer_id = t.acquirer_id and m.id = t.merchant_id where t.id = $1`;
+    const { stored: zone, present } = (await database.query(zones, [sale])).rows[0];
+    expect(zone).toBe(present);
+    await database.query('delete from business_dates');
+    // At noon and at midnight of UTC the day ends in one of these two zones, and continues in the other.
+    const before = Math.floor(Date.now() / HALF_DAY_MS) * HALF_DAY_MS - 60_000;
+    const isMorning = new Date(before).getUTCHours() >= 12;
+    const [ended, continues] = isMorning ? ['UTC', 'Etc/GMT-12'] : ['Etc/GMT-12', 'UTC'];
+    const key = { acquirerId: 1, id: sale } as Transaction;
+    const change = `update transactions set settlement_date = null, sent_at = $2, time_zone = $3 where id = $1`;
+    await database.query(change, [sale, new Date(before), continues]);
+    expect(await findIsSettled(database, key, ended)).toBe(false);
+    await database.query(change, [sale, new Date(before), ended]);
+    expect(await findIsSettled(database, key, continues)).toBe(true);
+    await database.query(change, [sale, new Date(before), null]); // as the previous version stored it
+    expect(await findIsSettled(database, key, ended)).toBe(true);
+    expect(await findIsSettled(database, key, continues)).toBe(false);
   });
 });
 

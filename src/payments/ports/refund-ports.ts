@@ -18,8 +18,8 @@ export interface RefundStore {
    */
   reserve(refund: NewAttempt): Promise<'inserted' | 'exists' | 'refused'>;
   /**
-   * Whether the switch has closed the business day of a sale. `timeZone`: the merchant's, for switches that announce
-   * no business day.
+   * Whether the switch has closed the business day of a sale. For a switch that announces no business day, the
+   * time zone that the sale was stored with decides. `timeZone`: the merchant's present one, for sales without.
    */
   isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
   /**

@@ -32,6 +32,8 @@ export interface NewAttempt {
   readonly handover: Uint8Array | null;
   /** What the attempt may send to a switch, and no other reference. */
   readonly uses?: readonly SingleUse[] | undefined;
+  /** The merchant's time zone, if the transaction is new: it decides later when a sale is settled. */
+  readonly timeZone?: string | undefined;
 }
 
 /** The submission of an accepted tap to its first or next switch: route, STAN, deadline and `overdue` job. */

@@ -68,7 +68,9 @@ export async function submitTap(
     let outcome: Awaited<ReturnType<TapDependencies['store']['insert']>>;
     try {
       plan = await planTap(deps, submitter, draft, request);
-      outcome = await commitPlan(deps, plan, () => deps.store.insert(plan.attempt));
+      outcome = await commitPlan(deps, plan, () =>
+        deps.store.insert({ ...plan.attempt, timeZone: draft.merchant.timeZone }),
+      );
     } catch (error) {
       const before = storesNothingNew(error) ? await findRepeated(deps, submitter, draft, request) : undefined;
       if (!before) throw error;

@@ -22,6 +22,7 @@ import { UsedValues } from './used-values.ts';
  */
 export type InsertOutcome = 'inserted' | 'exists' | 'taken' | 'named' | 'copied';
 
+/** Never changes afterwards. */
 const BIRTH_COLUMNS = {
   acquirerId: 'integer',
   id: 'uuid',
@@ -29,6 +30,7 @@ const BIRTH_COLUMNS = {
   integratorId: 'integer',
   merchantReference: 'text',
   createdAtMs: 'ms',
+  timeZone: 'text',
 } as const satisfies ColumnList;
 
 const COLUMNS = { ...BIRTH_COLUMNS, ...ATTEMPT_COLUMNS } as const satisfies ColumnList;
@@ -97,7 +99,8 @@ export async function insertTaps(
 }
 
 function toNamedRow(tap: NewAttempt) {
-  return { ...toRow(tap), namedLink: namedLink(tap.transaction.merchantReference) };
+  const { timeZone = null, transaction } = tap;
+  return { ...toRow(tap), timeZone, namedLink: namedLink(transaction.merchantReference) };
 }
 
 const attempts = new ColumnBatch({

@@ -92,11 +92,12 @@ const ANNOUNCED_WITHIN = '5 days';
 
 // The sale's own settlement date (DE15 of its response) is its business date. If the switch sends none, it is the
 // date that was announced before the sale's deadline. If the first announcement came later, the sale belongs to its
-// calendar day. Without any announcement, the end of that day settles it.
+// calendar day. Without any announcement, the end of that day settles it. The days are those of the merchant's time zone when
+// the tap was stored, which a change of the merchant does not change. $3: its present one, for rows of the previous version.
 const IS_SETTLED = `
 with sale as (
-  select t.acquirer_id, r.processor_id, t.deadline_at, (t.sent_at at time zone $3)::date as day,
-    t.settlement_date::date as own
+  select t.acquirer_id, r.processor_id, t.deadline_at, coalesce(t.time_zone, $3) as zone,
+    (t.sent_at at time zone coalesce(t.time_zone, $3))::date as day, t.settlement_date::date as own
   from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
   where t.acquirer_id = $1 and t.id = $2
 ),
@@ -106,7 +107,7 @@ known as (
   from sale join business_dates b on b.acquirer_id = sale.acquirer_id and b.processor_id = sale.processor_id
 )
 select case when known.is_live then known.latest > coalesce(sale.own, known.at_sale, sale.day)
-  else (clock_timestamp() at time zone $3)::date > coalesce(sale.own, sale.day) end as "isSettled"
+  else (clock_timestamp() at time zone sale.zone)::date > coalesce(sale.own, sale.day) end as "isSettled"
 from sale, known`;
 
 /** Whether the switch has cut over since the business date of a sale. */
