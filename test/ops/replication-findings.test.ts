@@ -34,8 +34,9 @@ afterAll(async () => {
 });
 
 async function startStandby(): Promise<void> {
-  const { hostname, searchParams, username } = new URL(primaryServer.url);
-  const address = `host=${searchParams.get('host') ?? hostname} user=${username} application_name=second`;
+  const { hostname, searchParams, username, password } = new URL(primaryServer.url);
+  const host = searchParams.get('host') ?? hostname;
+  const address = `host=${host} user=${username} password=${password} application_name=second`;
   appendFileSync(join(folder, 'standby', 'postgresql.auto.conf'), `primary_conninfo = '${address}'\n`);
   appendFileSync(join(folder, 'standby', 'standby.signal'), '');
   standbyServer = await startEmbeddedPostgres({ directory: join(folder, 'standby'), durable: false });
@@ -61,8 +62,10 @@ test('without a standby, production is warned', async () => {
 });
 
 test('a role that may not see standbys leads to a warning and to no claim about them', async () => {
-  await primary.query('create role plain login');
-  const plain = await openDatabase(primaryServer.url.replace('tapwire@', 'plain@'));
+  await primary.query(`create role plain login password 'plain'`);
+  const url = new URL(primaryServer.url);
+  [url.username, url.password] = ['plain', 'plain'];
+  const plain = await openDatabase(url.href);
   try {
     expect(await verdicts(plain)).toEqual(['warning: this role may not see the standbys']);
   } finally {

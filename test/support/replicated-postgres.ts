@@ -52,8 +52,8 @@ export class ReplicatedPostgres {
     execFileSync('cp', ['-a', directory, join(folder, 'standby')]);
     const first = await startEmbeddedPostgres({ directory, durable: false });
     const replicated = new ReplicatedPostgres(folder, first, await openDatabase(first.url));
-    const { searchParams, username } = new URL(first.url);
-    const address = `host=${searchParams.get('host')} user=${username} application_name=${STANDBY}`;
+    const { searchParams, username, password } = new URL(first.url);
+    const address = `host=${searchParams.get('host')} user=${username} password=${password} application_name=${STANDBY}`;
     replicated.#configure(`primary_conninfo = '${address}'`, `cluster_name = '${standbyCluster}'`);
     await replicated.connectStandby();
     return replicated;

@@ -1,8 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../../basics/errors.ts';
@@ -37,6 +48,9 @@ const MAX_CONNECTIONS = 300;
 const START_TIMEOUT_SECONDS = 60;
 const STOP_TIMEOUT_SECONDS = 60;
 const LOOK_EVERY_MS = 100;
+/** In the data folder, mode 0600. */
+const PASSWORD_FILE = 'tapwire.password';
+const PASSWORD_BYTES = 32;
 
 /** For a few moves at once; each takes a sender, a slot and a worker, and a few more during its initial copy. */
 const LOGICAL = [
@@ -60,7 +74,7 @@ export async function startEmbeddedPostgres({
   const account = choosePostgresAccount(binaries.postgres, [dataDirectory, socketDirectory]);
   const run = (binary: string, args: readonly string[]) => runAs(account, binary, args);
 
-  const url = `postgres://tapwire@localhost/tapwire?host=${encodeURIComponent(socketDirectory)}`;
+  const url = urlOf(dataDirectory, socketDirectory);
   const isRunning = () => run(binaries.pg_ctl, ['status', '-D', dataDirectory]).status === 0;
   await untilStopped(dataDirectory, isRunning);
   if (isRunning()) return { url, stop: async () => {} };
@@ -111,7 +125,22 @@ export function socketDirectoryOf(dataDirectory: string): string {
 }
 
 /**
- * The folder alone decides who may connect, because the server trusts each connection on its socket. Its name can be
+ * Only whoever may read the data folder knows the password. A cluster that an older version created has none, and trusts
+ * each connection on its socket.
+ */
+function urlOf(dataDirectory: string, socketDirectory: string): string {
+  const file = join(dataDirectory, PASSWORD_FILE);
+  const user = existsSync(file) ? `tapwire:${readFileSync(file, 'utf8').trim()}` : 'tapwire';
+  return `postgres://${user}@localhost/tapwire?host=${encodeURIComponent(socketDirectory)}`;
+}
+
+function writePrivate(path: string, content: string, { identity: { uid, gid } }: PostgresAccount): void {
+  writeFileSync(path, content, { mode: 0o600, flag: 'wx' });
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+}
+
+/**
+ * Another user who could put a server or a link here would receive the connections. The folder's name can be
  * guessed and anyone may create it in the temporary folder, so one that exists is used only if it is ours and private.
  */
 function makeSocketDirectory(path: string): void {
@@ -172,17 +201,26 @@ function createCluster({ postgres, initdb }: Binaries, dataDirectory: string, so
   const prefix = `${dataDirectory}.new-`;
   const directory = mkdtempSync(prefix);
   const account = choosePostgresAccount(postgres, [directory, socketDirectory]);
+  const password = randomBytes(PASSWORD_BYTES).toString('hex');
+  const passwordFile = join(socketDirectory, basename(directory)); // initdb needs an empty data folder
+  writePrivate(passwordFile, password, account);
   const { status, output } = runAs(account, initdb, [
     `--pgdata=${directory}`,
     '--username=tapwire',
-    '--auth=trust', // the socket's folder, mode 0700, restricts access
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--set=scram_iterations=1', // a random password needs no slow hash, and connections are many
     '--encoding=UTF8',
     '--no-locale',
     '--data-checksums',
   ]);
   let fault = lastLine(output);
   try {
-    if (status === 0) renameSync(directory, dataDirectory);
+    rmSync(passwordFile);
+    if (status === 0) {
+      writePrivate(join(directory, PASSWORD_FILE), password, account);
+      renameSync(directory, dataDirectory);
+    }
   } catch (error) {
     fault = (error as Error).message;
   }
