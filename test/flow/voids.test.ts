@@ -171,7 +171,7 @@ describe('a void is refused', () => {
     expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 212 } });
   });
 
-  test("by the time zone at the sale, whatever the merchant's time zone becomes", async () => {
+  test('by the time zone at the sale, and not by a later one of the merchant', async () => {
     const { database } = installation;
     const sale = await sell();
     const zones = `select t.time_zone as stored, m.time_zone as present from transactions t

@@ -125,7 +125,7 @@ export function socketDirectoryOf(dataDirectory: string): string {
 }
 
 /**
- * Only whoever may read the data folder knows the password. A cluster that an older version created has none, and trusts
+ * Only the owner of the data folder knows the password. A cluster that an older version created has none, and trusts
  * each connection on its socket.
  */
 function urlOf(dataDirectory: string, socketDirectory: string): string {
