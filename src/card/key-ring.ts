@@ -1,7 +1,7 @@
 /**
- * The keys of one installation, from one JSON file that only its owner may read. Each list is newest first: the
- * first key seals, hashes or signs, and the others still open, find and verify older values. No key serves two
- * purposes.
+ * The keys of one installation, from one JSON file that no other user may read, or from a token. Each list is newest
+ * first: the first key seals, hashes or signs, and the others still open, find and verify older values. No key serves
+ * two purposes.
  */
 import { readFile } from 'node:fs/promises';
 import type { CardDataKeySet } from '#schemas/card-data';

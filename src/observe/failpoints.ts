@@ -9,7 +9,7 @@ import { overrideMethods } from './override-methods.ts';
 
 /**
  * The moments at which a crash test ends this process. Each lies between two effects, where the memory is lost and
- * what is committed or on the wire is not. Their order in the life of a tap (reliability, "Order of writes"):
+ * what is committed or on the wire is not. Their order in the life of a tap (see "The path of a tap" in README.md):
  *
  *    before-submit-commit · (B) · after-submit-commit · the bytes · after-write · the response · after-response ·
  *    (C) · after-outcome-commit · the phone's response

@@ -23,7 +23,7 @@ const LIVE_JOBS = `select name, data from pgboss.job where state < 'completed'
   select 'overdue', tap from pgboss.job, jsonb_array_elements(data -> 'taps') tap where state < 'completed' and name = 'overdue-taps'`;
 
 /**
- * Invariants that hold at any time, also while transactions are in progress: the promises of states.md that can be
+ * Invariants that hold at any time, also while transactions are in progress: the promises that can be
  * verified in the database alone. Each is read with one statement, so that a commit in between cannot look like a
  * fault.
  */

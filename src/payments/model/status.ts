@@ -13,7 +13,8 @@
  *
  * Statuses 1, 3, 4, 5, 6 and 7 always have a live job, committed with the status, that moves the transaction on (see
  * `MUST_NOT_REST`). Statuses 8 and 9 may rest, unless a PIN is awaited: then there is a job as well (see pin.ts).
- * The only backward transition is 4 -> 3, when it is proven that nothing was written.
+ * Within an attempt, the only backward transitions are 4 -> 3, when it is proven that nothing was written, and 9 -> 8, when
+ * the phone gets its response later.
  */
 
 import { formatMoment } from '../../kits/processor-kit/iso-moment.ts';

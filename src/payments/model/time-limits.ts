@@ -1,4 +1,4 @@
-/** The time limits of a transaction (states.md). The database adds them to its own clock. */
+/** The time limits of a transaction. The database adds them to its own clock. */
 
 /** Time beyond the processor's deadline for a response to the phone: accepting, committing, flushing. */
 export const ANSWER_SLACK_SECONDS = 5;

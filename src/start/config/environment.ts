@@ -202,7 +202,9 @@ export const environment = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()
-    .describe('Collector that receives spans (OTLP over HTTP); if not set, no spans are created'),
+    .describe(
+      'Collector that receives spans (OTLP over HTTP); if not set, no spans are created. Its headers are in OTEL_EXPORTER_OTLP_HEADERS, which the OpenTelemetry packages read.',
+    ),
   OTEL_TRACES_SAMPLER_ARG: z.coerce
     .number()
     .min(0)

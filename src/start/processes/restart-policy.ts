@@ -3,7 +3,7 @@ const SOUND_AFTER_MS = 60_000;
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 30_000;
 /**
- * After eight short lives in a row, within two minutes, another start cures nothing. The whole group then ends, because the
+ * After nine short lives in a row, of which the delays alone take two minutes, another start cures nothing. The whole group then ends, because the
  * program above it (Kubernetes, systemd, Docker) shows a crash loop to people and starts it again later.
  */
 export const MOST_SHORT_LIVES = 8;
