@@ -55,6 +55,19 @@ const FIRST = `greatest(b.next_value, (select floor from x where x.scope = b.sco
 const DAY_FIRST = `coalesce((select p.first - (${STANS} - p.free) from placed p where p.scope = b.scope),
       case when excluded.business_date > least(b.business_date, ${LATEST_DATE}) then ${FIRST} else b.day_first end)`;
 
+/** An RRN is the hour and the STAN, so a number is used once in an hour, too: two business dates can share one. */
+const HOUR = `date_trunc('hour', clock_timestamp(), 'UTC')`;
+
+/**
+ * Numbers before an hour's first block that may be used in the hour: those of the blocks that a hundred processes hold, and
+ * of processes whose clocks differ from the database's.
+ */
+const BEFORE_HOUR = 100 * BLOCK_SIZE;
+
+/** The first counter value of the hour. A counter that was placed again has passed everything that was used. */
+const HOUR_FIRST = `coalesce((select p.first - (${STANS} - p.free) from placed p where p.scope = b.scope),
+      case when b.hour_at >= ${HOUR} then b.hour_first else ${FIRST} - ${BEFORE_HOUR} end)`;
+
 /** A terminal's scope in `stan_blocks` (as in its index). Network messages have scopes with longer names. */
 const IS_TERMINAL = `length(o.scope) - position(' ' in o.scope) <= 8 and position(' ' in o.scope) > 0`;
 
@@ -85,7 +98,7 @@ const OLDEST_DATE = `x.day - ${FURTHEST_DAYS + 1}`;
 // no number until the next business date.
 //
 // Reserves nothing in a database that was not noted as it is or lacks the last note of this process, and nothing for a scope
-// that is held or whose business date has no block left. A date that a wrong clock has set counts no longer than until that
+// that is held or whose business date or hour has no block left. A date that a wrong clock has set counts no longer than until that
 // clock is right again. $2: whether the database was noted in this transaction. $3: the id of this process. $4: the time of
 // its last note.
 export const RESERVE = `
@@ -133,8 +146,9 @@ placed as (
   from ranges join doubtful using (scope) order by scope, free desc
 ),
 reserved as (
-  insert into stan_blocks as b (scope, next_value, business_date, day_first, clear_at)
-  select x.scope, f.first + ${BLOCK_SIZE}, day, coalesce(p.first - (${STANS} - p.free), f.first), clock_timestamp()
+  insert into stan_blocks as b (scope, next_value, business_date, day_first, clear_at, hour_at, hour_first)
+  select x.scope, f.first + ${BLOCK_SIZE}, day, coalesce(p.first - (${STANS} - p.free), f.first), clock_timestamp(),
+    ${HOUR}, coalesce(p.first - (${STANS} - p.free), f.first)
   from x cross join known left join placed p on p.scope = x.scope
     cross join lateral (select greatest(floor, first_value, p.first) as first) as f
   where ($2::boolean or not exists (select from lost))
@@ -142,12 +156,14 @@ reserved as (
   on conflict (scope) do update
   set next_value = ${FIRST} + ${BLOCK_SIZE},
     day_first = ${DAY_FIRST},
+    hour_at = ${HOUR},
+    hour_first = ${HOUR_FIRST},
     business_date = greatest(least(b.business_date, ${LATEST_DATE}), excluded.business_date),
     held_until = null,
     reserved_at = clock_timestamp(),
     clear_at = case when exists (select from placed p where p.scope = b.scope) then clock_timestamp() else b.clear_at end
   where (b.held_until is null or excluded.business_date > b.held_until)
-    and ${FIRST} + ${BLOCK_SIZE} - ${DAY_FIRST} <= (select most from x where x.scope = b.scope)
+    and ${FIRST} + ${BLOCK_SIZE} - least(${DAY_FIRST}, ${HOUR_FIRST}) <= (select most from x where x.scope = b.scope)
   returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
 )
 select x.scope, first, greatest(business_date, asked)::text as day, used, exists (select from known) as "isKnown",

@@ -20,8 +20,8 @@ const MAX_SCOPES = 50_000;
  * them in the database in blocks and never returns one, so a crash loses numbers and repeats none.
  *
  * The counter of a scope never restarts, and the STAN is its remainder: a cut-over does not reset it. Each number can
- * be used once per business date. When all are used, no further number exists until the switch cuts over. A number
- * that a reversal still needs is skipped.
+ * be used once per business date, and once per UTC hour, because an RRN is the hour and the number. When all are used, no
+ * further number exists until the switch cuts over, or until the hour ends. A number that a reversal still needs is skipped.
  *
  * A restored backup or a standby that took over may lack the last reservations. Two measures prevent a repetition. A
  * running process requires numbers above those it has had. And a database that is not the same as before (by system
@@ -105,7 +105,7 @@ export class StanBlocks {
   }
 
   /**
-   * Six digits; undefined if the scope has used up all numbers of its business date.
+   * Six digits; undefined if the scope has used up all numbers of its business date or of the hour.
    *
    * @param day the business date, `2026-11-20`
    * @param leaving how many of the day's numbers must remain for others

@@ -129,8 +129,8 @@ const TAKE_STANS = `
 insert into stan_blocks as b
 select block.* from handed_over h cross join lateral jsonb_populate_record(null::stan_blocks, h.value) as block
 where ${OF_MOVE} and h.kind = 'stan'
-on conflict (scope) do update set (next_value, business_date, day_first, held_until, reserved_at) = (
-  select next_value, business_date, day_first, held_until, reserved_at from (
+on conflict (scope) do update set (next_value, business_date, day_first, held_until, reserved_at, hour_at, hour_first) = (
+  select next_value, business_date, day_first, held_until, reserved_at, excluded.hour_at, excluded.hour_first from (
     select excluded.next_value, excluded.business_date, excluded.day_first, excluded.held_until, excluded.reserved_at
     where excluded.next_value >= b.next_value
     union all

@@ -109,6 +109,27 @@ describe('a business day', () => {
   });
 });
 
+test('a number does not come again in its hour, although a new business date has begun: an RRN is the hour and the number', async () => {
+  const { database } = testDatabase;
+  const [before, after] = [await openProcess(), await openProcess()];
+  await take(before, 1);
+  // The rest of the business date is used within the hour.
+  const used = LAST_STAN - 20 * BLOCK;
+  await database.query('update stan_blocks set next_value = $1', [used]);
+  await take(before, BLOCK);
+  const seen = new Set(['000001']);
+  for (;;) {
+    const [stan] = await take(after, 1, TERMINAL, NEXT_DAY);
+    if (stan === undefined) break;
+    expect(seen).not.toContain(stan);
+    seen.add(stan);
+  }
+  expect(seen.size).toBeGreaterThan(BLOCK);
+  expect(await after.next(TERMINAL, NEXT_DAY, 4 * BLOCK)).toBeUndefined();
+  await database.query(`update stan_blocks set hour_at = hour_at - interval '1 hour'`);
+  expect(await take(after, 1, TERMINAL, NEXT_DAY)).toEqual([expect.stringMatching(/^\d{6}$/)]);
+});
+
 test('a date of a clock that was years ahead does not keep the numbers of the days until then', async () => {
   const { database } = testDatabase;
   const blocks = await openProcess();
