@@ -172,6 +172,14 @@ describe('tapwire callback', () => {
     expect(JSON.stringify(rows)).not.toContain('whsec_');
   });
 
+  test('keeps a secret that still signs, unless one is compromised', async () => {
+    await callback('set', '10', local.url);
+    await callback('secret', '10', '--compromised');
+    await callback('secret', '10');
+    await expect(callback('secret', '10')).rejects.toMatchObject({ code: 'SECRET_OVERLAP_RUNNING' });
+    expect((await callback('secret', '10', '--compromised')).output).toMatch(/^whsec_\S+$/);
+  });
+
   test.each([
     [['set', '10', 'http://10.0.0.1/'], 'must lead to a public address'],
     [['set', '10'], 'URL: expected the address that receives the webhooks'],
