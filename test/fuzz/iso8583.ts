@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
-import { codecs, spec as type1 } from '../../processors/type-1/spec.ts';
+import { spec as type1 } from '../../processors/type-1/spec.ts';
 import { Iso8583Error } from '../../src/basics/errors.ts';
 import { type Codec, compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { describeMessage } from '../../src/codecs/iso8583/describe.ts';
 import { messageFromJson, messageToJson } from '../../src/codecs/iso8583/message-json.ts';
 import type { Spec } from '../../src/codecs/iso8583/spec.ts';
-import { datasetSpec, ebcdic, packed } from '../iso8583/specs.ts';
+import { datasetSpec, ebcdic, endings, packed } from '../iso8583/specs.ts';
 
 const TARGETS: readonly { readonly spec: Spec; readonly codec: Codec<{ mti: string }> }[] = [
-  { spec: type1, codec: codecs.bitmap as Codec<{ mti: string }> },
-  ...[packed, ebcdic, datasetSpec].map((spec) => ({ spec, codec: compileSpec(spec as Spec) })),
+  ...[type1, packed, ebcdic, datasetSpec, endings].map((spec) => ({ spec, codec: compileSpec(spec as Spec) })),
 ];
 
-/** Reads bytes as a message of each of four specs, which together have every encoding and composite. */
+/** Reads bytes as a message of each of five specs, which together have every encoding and composite. */
 export function fuzz(data: Buffer): void {
   for (const { spec, codec } of TARGETS) {
     const message = decodeOrRefusal(spec, codec, data);
