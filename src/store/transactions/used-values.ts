@@ -26,7 +26,8 @@ export function hasUses({ uses }: Pick<User, 'uses'>): boolean {
  * The part of a commit that accepts the single-use values of its transactions, all of them or none. A value that a copy
  * brings again belongs to the first one: across merchants, acquirers and processes, and within one batch.
  *
- * Two batches take the values in one order, before any reference, so they cannot wait for each other.
+ * Two batches take the values in one order, before any reference, so they cannot wait for each other. Of copies in one
+ * batch, the lowest id comes first for each value. Otherwise two copies could take a part each, and both would be refused.
  */
 export class UsedValues {
   /**
@@ -49,7 +50,7 @@ taken_uses as (
   select f.hash, f."usedBy", f."inAcquirer" from found_uses f
   where f.holder is null and f."isOnlySought" is null
     and f."usedIn" not in (select g."usedIn" from found_uses g where g.holder <> g."usedBy")
-  order by f.hash
+  order by f.hash, f."usedIn"
   on conflict (hash) do nothing
   returning hash, used_by
 ),

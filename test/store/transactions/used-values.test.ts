@@ -74,6 +74,15 @@ describe('a value that a tap has used', () => {
     expect(outcomes.filter((outcome) => outcome === 'copied')).toHaveLength(19);
   });
 
+  test('goes to the same one of the copies in a batch as their other values', async () => {
+    for (let round = 0; round < 10; round++) {
+      const uses = [freshUse(), freshUse()];
+      const copies = Array.from({ length: 40 }, () => tapWith(uses));
+      const outcomes = await Promise.all(copies.map((copy) => store.insert(copy)));
+      expect(outcomes.filter((outcome) => outcome === 'inserted')).toHaveLength(1);
+    }
+  });
+
   test('does not stop batches that bring the same copies in opposite orders', async () => {
     const uses = Array.from({ length: 40 }, freshUse);
     const outcomes = await Promise.all([
