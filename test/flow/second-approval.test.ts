@@ -40,6 +40,16 @@ test('a second approval with another DE38 is a second booking: recorded, alarmed
   expect(scene.scripted.of('0420')).toEqual([]);
 });
 
+test('a second approval that arrives together with the first is in review as well', async () => {
+  scene.scripted.onRequest = ({ answer }) => {
+    for (const authorizationCode of ['123456', '654321']) answer({ authorizationCode });
+  };
+  const { id } = await tap();
+  await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+  expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Approved });
+  await scene.untilAtRest(id);
+});
+
 test('a repeated approval has no effect', async () => {
   const { id, sale } = await tap();
   sale.answer();

@@ -20,7 +20,10 @@ export type UnmatchedResponse = UnmatchedRequestResponse | UnmatchedReversalResp
 interface UnmatchedRequestResponse extends ResponseIdentity {
   /** The outcome for the request with this kept data; undefined if the message answers another kind of request. */
   readonly read: (original: OriginalData) => Outcome | undefined;
-  /** The request that this process has seen approved under the same identity: the response may be a second approval. */
+  /**
+   * The request that this process has seen approved under the same identity: the response may be a second approval. It can
+   * become known after the response was received.
+   */
   readonly approved?: RequestKey | undefined;
 }
 

@@ -120,7 +120,10 @@ export class UnmatchedIntake {
     if (!MONEY_CLASSES.includes(messageClass(response))) return undefined;
     return {
       ...identity,
-      approved: approvals.find(identity),
+      // Each look-up asks again: both responses may arrive in one read, and this one may be taken before the other is noted.
+      get approved() {
+        return approvals.find(identity);
+      },
       read: (original) => {
         const { mti = '' } = original;
         const request: IsoMessage = { ...original, mti };
