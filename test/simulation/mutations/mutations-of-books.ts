@@ -60,6 +60,14 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
     hunt: { by: 'exploration', cases: ['one sale, nothing identifies'], depth: 3 },
   },
   {
+    name: 'a second approval in the same read is dropped',
+    file: 'src/switching/switches/unmatched-intake.ts',
+    before: '      get approved() {\n        return approvals.find(identity);\n      },',
+    after: '      approved: approvals.find(identity),',
+    meaning: 'the second approval of a request is taken before the first is noted, and never looked up again',
+    hunt: { by: 'test', file: 'test/flow/second-approval.test.ts' },
+  },
+  {
     name: 'a PIN beside a review',
     file: 'src/store/transactions/commit-pin-attempts.ts',
     before: `\n    and not \${IS_IN_DOUBT('t')}`,
