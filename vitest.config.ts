@@ -21,6 +21,7 @@ const ON_POSTGRES = [
   'test/ops/**/*.test.ts',
   'test/webhooks/flow/**/*.test.ts',
   'test/simulation/on-postgres/**/*.test.ts',
+  'test/foreign/**/*.test.ts',
 ];
 
 /**
