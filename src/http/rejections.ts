@@ -99,6 +99,12 @@ export const REJECTIONS: Readonly<Record<RejectionCode, RejectionResponse>> = {
     detail:
       'The processor that approved the sale was removed, and no other switch knows the sale. Return the money with the acquirer, outside the gateway.',
   },
+  SALE_SWITCH_CHANGED: {
+    status: 409,
+    errorCode: 212,
+    detail:
+      'The processor that approved the sale now leads to another switch, which does not know the sale. Return the money with the acquirer, outside the gateway.',
+  },
   ALREADY_VOIDED_OR_REFUNDED: {
     status: 409,
     errorCode: 213,

@@ -200,16 +200,34 @@ test('a tap that is committed while the change commits is never reversed at the 
   expect(stored).toMatchObject({ disposition: Disposition.Indeterminate, needsReview: true });
 });
 
-test('a sale of a former switch is neither refunded nor voided at the next one', async () => {
+test('a sale at the former switch of a processor is neither voided nor refunded, and the change says how many there are', async () => {
   await install();
-  const id = await sellApproved(scene.installation, '10.00');
-  expect((await change(at(other))).status).toBe(200);
-  await untilThere();
-  await eventually(async () => {
-    const { status } = await refundSale(scene.installation, id, { amount: '10.00', refundReference: 'refund' });
-    expect(status).toBeGreaterThanOrEqual(400);
+  const sales = [await sellApproved(scene.installation, '10.00'), await sellApproved(scene.installation, '11.00')];
+  const moved = await eventually(async () => {
+    const { body } = await admin<StoredProcessor>('GET', 'processors/1');
+    const answer = await request(scene.installation.url, '/acquirers/1/processors/1', {
+      method: 'PUT',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ type: body.type, config: { ...body.config, ...at(other) } }),
+    });
+    expect(answer.status).toBe(200);
+    return answer;
   });
-  await voidSale(scene.installation, id);
-  await scene.untilAtRest(id);
+  expect(moved.headers.get('x-stranded-sales')).toBe('2');
+  const { database } = scene.installation;
+  const { rows } = await database.query<{ after: object }>(
+    `select after from admin_events where kind = 'processor' order by id desc limit 1`,
+  );
+  expect(rows[0]!.after).toMatchObject({ strandedSales: 2, switchRevision: 1 });
+  await untilThere();
+  const gone = { status: 409, body: { errorCode: 212, detail: expect.stringContaining('another switch') } };
+  const before = (await storedTransactions(database)).length;
+  for (const [n, sale] of sales.entries()) {
+    expect(await voidSale(scene.installation, sale)).toMatchObject(gone);
+    expect(await refundSale(scene.installation, sale, { amount: '1.00', refundReference: `r${n}` })).toMatchObject(
+      gone,
+    );
+  }
+  expect(await storedTransactions(database)).toHaveLength(before);
   expect(other.requests).toEqual([]);
 });

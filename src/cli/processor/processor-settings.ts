@@ -6,6 +6,7 @@ import { readConfig } from '../../start/config.ts';
 import { switchAccessOf } from '../../start/switch-access-of.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { PROCESSOR_SETTINGS, processorSettingsFor } from '../../store/settings/processor-settings.ts';
+import type { Removal } from '../../store/settings/settings-table.ts';
 import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
 import { installedTypes } from '../processor-types.ts';
@@ -65,12 +66,21 @@ export async function change(args: string[]): Promise<number> {
     throw new StartError('BAD_USAGE', 'Give --config, --name, --same-switch or several of them.');
   const newConfig = values.config === undefined ? undefined : readJson('--config', values.config);
   const name = values.name === '' ? null : values.name;
+  let left: Removal | undefined;
   const changed = await onSettings(await checkedSettings(), async (settings) => {
     const { type, config } = await settings.find({ acquirerId }, id);
     const given = await checked(acquirerId, { type, name, config: newConfig ?? config });
-    return settings.change(changeOf(acquirerId), id, { ...given, ...(isSameSwitch && { isSameSwitch }) });
+    return settings.change(
+      changeOf(acquirerId),
+      id,
+      { ...given, ...(isSameSwitch && { isSameSwitch }) },
+      (stranded) => {
+        left = stranded;
+      },
+    );
   });
   console.log(listOf([changed], COLUMNS));
+  tellStranded(left);
   return 0;
 }
 
@@ -80,10 +90,12 @@ export async function remove(args: string[]): Promise<number> {
   const id = idOf(given, 'PROCESSOR');
   const removal = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.remove(changeOf(acquirerId), id));
   console.log(`Processor ${id} is removed.`);
-  if (removal) {
-    console.log(`${removal.strandedSales} sales of the open business day can no longer be voided or refunded.`);
-  }
+  tellStranded(removal);
   return 0;
+}
+
+function tellStranded(left: Removal | undefined): void {
+  if (left) console.log(`${left.strandedSales} sales of the open business day can no longer be voided or refunded.`);
 }
 
 /** `tapwire processor example TYPE`: prints a configuration to start from. */

@@ -30,7 +30,7 @@ const processors = {
   notes: {
     add: 'The processor receives taps once a route leads to it.',
     change:
-      'The type of a processor cannot be changed. What identifies the switch (addresses, listener, ids, keys) can be changed while no transaction is open there, or with the statement `isSameSwitch`.',
+      'The type of a processor cannot be changed. What identifies the switch (addresses, listener, ids, keys) can be changed while no transaction is open there, or with the statement `isSameSwitch`. Without the statement, sales at the former switch can be neither voided nor refunded through the gateway: the header `x-stranded-sales` has the number of sales of the open business day that could still be voided.',
     remove:
       'Removes a processor. Refused with 409 while routes lead to the processor or transactions are open at it. Its sales can then be neither voided nor refunded through the gateway: the header `x-stranded-sales` has the number of sales of the open business day that could still be voided.',
   },

@@ -5,7 +5,7 @@ import type { Scope } from '#schemas/scopes';
 import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { AuthError } from '../../basics/errors.ts';
-import type { Page } from '../../store/settings/acquirer-settings.ts';
+import type { OnLeftBehind, Page } from '../../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';
 import type { Removal } from '../../store/settings/settings-table.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
@@ -138,7 +138,7 @@ export function registerChangeRoute<Settings extends object, Stored extends obje
   routes: SettingsRoutes<Stored>,
   method: 'PUT' | 'PATCH',
   body: z.ZodType<Settings>,
-  settings: { change(change: Change, id: Id, settings: Settings): Promise<Stored> },
+  settings: { change(change: Change, id: Id, settings: Settings, onLeftBehind?: OnLeftBehind): Promise<Stored> },
 ): void {
   withZod(server).route({
     method,
@@ -149,7 +149,14 @@ export function registerChangeRoute<Settings extends object, Stored extends obje
     }),
     schema: { params: routes.path, body, response: { 200: answerSchema(routes.answer) } },
     onRequest: identifyAdministrator(authenticator, routes.scope),
-    handler: (request) => settings.change(request.change!, idOf(request), request.body as Settings),
+    handler: async (request, reply) => {
+      let strandedSales = 0;
+      const changed = await settings.change(request.change!, idOf(request), request.body as Settings, (left) => {
+        strandedSales = left.strandedSales;
+      });
+      if (strandedSales > 0) reply.header(STRANDED_SALES, strandedSales);
+      return changed;
+    },
   });
 }
 
@@ -211,7 +218,7 @@ export function registerRemoveRoute<Stored extends object>(
   });
 }
 
-/** Header of a removal that leaves sales which no longer can be voided or refunded: their number. */
+/** Header of a removal or change that leaves sales which no longer can be voided or refunded: their number. */
 const STRANDED_SALES = 'x-stranded-sales';
 
 /** How a change route uses the fields of its body, by method. */

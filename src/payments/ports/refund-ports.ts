@@ -10,6 +10,9 @@ export interface NewVoid {
   readonly nowMs: number;
 }
 
+/** What is in the way of a refund or void, besides the state of the sale itself. */
+export type ReturnObstacle = 'inReview' | 'noProcessor' | 'otherSwitch';
+
 /** The database operations of refunds, voids and acknowledgements that taps do not need. */
 export interface RefundStore {
   /**
@@ -25,8 +28,9 @@ export interface RefundStore {
   /**
    * Why nothing of a sale can be returned now. `inReview`: the sale, a refund or a void of it is in review
    * (model/review.ts). `noProcessor`: the processor that approved the sale was removed.
+   * `otherSwitch`: it now leads to another switch (model/switch-revision.ts).
    */
-  findObstacle(sale: Transaction): Promise<'inReview' | 'noProcessor' | undefined>;
+  findObstacle(sale: Transaction): Promise<ReturnObstacle | undefined>;
   /** False if the sale is not approved or is blocked, or another void or refund was faster. */
   startVoid(wanted: NewVoid): Promise<boolean>;
   /** The row of the last void of a sale. */

@@ -52,8 +52,7 @@ interface Plan {
  * @param sale the sale, already checked to belong to the caller
  * @returns the refund as committed, with its disposition
  * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, SALE_IN_REVIEW,
- * SALE_PROCESSOR_REMOVED, CARD_DATA_DELETED,
- * REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
+ * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
  */
 export async function refund(
   deps: RefundDependencies,

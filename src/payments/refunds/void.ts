@@ -1,7 +1,8 @@
-import { RequestRejected } from '../../basics/errors.ts';
+import { type RejectionCode, RequestRejected } from '../../basics/errors.ts';
 import { Disposition } from '../model/disposition.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
 import { NO_RESULT, ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
+import type { ReturnObstacle } from '../ports/refund-ports.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
@@ -26,7 +27,7 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  * @param sale the sale, already checked to belong to the caller
  * @returns the void as committed, its disposition open
  * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED,
- * SALE_PROCESSOR_REMOVED), StoreUnavailable
+ * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED), StoreUnavailable
  */
 export async function voidSale(
   deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'refunds' | 'store'>,
@@ -92,11 +93,18 @@ async function refuseUnlessWhole(deps: Pick<TransactionDependencies, 'refunds'>,
   if (sale.refundedMinor > 0) throw alreadyTakenBack();
 }
 
+const OBSTACLES = {
+  inReview: 'SALE_IN_REVIEW',
+  noProcessor: 'SALE_PROCESSOR_REMOVED',
+  otherSwitch: 'SALE_SWITCH_CHANGED',
+} as const satisfies Record<ReturnObstacle, RejectionCode>;
+
 /**
  * Nothing of a sale is returned while the sale, a refund or a void of it is in review, or if no message can reach the
  * switch that approved it.
  *
- * @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED, SALE_PROCESSOR_REMOVED)
+ * @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED, SALE_PROCESSOR_REMOVED,
+ * SALE_SWITCH_CHANGED)
  */
 export async function refuseUnlessFree(
   { refunds }: Pick<TransactionDependencies, 'refunds'>,
@@ -104,7 +112,7 @@ export async function refuseUnlessFree(
 ): Promise<void> {
   refuseUnlessApproved(sale);
   const obstacle = await refunds.findObstacle(sale);
-  if (obstacle) throw new RequestRejected(obstacle === 'inReview' ? 'SALE_IN_REVIEW' : 'SALE_PROCESSOR_REMOVED');
+  if (obstacle) throw new RequestRejected(OBSTACLES[obstacle]);
 }
 
 /** @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED) */

@@ -7,6 +7,9 @@ import { assignmentsOf, type Removal, type SettingsTable, selectionOf, shown, st
 
 type Id = number | string;
 
+/** Called with what a change of settings leaves behind. */
+export type OnLeftBehind = (left: Removal) => void;
+
 /** A page of a list: the rows after the one named in `after`. */
 export interface Page {
   readonly after?: Id | undefined;
@@ -69,14 +72,21 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
 
   /**
    * @param settings those to change; the others keep their values
+   * @param onLeftBehind called with what the change leaves behind, if anything, before the commit
    * @throws NotFound; RequestRejected as above, and if the rules of the table forbid the change
    */
-  change(change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
-    return this.#inCommit(change, (client) => this.changeIn(client, change, id, settings));
+  change(change: Change, id: Id, settings: Partial<Settings>, onLeftBehind?: OnLeftBehind): Promise<Stored> {
+    return this.#inCommit(change, (client) => this.changeIn(client, change, id, settings, onLeftBehind));
   }
 
   /** As `change`, within a running commit of `inAdminCommit`. */
-  async changeIn(client: pg.ClientBase, change: Change, id: Id, settings: Partial<Settings>): Promise<Stored> {
+  async changeIn(
+    client: pg.ClientBase,
+    change: Change,
+    id: Id,
+    settings: Partial<Settings>,
+    onLeftBehind?: OnLeftBehind,
+  ): Promise<Stored> {
     const before = await this.findIn(client, change, id);
     const all = { ...before, ...settings } as unknown as Settings;
     this.#table.check?.(all, change.acquirerId);
@@ -85,7 +95,9 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     const consequences = await this.#table.consequencesOf?.(client, change.acquirerId, all, before);
     await this.#update(client, change.acquirerId, id, settings, consequences);
     const after = await this.findIn(client, change, id);
-    const recorded = { ...after, ...statementsIn(this.#table, settings) };
+    const left = await this.#table.leftBehind?.(client, change.acquirerId, before, after);
+    if (left) onLeftBehind?.(left);
+    const recorded = { ...after, ...statementsIn(this.#table, settings), ...left };
     await this.#record(client, change, { action: 'change', id, before, after: recorded });
     return after;
   }

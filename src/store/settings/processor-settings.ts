@@ -11,7 +11,7 @@ import { Disposition } from '../../payments/model/disposition.ts';
 import { OPEN_REVERSAL_STATES, TransactionType } from '../../payments/model/transaction.ts';
 import { checkProcessorSettings, type ProcessorTypes } from '../../payments/settings/check-routing.ts';
 import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
-import type { SettingsTable } from './settings-table.ts';
+import type { Removal, SettingsTable } from './settings-table.ts';
 
 /** Each has its own connections in every worker. */
 const MAX_PROCESSORS = 64;
@@ -43,9 +43,15 @@ export const PROCESSOR_SETTINGS: SettingsTable<ProcessorChange, StoredProcessor>
     if (await hasOpenTransactions(client, acquirerId, id)) {
       throw new RequestRejected('PROCESSOR_HAS_OPEN_TRANSACTIONS');
     }
-    const stranded = await client.query<{ strandedSales: number }>(STRANDED, [acquirerId, id]);
-    const { strandedSales } = stranded.rows[0]!;
-    return strandedSales > 0 ? { strandedSales } : undefined;
+    const { rows: stored } = await client.query<{ since: number }>(
+      'select same_switch_since as since from processors where acquirer_id = $1 and id = $2',
+      [acquirerId, id],
+    );
+    return strandedSince(client, acquirerId, id, stored[0]?.since ?? 0);
+  },
+  async leftBehind(client, acquirerId, before, after) {
+    if (after.sameSwitchSince === before.sameSwitchSince) return undefined;
+    return strandedSince(client, acquirerId, before.id, before.sameSwitchSince);
   },
 };
 
@@ -114,18 +120,31 @@ select exists (select from routes where acquirer_id = $1 and processor_id = $2 a
 /** No business day is longer; an older announcement comes from a switch that has stopped announcing. */
 const LAST_DAYS = '5 days';
 
-// Approved sales of the open business day that were neither refunded nor voided: only this switch could void them. The
+// Approved sales of the open business day that were neither refunded nor voided: only their switch, of revision $3 or a later
+// one, could void them. The
 // day of a sale without a settlement date is that of UTC, so the number is approximate at midnight.
 const STRANDED = `
 select count(*)::integer as "strandedSales"
 from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id and r.processor_id = $2
 where t.acquirer_id = $1 and t.type not in (${TransactionType.Refund}, ${TransactionType.Void})
+  and coalesce(t.switch_revision, 0) >= $3
   and t.disposition = ${Disposition.Approved} and t.void_state is null and t.refunded_minor = 0
   and t.created_at > now() - interval '${LAST_DAYS}'
   and coalesce(t.settlement_date::date, (t.sent_at at time zone 'UTC')::date) >= coalesce(
     (select max(b.business_date) from business_dates b where b.acquirer_id = $1 and b.processor_id = $2
       and b.since > now() - interval '${LAST_DAYS}'),
     (now() at time zone 'UTC')::date)`;
+
+async function strandedSince(
+  client: pg.ClientBase,
+  acquirerId: number,
+  id: number | string,
+  revision: number,
+): Promise<Removal | undefined> {
+  const { rows } = await client.query<{ strandedSales: number }>(STRANDED, [acquirerId, id, revision]);
+  const { strandedSales } = rows[0]!;
+  return strandedSales > 0 ? { strandedSales } : undefined;
+}
 
 // Reversals that are pending, sent, out of attempts (still sent when a connection returns) or being confirmed: the rows
 // of the indexes transactions_owed and superseded_attempts_owed.

@@ -45,10 +45,13 @@ export interface SettingsTable<Settings extends object, Stored extends object> {
     settings: Settings,
     before?: Stored,
   ): Promise<Readonly<Record<string, unknown>>>;
+  /** @returns what a change leaves behind, as of a removal */
+  leftBehind?(client: pg.ClientBase, acquirerId: number, before: Stored, after: Stored): Promise<Removal | undefined>;
   /** @returns what the removal leaves behind, for the person who removes and the admin event. @throws RequestRejected */
   checkRemoval?(client: pg.ClientBase, acquirerId: number, id: number | string): Promise<Removal | undefined>;
 }
 
+/** What a removal or a change of settings leaves behind. */
 export interface Removal {
   /** Approved sales that could still be voided, and no longer can. */
   readonly strandedSales: number;

@@ -6,7 +6,7 @@ import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { insertTaps } from './commit-taps.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { HAS_PROCESSOR, IS_BLOCKED, KEEPS_AMOUNT } from './review-conditions.ts';
+import { HAS_SWITCH, IS_BLOCKED, KEEPS_AMOUNT } from './review-conditions.ts';
 
 export type ReserveOutcome = 'inserted' | 'exists' | 'refused';
 
@@ -16,7 +16,7 @@ update transactions s set refunded_minor = refunded_minor + $3, updated_at = clo
 where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null
   and type not in (${TransactionType.Refund}, ${TransactionType.Void})
   and refunded_minor + $3 <= coalesce(approved_minor, amount_minor) and not ${IS_BLOCKED('s')}
-  and ${HAS_PROCESSOR('s')}`;
+  and ${HAS_SWITCH('s')}`;
 
 /** Stores a refund with its jobs and reserves its amount on the sale, all in one commit. */
 export async function commitRefund(

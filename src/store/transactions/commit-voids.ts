@@ -9,14 +9,14 @@ import {
   TransactionType,
   VoidState,
 } from '../../payments/model/transaction.ts';
-import type { NewVoid } from '../../payments/ports/refund-ports.ts';
+import type { NewVoid, ReturnObstacle } from '../../payments/ports/refund-ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { insertTaps } from './commit-taps.ts';
 import { findTransaction } from './find-transactions.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { HAS_PROCESSOR, IS_BLOCKED } from './review-conditions.ts';
+import { HAS_PROCESSOR, HAS_SWITCH, IS_BLOCKED } from './review-conditions.ts';
 
 // From here on the sale's reversal is required, and follows the steps of every reversal.
 const ASK = `
@@ -26,7 +26,7 @@ with asked as (
     reversal_armed_at = clock_timestamp(), updated_at = clock_timestamp()
   where acquirer_id = $1 and id = $2 and disposition = ${Disposition.Approved} and void_state is null and refunded_minor = 0
     and reversal_state = ${ReversalState.none} and type not in (${TransactionType.Refund}, ${TransactionType.Void})
-    and not ${IS_BLOCKED('s')} and ${HAS_PROCESSOR('s')}
+    and not ${IS_BLOCKED('s')} and ${HAS_SWITCH('s')}
   returning acquirer_id, id, attempt
 )
 ${INSERT_ENTRIES}
@@ -52,7 +52,8 @@ export async function startVoid(
   });
 }
 
-const FIND_OBSTACLE = `select case when ${IS_BLOCKED('s')} then 'inReview' when not ${HAS_PROCESSOR('s')} then 'noProcessor' end as obstacle,
+const FIND_OBSTACLE = `select case when ${IS_BLOCKED('s')} then 'inReview' when not ${HAS_PROCESSOR('s')} then 'noProcessor'
+      when not ${HAS_SWITCH('s')} then 'otherSwitch' end as obstacle,
     exists (select from acquirer_cells c where c.acquirer_id = $1 and c.state in ('arriving', 'gone')) as "isElsewhere"
   from transactions s where s.acquirer_id = $1 and s.id = $2`;
 
@@ -64,9 +65,9 @@ const FIND_OBSTACLE = `select case when ${IS_BLOCKED('s')} then 'inReview' when 
 export async function findObstacle(
   database: Database,
   { acquirerId, id }: TransactionKey,
-): Promise<'inReview' | 'noProcessor' | undefined> {
+): Promise<ReturnObstacle | undefined> {
   const query = { name: 'obstacle-of-sale', text: FIND_OBSTACLE, values: [acquirerId, id] };
-  const { rows } = await database.query<{ obstacle: 'inReview' | 'noProcessor' | null; isElsewhere: boolean }>(query);
+  const { rows } = await database.query<{ obstacle: ReturnObstacle | null; isElsewhere: boolean }>(query);
   if (rows[0]?.isElsewhere) throw new StoreUnavailable(false);
   return rows[0]?.obstacle ?? undefined;
 }

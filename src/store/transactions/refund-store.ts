@@ -1,5 +1,5 @@
 import type { Transaction } from '../../payments/model/transaction.ts';
-import type { NewVoid, RefundStore } from '../../payments/ports/refund-ports.ts';
+import type { NewVoid, RefundStore, ReturnObstacle } from '../../payments/ports/refund-ports.ts';
 import type { NewAttempt, PhoneResponseRecord } from '../../payments/ports/store-ports.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
 import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
@@ -35,7 +35,7 @@ export class PostgresRefundStore implements RefundStore {
     return mapConnectionLoss(findIsSettled(this.#database, sale, timeZone));
   }
 
-  findObstacle(sale: Transaction): Promise<'inReview' | 'noProcessor' | undefined> {
+  findObstacle(sale: Transaction): Promise<ReturnObstacle | undefined> {
     return mapConnectionLoss(findObstacle(this.#database, sale));
   }
 

@@ -19,6 +19,14 @@ export const IS_BLOCKED = (sale: string) => `(${sale}.needs_review or exists (se
     where related.acquirer_id = ${sale}.acquirer_id and related.original_id = ${sale}.id and related.needs_review))`;
 
 /** Whether the processor of a sale is still configured: no other switch knows the sale. */
-export const HAS_PROCESSOR = (sale: string) => `exists (select from routes r
-    join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.removed_at is null
+export const HAS_PROCESSOR = (sale: string) => processorOf(sale);
+
+/** Whether it also leads to the switch that the sale was sent to: `switchOf` of payments/model/switch-revision.ts. */
+export const HAS_SWITCH = (sale: string) =>
+  processorOf(sale, `and p.same_switch_since <= coalesce(${sale}.switch_revision, 0)`);
+
+function processorOf(sale: string, condition = ''): string {
+  return `exists (select from routes r
+    join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.removed_at is null ${condition}
     where r.acquirer_id = ${sale}.acquirer_id and r.id = ${sale}.route_id)`;
+}
