@@ -117,8 +117,9 @@ describe('the page that decodes messages', () => {
     await page.getByLabel(/^Hex of the message/).fill('0200 7');
     await page.locator('#decode-form button').press('Enter');
     await decoded.getByText('two for each byte').waitFor();
-    // Every page of the console looks after the gateway, without any content of its own.
-    expect(sent.filter((each) => each !== `GET ${addressOf('/ops/availability')} `)).toEqual([]);
+    // Every page of the console looks after the gateway and reads names, without any content of its own.
+    const own = ['/ops/availability', '/ops/data/names'].map((path) => `GET ${addressOf(path)} `);
+    expect(sent.filter((each) => !own.includes(each))).toEqual([]);
     expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).not.toContain(PAN);
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.goBack();

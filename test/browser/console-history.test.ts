@@ -6,6 +6,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';
 import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
+import { openContext } from './open-context.ts';
 
 let installation: Installation;
 let browser: Browser;
@@ -89,7 +90,7 @@ test('without the database the page says so, shows no figures of another range, 
   const gateway = await installation.startGateway({ DATABASE_URL: line.url, TAPWIRE_ROLE: 'api' });
   onTestFinished(() => gateway.stop());
   const { username } = await savePortalUser(installation.database, INSTALLATION, 'viewer');
-  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } });
+  const context = await openContext(browser, { viewport: { width: 1440, height: 1000 } });
   onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.goto(new URL('/ops/history?range=30d', gateway.url).href);

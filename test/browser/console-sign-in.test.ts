@@ -8,6 +8,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';
 import { expectHarmless, expectToFit, type Visit } from './console-visits.ts';
+import { openContext } from './open-context.ts';
 
 let installation: Installation;
 let provider: IdentityProvider;
@@ -25,7 +26,7 @@ afterAll(async () => {
 });
 
 async function open(path: string): Promise<Visit> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } });
+  const context = await openContext(browser, { viewport: { width: 1440, height: 1000 } });
   onTestFinished(() => context.close());
   const page = await context.newPage();
   await page.addInitScript(

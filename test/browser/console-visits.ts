@@ -4,6 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Installation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+import { openContext } from './open-context.ts';
 
 /** Collects violations of the page's policy, from before its first line on. */
 const WATCH_POLICY = `
@@ -37,7 +38,7 @@ export function consoleVisits(installation: () => Installation, browser: () => B
     prepare: (page: Page) => Promise<unknown> = async () => {},
   ): Promise<Visit> {
     const { username } = await savePortalUser(installation().database, owner, role);
-    const context = await browser().newContext({ colorScheme, viewport: { width: 1440, height: 1000 } });
+    const context = await openContext(browser(), { colorScheme, viewport: { width: 1440, height: 1000 } });
     onTestFinished(() => context.close());
     await context.addInitScript(WATCH_POLICY);
     const page = await context.newPage();

@@ -10,6 +10,7 @@ import { sellApproved } from '../support/refunds.ts';
 import { untilAnswered } from '../support/transactions.ts';
 import { launchChromium } from './chromium.ts';
 import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
+import { openContext } from './open-context.ts';
 
 const PAN = '4111111111111111';
 
@@ -85,7 +86,7 @@ describe('the work of operators', () => {
     await installation.database.query('update transactions set needs_review = true where id = $1', [id]);
     const enterThere = async (role: 'operator' | 'admin') => {
       const { username } = await savePortalUser(installation.database, INSTALLATION, role);
-      const page = await (await browser.newContext({ viewport: { width: 1440, height: 1000 } })).newPage();
+      const page = await (await openContext(browser, { viewport: { width: 1440, height: 1000 } })).newPage();
       onTestFinished(() => page.context().close());
       await page.goto(new URL(`/ops/transactions/${id}`, gateway.url).href);
       await page.getByLabel('Username').fill(username);

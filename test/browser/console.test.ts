@@ -9,6 +9,7 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { launchChromium } from './chromium.ts';
 import { consoleVisits, expectAccessible, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
+import { openContext } from './open-context.ts';
 
 /** A reference that a merchant may choose; an operator reads it, and the page must not interpret it. */
 const HOSTILE = `<img src=x onerror="forbidden.push('markup')">`;
@@ -282,7 +283,7 @@ describe('the console', () => {
     const gateway = await installation.startGateway({ DATABASE_URL: line.url, TAPWIRE_ROLE: 'api' });
     onTestFinished(() => gateway.stop());
     const { username } = await savePortalUser(installation.database, INSTALLATION, 'viewer');
-    const context = await browser.newContext({ viewport: { width: 1440, height: 1000 } });
+    const context = await openContext(browser, { viewport: { width: 1440, height: 1000 } });
     onTestFinished(() => context.close());
     const page = await context.newPage();
     await line.goAway();

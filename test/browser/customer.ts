@@ -2,6 +2,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
 import { expect } from 'vitest';
+import { openContext } from './open-context.ts';
 
 /** The names of the states that the page shows. */
 export type PhaseName =
@@ -46,7 +47,7 @@ export class Customer {
 
   /** With an empty page, for preparations. */
   static async before(browser: Browser, options?: BrowserContextOptions): Promise<Customer> {
-    const context = await browser.newContext(options);
+    const context = await openContext(browser, options);
     await context.addInitScript(WATCH_POLICY);
     return new Customer(await context.newPage());
   }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { writeProfile } from '../../src/tools/phone/profile.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { launchChromium } from './chromium.ts';
+import { openContext } from './open-context.ts';
 
 /** Collects violations of the page's policy, from before its first line on. */
 const WATCH_POLICY = `
@@ -43,7 +44,7 @@ interface View {
 const REMOTE = { via: '1.1 proxy.example' };
 
 async function open(path: string, { width = 1440, colorScheme = 'light', headers = {} }: View = {}): Promise<Page> {
-  const context = await browser.newContext({
+  const context = await openContext(browser, {
     colorScheme,
     viewport: { width, height: 1000 },
     extraHTTPHeaders: headers,
