@@ -3,7 +3,7 @@ import { type Repetition, repeatEvery } from '../basics/limits/repeat-every.ts';
 import { SoftHsm } from '../codecs/crypto/soft-hsm.ts';
 import { AwsHsm } from './aws/aws-hsm.ts';
 import { parseAwsFile } from './aws/open-aws.ts';
-import { checkedHsmKeys, type HsmOptions, type OpenedHsm, parseHsmFile, readKeyFile, softKeyOf } from './open-hsm.ts';
+import { type HsmOptions, type OpenedHsm, parseHsmFile, readKeyFile, readSoftKeys } from './open-hsm.ts';
 import { lmkKeysOf, parsePayshieldFile } from './payshield/open-payshield.ts';
 import { PayshieldHsm } from './payshield/payshield-hsm.ts';
 
@@ -33,23 +33,24 @@ const TIMES = { everyMs: KEY_FILE_READ_EVERY_MS, removedAfterMs: REMOVED_AFTER_M
 export function followKeyFile(
   hsm: OpenedHsm,
   path: string | undefined,
+  environment: string,
   onError: (error: unknown) => void,
   times: Partial<typeof TIMES> = {},
 ): Repetition | undefined {
   if (path === undefined) return undefined;
   const { everyMs, removedAfterMs } = { ...TIMES, ...times };
   if (hsm instanceof SoftHsm) {
-    const read = (text: string) => checkedHsmKeys(text, path).keys.map(softKeyOf);
+    const read = () => readSoftKeys(path, environment);
     const keys = new FollowedKeys(path, read, (current) => hsm.replaceKeys(current), removedAfterMs);
     return repeatEvery(everyMs, () => keys.look(), onError);
   }
   if (hsm instanceof PayshieldHsm) {
-    const read = (text: string) => lmkKeysOf(parsePayshieldFile(parseHsmFile(text), path).keys);
+    const read = async () => lmkKeysOf(parsePayshieldFile(parseHsmFile(await readKeyFile(path)), path).keys);
     const keys = new FollowedKeys(path, read, (current) => hsm.replaceFiledKeys(current), removedAfterMs);
     return repeatEvery(everyMs, () => keys.look(), onError);
   }
   if (hsm instanceof AwsHsm) {
-    const read = (text: string) => parseAwsFile(parseHsmFile(text), path).keys;
+    const read = async () => parseAwsFile(parseHsmFile(await readKeyFile(path)), path).keys;
     const keys = new FollowedKeys(path, read, (current) => hsm.replaceFiledKeys(current), removedAfterMs);
     return repeatEvery(everyMs, () => keys.look(), onError);
   }
@@ -58,7 +59,7 @@ export function followKeyFile(
 
 class FollowedKeys<Key extends { readonly keyId: string }> {
   readonly #path: string;
-  readonly #read: (text: string) => readonly Key[];
+  readonly #read: () => Promise<readonly Key[]>;
   readonly #apply: (keys: readonly Key[]) => void;
   readonly #removedAfterMs: number;
   #version: string | undefined;
@@ -68,7 +69,7 @@ class FollowedKeys<Key extends { readonly keyId: string }> {
 
   constructor(
     path: string,
-    read: (text: string) => readonly Key[],
+    read: () => Promise<readonly Key[]>,
     apply: (keys: readonly Key[]) => void,
     removedAfterMs: number,
   ) {
@@ -81,14 +82,15 @@ class FollowedKeys<Key extends { readonly keyId: string }> {
   /** @throws StartError BAD_CONFIG; CryptoError */
   async look(): Promise<void> {
     const nowMs = performance.now();
-    const { mtimeMs, ino, size } = await stat(this.#path).catch(() => ({ mtimeMs: 0, ino: 0, size: -1 }));
-    const version = `${mtimeMs} ${ino} ${size}`;
+    const missing = { mtimeMs: 0, ino: 0, size: -1, mode: 0, uid: 0 };
+    const { mtimeMs, ino, size, mode, uid } = await stat(this.#path).catch(() => missing);
+    const version = `${mtimeMs} ${ino} ${size} ${mode} ${uid}`;
     const isOver = this.#leaving.some(({ endsAtMs }) => endsAtMs <= nowMs);
     if (version === this.#version && !isOver) return;
     const before = this.#current;
     if (version !== this.#version) {
       this.#version = version;
-      this.#current = this.#read(await readKeyFile(this.#path));
+      this.#current = await this.#read();
     }
     const present = new Set(this.#current.map(({ keyId }) => keyId));
     const endsAtMs = nowMs + this.#removedAfterMs;

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { CryptoError, StartError } from '../basics/errors.ts';
+import { requirePrivateFile } from '../basics/files/private-file.ts';
 import { fromHex } from '../codecs/bytes/hex.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import type { CardDataHsm, Hsm } from '../codecs/crypto/hsm.ts';
@@ -67,17 +68,26 @@ export async function openHsm(options: HsmOptions): Promise<OpenedHsm | undefine
   if (options.module?.endsWith('.json')) return openDevices(options.module, options.log ?? NO_LOG);
   if (options.module !== undefined) return openModule(options.module);
   if (options.keysFile === undefined) return undefined;
-  const { keys } = await readKeys(options.keysFile);
+  const keys = await readSoftKeys(options.keysFile, options.environment);
   try {
-    return new SoftHsm({ environment: options.environment, keys: keys.map(softKeyOf) });
+    return new SoftHsm({ environment: options.environment, keys });
   } catch (error) {
     if (!(error instanceof CryptoError)) throw error;
     throw new StartError('BAD_CONFIG', `the HSM's keys in ${options.keysFile} cannot be used: ${error.message}`);
   }
 }
 
-/** A key of the file as the software HSM takes it. */
-export function softKeyOf({ key, ...named }: HsmKeysFile['keys'][number]): SoftHsmKey {
+/**
+ * The keys of a software HSM. They are clear, so in qa only the gateway may read their file; prod takes none.
+ *
+ * @throws StartError BAD_CONFIG
+ */
+export async function readSoftKeys(path: string, environment: string): Promise<SoftHsmKey[]> {
+  if (environment === 'qa') requirePrivateFile('HSM_KEYS_FILE', path);
+  return checkedHsmKeys(await readKeyFile(path), path).keys.map(softKeyOf);
+}
+
+function softKeyOf({ key, ...named }: HsmKeysFile['keys'][number]): SoftHsmKey {
   return { ...named, bytes: new Secret<Uint8Array>(fromHex(key)) };
 }
 
@@ -100,10 +110,6 @@ export function readKeyFile(path: string): Promise<string> {
   return readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StartError('BAD_CONFIG', `the HSM's key file ${path} cannot be read (${cause.code})`);
   });
-}
-
-async function readKeys(path: string): Promise<HsmKeysFile> {
-  return checkedHsmKeys(await readKeyFile(path), path);
 }
 
 /** @throws StartError BAD_CONFIG naming the places that are wrong, never a key */

@@ -59,7 +59,8 @@ export function followCertificate(server: Server, config: Config, log: Log, clos
   closers.push(followTlsFiles(server.server, files, { onReplaced, onError }));
 }
 
-function tlsFiles({ TAPWIRE_ENV, TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined {
+/** @throws StartError in qa and prod, if other users may read the private key */
+export function tlsFiles({ TAPWIRE_ENV, TLS_CERT_FILE, TLS_KEY_FILE }: Config): TlsFiles | undefined {
   if (TLS_KEY_FILE && TAPWIRE_ENV !== 'dev') requirePrivateFile('TLS_KEY_FILE', TLS_KEY_FILE);
   return TLS_CERT_FILE && TLS_KEY_FILE ? { certFile: TLS_CERT_FILE, keyFile: TLS_KEY_FILE } : undefined;
 }

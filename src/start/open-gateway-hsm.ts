@@ -26,7 +26,7 @@ export async function openGatewayHsm(parts: GatewayHsmParts): Promise<OpenedHsm 
   if (hsm === undefined) return undefined;
   closers.push(() => hsm.close?.());
   const path = keyFilePath({ keysFile, module });
-  const following = followKeyFile(hsm, path, (error) => log.warn({ error }, FILE_FAULT));
+  const following = followKeyFile(hsm, path, environment, (error) => log.warn({ error }, FILE_FAULT));
   closers.push(() => following?.stop());
   const notes = new KeyUseNotes({
     store: (keyIds) => noteKeyUses(database, keyIds),

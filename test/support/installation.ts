@@ -154,7 +154,7 @@ export class Installation {
     const tenants = await saveTenants(testDatabase.database, { type: processor.type, config });
     const folder = mkdtempSync(join(tmpdir(), 'tapwire-installation-'));
     const keysFile = join(folder, 'hsm-keys.json');
-    writeFileSync(keysFile, JSON.stringify({ keys: demoKeysOf([config]) }));
+    writeFileSync(keysFile, JSON.stringify({ keys: demoKeysOf([config]) }), { mode: 0o600 });
     return new Installation(testDatabase, folder, simulator, tenants, { HSM_KEYS_FILE: keysFile, ...settings });
   }
 

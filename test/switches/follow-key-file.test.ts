@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -36,7 +36,7 @@ test('a software HSM has new keys without a restart, loses removed ones, and kee
   const path = pathOf({ keys: [softKey('one')] });
   const hsm = (await openHsm({ environment: 'dev', keysFile: path, module: undefined }))!;
   const faults: unknown[] = [];
-  const following = followKeyFile(hsm, path, (error) => faults.push(error), TIMES)!;
+  const following = followKeyFile(hsm, path, 'dev', (error) => faults.push(error), TIMES)!;
   onTestFinished(() => following.stop());
   replaceFile(path, JSON.stringify({ keys: [softKey('one'), softKey('two')] }));
   await expect.poll(() => hsm.kcv('two').catch(() => 'unknown')).toBe('08D7B4');
@@ -49,10 +49,34 @@ test('a software HSM has new keys without a restart, loses removed ones, and kee
   expect(await hsm.kcv('two')).toBe('08D7B4');
 });
 
+test('in qa, keys in a file that other users can read stop the start, and are not taken later', async () => {
+  const path = pathOf({ keys: [softKey('one')] });
+  const opened = () => openHsm({ environment: 'qa', keysFile: path, module: undefined });
+  const refusal = {
+    code: 'BAD_CONFIG',
+    message: expect.stringMatching(/HSM_KEYS_FILE: other users can access .* \(mode 644\).* Run: chmod 600/),
+  };
+  chmodSync(path, 0o644);
+  await expect(opened()).rejects.toMatchObject(refusal);
+  chmodSync(path, 0o600);
+  const hsm = (await opened())!;
+  const faults: unknown[] = [];
+  const following = followKeyFile(hsm, path, 'qa', (error) => faults.push(error), TIMES)!;
+  onTestFinished(() => following.stop());
+  writeFileSync(`${path}.new`, JSON.stringify({ keys: [softKey('two')] }));
+  chmodSync(`${path}.new`, 0o644);
+  renameSync(`${path}.new`, path);
+  await expect.poll(() => faults).toMatchObject([refusal]);
+  expect(await hsm.kcv('one')).toBe('08D7B4');
+  await expect(hsm.kcv('two')).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
+  chmodSync(path, 0o600);
+  await expect.poll(() => hsm.kcv('two').catch(() => 'unknown')).toBe('08D7B4');
+});
+
 test('a removed key remains usable while connections that use it are replaced', async () => {
   const path = pathOf({ keys: [softKey('one')] });
   const hsm = (await openHsm({ environment: 'dev', keysFile: path, module: undefined }))!;
-  const following = followKeyFile(hsm, path, () => {}, { everyMs: 10, removedAfterMs: 60_000 })!;
+  const following = followKeyFile(hsm, path, 'dev', () => {}, { everyMs: 10, removedAfterMs: 60_000 })!;
   onTestFinished(() => following.stop());
   replaceFile(path, JSON.stringify({ keys: [softKey('one'), softKey('two')] }));
   await expect.poll(() => hsm.kcv('two').catch(() => 'unknown')).toBe('08D7B4');
@@ -72,7 +96,7 @@ test('payShield keys are followed as well, and keys of a key exchange stay', asy
   const cryptogram = clearKey('zmk').encrypt(fromHex(CLEAR.zpk));
   const kcvOfPin = kcv(clearKey('zpk'));
   await hsm.importKey({ keyId: 'exchanged', usage: 'pin', transportKeyId: 'zmk', cryptogram, kcv: kcvOfPin });
-  const following = followKeyFile(hsm, path, () => {}, TIMES)!;
+  const following = followKeyFile(hsm, path, 'prod', () => {}, TIMES)!;
   onTestFinished(() => following.stop());
   replaceFile(path, JSON.stringify({ ...all, keys: all.keys.filter(({ keyId }) => keyId === 'zak') }));
   await expect.poll(() => hsm.kcv('zak').catch(() => 'unknown')).toBe('08D7B4');
@@ -95,7 +119,7 @@ test('keys of AWS Payment Cryptography are followed as well', async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   const hsm = (await openHsm({ environment: 'prod', keysFile: undefined, module: path }))!;
   onTestFinished(async () => hsm.close?.());
-  const following = followKeyFile(hsm, path, () => {}, TIMES)!;
+  const following = followKeyFile(hsm, path, 'prod', () => {}, TIMES)!;
   onTestFinished(() => following.stop());
   await expect(hsm.kcv('two')).rejects.toMatchObject({ code: 'KEY_UNKNOWN' });
   replaceFile(path, JSON.stringify({ ...file, keys: [await filed('two')] }));
