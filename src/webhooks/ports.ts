@@ -16,9 +16,8 @@ export interface WebhookEndpoint extends Integrator {
   readonly serves: WebhookOrigin;
   readonly url: string;
   readonly sealedSecret: Uint8Array;
-  /** The previous secret, which also signs until `previousEndsAtMs`. */
+  /** The previous secret while it also signs. The store decides that: its clock has set the end. */
   readonly previousSealedSecret: Uint8Array | null;
-  readonly previousEndsAtMs: number | null;
   /** The receiver answered 410 Gone; a new registration ends that. */
   readonly isDisabled: boolean;
 }

@@ -144,9 +144,8 @@ export class WebhookDeliverer {
   }
 
   #signatures({ id, body, endpoint }: StoredEvent, atMs: number): Record<string, string> {
-    const { sealedSecret, previousSealedSecret, previousEndsAtMs } = endpoint;
-    const previous = atMs < (previousEndsAtMs ?? 0) ? previousSealedSecret : null;
-    const secrets = [sealedSecret, ...(previous ? [previous] : [])];
+    const { sealedSecret, previousSealedSecret } = endpoint;
+    const secrets = [sealedSecret, ...(previousSealedSecret ? [previousSealedSecret] : [])];
     const { vault } = this.#options;
     return signWebhook(
       secrets.map((sealed) => vault.open(endpoint.id, sealed)),

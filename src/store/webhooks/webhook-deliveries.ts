@@ -67,7 +67,7 @@ const WITH_ENDPOINT = `
 select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery, e.endpoint_id as "endpointId",
   greatest(extract(epoch from e.next_at - clock_timestamp()), 0)::float8 as "dueInSeconds", e.early_attempts as "earlyAttempts",
   p.integrator_id as "integratorId", p.serves, p.url, p.sealed_secret as "sealedSecret",
-  p.previous_sealed_secret as "previousSealedSecret", (extract(epoch from p.previous_until) * 1000)::float8 as "previousEndsAtMs",
+  case when p.previous_until > clock_timestamp() then p.previous_sealed_secret end as "previousSealedSecret",
   p.disabled_at is not null as "isDisabled", t.correlation_id as "correlationId"
 from e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id
 left join transactions t on t.acquirer_id = e.acquirer_id and t.id = e.transaction_id`;
