@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { RefundAnswer } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { faultsIn } from '../support/log-lines.ts';
-import { refundSale } from '../support/refunds.ts';
+import { refundSale, storedSale, voidSale } from '../support/refunds.ts';
 import { scriptedInstallation, withCode } from '../support/scripted-installation.ts';
+import type { ReceivedRequest } from '../support/scripted-switch.ts';
 import { untilAnswered } from '../support/transactions.ts';
 
 const scene = scriptedInstallation({ profile: { deadlineMs: 2_500 } });
@@ -67,4 +69,54 @@ test('a decline that is approved twice, with two codes, is reversed once and nam
   sale.answer({ authorizationCode: '654321' });
   await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
   await eventually(async () => expect(scene.scripted.of('0420').length + scene.scripted.of('0421').length).toBe(2));
+});
+
+describe('a decline after the approval', () => {
+  const declineLate = (request: ReceivedRequest) => request.answer(withCode('51'));
+
+  test('of a sale has it reviewed, and neither refunded nor voided: perhaps nothing is booked', async () => {
+    const { id, sale } = await tap();
+    declineLate(sale);
+    declineLate(sale);
+    await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+    await eventually(async () => expect(await scene.counters()).toMatchObject({ late: 1, duplicates: 1 }));
+    expect(await scene.stored(id)).toMatchObject({
+      disposition: Disposition.Approved,
+      reversalState: ReversalState.none,
+    });
+    expect(await scene.afterwards(id)).toEqual(['late declined']);
+    await eventually(() => expect(alarmsOf(id)).toHaveLength(1));
+    const refund = { amount: '1.00', refundReference: randomUUID() };
+    expect(await refundSale(scene.installation, id, refund)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    expect(await voidSale(scene.installation, id)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+    expect(scene.scripted.of('0420')).toEqual([]);
+  });
+
+  test('of a refund has the refund reviewed, and its amount stays reserved', async () => {
+    const { id: sale } = await tap();
+    const { body } = await refundSale(scene.installation, sale, { amount: '40.00', refundReference: randomUUID() });
+    const { serviceReference: id, type } = body as RefundAnswer;
+    expect(type).toBe('Approved');
+    declineLate(await scene.scripted.next('0200'));
+    await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+    expect(await storedSale(scene.installation.database, sale)).toMatchObject({ refundedMinor: 4_000 });
+    expect(await voidSale(scene.installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+  });
+
+  test('of a sale that the switch has voided changes nothing: no amount stands', async () => {
+    const { id, sale } = await tap();
+    await voidSale(scene.installation, id);
+    await scene.untilReversal(id, 'acknowledged', 1);
+    declineLate(sale);
+    await eventually(async () => expect(await scene.afterwards(id)).toContain('late declined'));
+    expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
+  });
+
+  test('that only calls the request a duplicate is none: the switch has booked it', async () => {
+    const { id, sale } = await tap();
+    sale.answer(withCode('94'));
+    await eventually(async () => expect(await scene.counters()).toMatchObject({ duplicates: 1, late: 0 }));
+    expect(await scene.stored(id)).toMatchObject({ needsReview: false });
+    expect(await scene.afterwards(id)).toEqual([]);
+  });
 });

@@ -81,6 +81,7 @@ export async function recordUnmatchedResponses(
       const request = requests[ofRequests.indexOf(unmatched)];
       const late = request && readLate(deps, request, unmatched.read);
       if (!late) return 'unknown';
+      if (late === 'duplicate') return late;
       const { id, attempt } = request;
       return once([id, attempt, late.kind, late.responseCode, late.authorizationCode], () =>
         recordLate(deps, request, late),
@@ -117,7 +118,7 @@ export async function recordLate(
     const isSecond = await isSecondBooking(deps, request, late);
     const nowMs = deps.clock.nowMs();
     const rearm = lateStep(deps, request, late, nowMs);
-    const isContradiction = isSecond || contradictsResolution(request, late);
+    const isContradiction = isSecond || isWithdrawn(request, late) || contradictsResolution(request, late);
     const outcome = await deps.store.recordLate({ transaction: request, late, rearm, isContradiction, nowMs });
     if (outcome === 'recorded') {
       deps.wakeups.announce(request);
@@ -159,6 +160,15 @@ async function isSecondBooking(
   if (wasApproved(request)) return authorizationCode !== (request.authorizationCode ?? '');
   const { lateAuthorizationCode } = await store.findOriginalFacts(request);
   return lateAuthorizationCode !== null && lateAuthorizationCode !== authorizationCode;
+}
+
+/**
+ * Whether a response declines what the switch has approved, as one that approved for the issuer does if the issuer then
+ * declines. Perhaps nothing is booked: a refund of the sale would return money that was never taken, and the customer of a
+ * refund does not get it. Of a sale that the switch has voided, nothing stands in either case.
+ */
+function isWithdrawn({ disposition }: Transaction, { kind }: LateFacts): boolean {
+  return kind === 'declined' && disposition === Disposition.Approved;
 }
 
 function wasApproved({ disposition, voidState }: Transaction): boolean {
@@ -206,12 +216,16 @@ export function lateStep(
   };
 }
 
-/** The outcome that a response reports for the matched request; undefined if it does not answer the request. */
+/**
+ * The outcome that a response reports for the matched request; undefined if it does not answer the request. `duplicate`: it
+ * says that the switch had the request before, and the approval of the request is known.
+ */
 function readLate(
   { vault }: Pick<TransactionDependencies, 'vault'>,
-  { id, sealedCard }: Transaction,
+  request: Transaction,
   read: (original: OriginalData) => Outcome | undefined,
-): LateFacts | undefined {
+): LateFacts | 'duplicate' | undefined {
+  const { id, sealedCard } = request;
   let outcome: Outcome | undefined;
   try {
     outcome = sealedCard === null ? undefined : read(vault.open(id, sealedCard).original);
@@ -220,6 +234,7 @@ function readLate(
     // not suffer.
     return { kind: 'unknown', responseCode: '', authorizationCode: '' };
   }
+  if (outcome?.kind === 'declined' && outcome.needsReview && wasApproved(request)) return 'duplicate';
   return outcome && lateFactsOf(outcome);
 }
 

@@ -7,14 +7,7 @@ const DEPTHS: Readonly<Record<string, number>> = { 'one sale': 4, 'a link': 3, '
 const LEAST_DEPTH = 2;
 const TIMEOUT_MS = 600_000;
 
-/** Defects that are known and not mended yet, by the name of a switch. */
-const KNOWN: Readonly<Record<string, string>> = {
-  'approves for the issuer': 'a decline after the approval is dropped',
-};
-
-const isKnown = ({ name }: { readonly name: string }) => name.split(', ')[1]! in KNOWN;
-
-test.each(HONEST_CASES.filter((each) => !isKnown(each)).map(({ name }) => name))(
+test.each(HONEST_CASES.map(({ name }) => name))(
   '%s: its books agree with what the clients got',
   async (name) => {
     const depth = DEPTHS[name.split(', ')[0]!] ?? LEAST_DEPTH;

@@ -54,8 +54,8 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
   {
     name: 'a second approval is dropped',
     file: 'src/payments/reversals/late-response.ts',
-    before: 'const isContradiction = isSecond || contradictsResolution(request, late);',
-    after: 'const isContradiction = (isSecond && nowMs < 0) || contradictsResolution(request, late);',
+    before: 'const isContradiction = isSecond || isWithdrawn',
+    after: 'const isContradiction = (isSecond && nowMs < 0) || isWithdrawn',
     meaning: 'a request that the switch has booked twice, with two DE38, needs no review',
     hunt: { by: 'exploration', cases: ['one sale, nothing identifies'], depth: 3 },
   },
@@ -66,6 +66,14 @@ export const MUTATIONS_OF_BOOKS: readonly Mutation[] = [
     after: '      approved: approvals.find(identity),',
     meaning: 'the second approval of a request is taken before the first is noted, and never looked up again',
     hunt: { by: 'test', file: 'test/flow/second-approval.test.ts' },
+  },
+  {
+    name: 'a decline after the approval is dropped',
+    file: 'src/payments/reversals/late-response.ts',
+    before: "return kind === 'declined' && disposition === Disposition.Approved;",
+    after: "return kind === 'declined' && disposition === null;",
+    meaning: 'a sale that the switch has approved for the issuer, who then declines it, can be refunded',
+    hunt: { by: 'exploration', cases: ['one sale, approves for the issuer'], depth: 3 },
   },
   {
     name: 'a PIN beside a review',

@@ -28,14 +28,16 @@ export function faultsOfHonestBooks(execution: Execution): string[] {
   const isDoubtful = (transaction: Transaction) => isInReview(books, transaction);
   // The switch has booked a request once more, and the review of its transaction names that amount.
   const doubled = entries.filter(({ request }, index) => entries.findIndex((each) => each.request === request) < index);
-  const reviewed = doubled.filter(({ request }) => {
+  // The issuer has declined a sale after all, and a refund of it may have been under way before that was known.
+  const withdrawn = honest!.entries.filter(({ state, amountMinor }) => state === 'declined' && amountMinor > 0);
+  const reviewed = [...doubled, ...withdrawn].filter(({ request }) => {
     const { transactionId } = execution.requests[request - 1]!;
     return isDoubtful(store.rows.get(transactionId)!.transaction);
   });
-  const doubledMinor = sum(reviewed.map(({ amountMinor }) => Math.abs(amountMinor)));
+  const reviewedMinor = sum(reviewed.map(({ amountMinor }) => Math.abs(amountMinor)));
   return [
     ...ofRows,
-    ...[...accounts].flatMap((account) => faultsOfAccount(account, transactions, entries, isDoubtful, doubledMinor)),
+    ...[...accounts].flatMap((account) => faultsOfAccount(account, transactions, entries, isDoubtful, reviewedMinor)),
     ...faultsOfOrders(execution, entries),
   ];
 }
@@ -69,7 +71,7 @@ function faultsOfAccount(
   transactions: readonly Transaction[],
   entries: readonly Entry[],
   isDoubtful: (transaction: Transaction) => boolean,
-  doubledMinor: number,
+  reviewedMinor: number,
 ): string[] {
   if (account.includes('TEST')) return []; // the name of the same account at the switch
   const mine = transactions.filter((each) => accountOf(each) === account && each.type !== TransactionType.Void);
@@ -79,7 +81,7 @@ function faultsOfAccount(
   const faults: string[] = [];
   if (!isExplained(booked - reported, doubts))
     faults.push(`merchant ${account} has ${booked} in the books, and its clients got ${reported}`);
-  if (booked + doubledMinor < 0) faults.push(`merchant ${account} has given ${-booked} more than it has taken`);
+  if (booked + reviewedMinor < 0) faults.push(`merchant ${account} has given ${-booked} more than it has taken`);
   return faults;
 }
 
