@@ -112,7 +112,7 @@ describe('a decline after the approval', () => {
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
   });
 
-  test('that only calls the request a duplicate is none: the switch has booked it', async () => {
+  test('that only calls the request a duplicate is no decline: the switch has booked it', async () => {
     const { id, sale } = await tap();
     sale.answer(withCode('94'));
     await eventually(async () => expect(await scene.counters()).toMatchObject({ duplicates: 1, late: 0 }));

@@ -165,7 +165,7 @@ async function isSecondBooking(
 /**
  * Whether a response declines what the switch has approved, as one that approved for the issuer does if the issuer then
  * declines. Perhaps nothing is booked: a refund of the sale would return money that was never taken, and the customer of a
- * refund does not get it. Of a sale that the switch has voided, nothing stands in either case.
+ * refund does not get it. Of a sale that the switch has voided, nothing remains booked in either case.
  */
 function isWithdrawn({ disposition }: Transaction, { kind }: LateFacts): boolean {
   return kind === 'declined' && disposition === Disposition.Approved;
