@@ -154,8 +154,10 @@ describe('a connection is opened as its switch is configured', () => {
   });
 });
 
+/** As a change of the processor does; what identifies the switch is then stored again when it is opened. */
 async function listenAt({ database }: Installation, port: number): Promise<void> {
-  await database.query(`update processors set config = jsonb_set(config, '{accept,port}', $1::text::jsonb)`, [port]);
+  const config = `jsonb_set(config, '{accept,port}', $1::text::jsonb)`;
+  await database.query(`update processors set config = ${config}, switch_identity = null`, [port]);
 }
 
 async function isListening(port: number): Promise<boolean> {
@@ -232,7 +234,8 @@ describe('a gateway runs without a switch that it cannot serve, and reports why'
     const installation = await install({ connectTo: async () => scripted.port });
     const setAcquirer = (value: string) =>
       installation.database.query(
-        `update processors set config = jsonb_set(config, '{acquirerId}', to_jsonb($1::text)) where id = 1`,
+        `update processors set config = jsonb_set(config, '{acquirerId}', to_jsonb($1::text)), switch_identity = null
+         where id = 1`,
         [value],
       );
     await setAcquirer('not a number');
