@@ -82,7 +82,8 @@ describe('a refund in review', () => {
     const { id, request } = await declinedRefund(sale, '94');
     await settle(id, 'adjusted');
     for (const code of ['00', '10']) request.answer({ responseCode: code });
-    await eventually(async () => expect(await stored(sale)).toMatchObject({ refundedMinor: 10_000 }));
+    await eventually(async () => expect(await scene.afterwards(id)).toEqual(['late approved', 'late unknown']));
+    expect(await stored(sale)).toMatchObject({ refundedMinor: 10_000 });
     scene.scripted.hold();
     await expectBlocked(sale);
     await settle(id, 'adjusted');
