@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { Phone } from '../../src/tools/phone/phone.ts';
+import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import { Phone, type PhoneAnswer } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
 import { AppPhone, createLink, statusOf } from '../support/links.ts';
+import { BLOCK } from '../support/stans.ts';
 import { storedTransactions, trailOf, untilAnswered } from '../support/transactions.ts';
 
 let installation: Installation;
@@ -153,6 +155,43 @@ describe('a used reference', () => {
       expect(outcomeOf(answer).type).toBe('Approved');
     }
   });
+});
+
+/** Numbers that gateways have reserved for messages of the acquirer. */
+async function reservedStans(): Promise<number> {
+  const { rows } = await installation.database.query<{ next: string }>(
+    `select next_value as next from stan_blocks where scope = '1'`,
+  );
+  return Number(rows[0]!.next);
+}
+
+/** Several at once, as from phones that do not wait. */
+const AT_ONCE = 30;
+
+test.each<[string, (phone: Phone, sealed: TapRequest) => Promise<PhoneAnswer>, number[]]>([
+  ['repeats of an answered tap', (phone, sealed) => phone.submit(sealed), [200]],
+  ['other taps under its reference', (phone, { merchantReference }) => phone.tap({ ...TAP, merchantReference }), [409]],
+  [
+    "another merchant's copies of it",
+    (phone, sealed) => installation.phone('bakery', phone.deviceInstallationId).submit(sealed),
+    [400, 409],
+  ],
+])('%s use up no STANs', async (_what, submit, statuses) => {
+  const phone = installation.phone();
+  const sealed = await phone.seal(TAP);
+  expect(outcomeOf(await phone.submit(sealed)).type).toBe('Approved');
+  const before = await reservedStans();
+  for (let sent = 0; sent < 7 * AT_ONCE; sent += AT_ONCE) {
+    const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => submit(phone, sealed)));
+    expect(answers.filter(({ status }) => !statuses.includes(status))).toEqual([]);
+  }
+  // The process may have been at the end of its block.
+  expect(await reservedStans()).toBeLessThanOrEqual(before + BLOCK);
+  const { serviceReference, type } = outcomeOf(await phone.tap(TAP));
+  expect(type).toBe('Approved');
+  const { stan } = (await storedTransactions(installation.database)).find(({ id }) => id === serviceReference)!;
+  const used = (await storedTransactions(installation.database)).filter((stored) => stored.stan === stan);
+  expect(used).toHaveLength(1);
 });
 
 describe('a reference that has not reached a switch is used again as a new attempt of the same transaction', () => {

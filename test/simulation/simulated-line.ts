@@ -1,7 +1,7 @@
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import type { PinData } from '../../src/kits/processor-kit/processor.ts';
 import type { TransactionKey } from '../../src/payments/model/transaction.ts';
-import type { SendTiming, Switch, SwitchAnswer, SwitchSlot } from '../../src/payments/ports/switch-ports.ts';
+import type { SendTiming, Switch, SwitchAnswer, SwitchSlot, TakenStan } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
 import { recordUnmatchedResponses } from '../../src/payments/reversals/late-response.ts';
 import { PROFILE } from './simulated-tenant.ts';
@@ -33,7 +33,7 @@ export interface LineParts {
   /** Dependencies that mark the statement as heard when they store it. */
   readonly worldHearing: (statement: Statement) => TransactionDependencies;
   readonly isAlive: () => boolean;
-  readonly nextStan: () => Promise<string>;
+  readonly nextStan: () => Promise<TakenStan>;
   /** An effect begins or ends: the process may die here, or freeze for a while. */
   readonly moment: () => Promise<void>;
 }

@@ -5,6 +5,7 @@ import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
 import { expirePin } from '../../src/payments/pins/expire-pin.ts';
 import type { ReversalAttempt } from '../../src/payments/ports/reversal-ports.ts';
 import type { TransactionStore } from '../../src/payments/ports/store-ports.ts';
+import type { TakenStan } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
 import { decideOverdue } from '../../src/payments/reversals/overdue.ts';
 import { type ReversalJobResult, sendReversal } from '../../src/payments/reversals/reverse.ts';
@@ -267,11 +268,12 @@ export class SimulatedProcess implements Effects {
     });
   }
 
-  async #nextStan(): Promise<string> {
+  async #nextStan(): Promise<TakenStan> {
     if (this.#stans.length === 0) {
       const first = await this.commit('stans', () => this.#shared.store.takeStans(STANS_IN_BLOCK));
       this.#stans = Array.from({ length: STANS_IN_BLOCK }, (_, index) => first + index);
     }
-    return String(this.#stans.shift()).padStart(6, '0');
+    const stan = this.#stans.shift()!;
+    return { stan: String(stan).padStart(6, '0'), putBack: () => void this.#stans.unshift(stan) };
   }
 }

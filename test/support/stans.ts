@@ -1,3 +1,4 @@
+import type { TakenStan } from '../../src/payments/ports/switch-ports.ts';
 import { type OnSkip, StanBlocks } from '../../src/store/switches/stan-blocks.ts';
 import type { TestDatabase } from './test-database.ts';
 
@@ -20,9 +21,12 @@ export async function take(
   day = DAY,
 ): Promise<(string | undefined)[]> {
   const taken: (string | undefined)[] = [];
-  while (taken.length < count) taken.push(await blocks.next(scope, day));
+  while (taken.length < count) taken.push((await blocks.next(scope, day))?.stan);
   return taken;
 }
+
+/** A number that is not used again when it is returned. */
+export const takenStan = (stan: string): TakenStan => ({ stan, putBack: () => {} });
 
 export const stansFrom = (first: number, count: number) =>
   Array.from({ length: count }, (_, index) => String(first + index).padStart(6, '0'));

@@ -13,6 +13,7 @@ import type { PinTranslation } from '../../src/switching/switches/translate-pin.
 import { startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { eventually } from '../support/eventually.ts';
 import { testSwitchAccess } from '../support/installation.ts';
+import { takenStan } from '../support/stans.ts';
 
 const clock = { nowMs: () => Date.now(), monotonicMs: () => performance.now() };
 
@@ -48,7 +49,7 @@ async function open(
       next: async () => {
         const failure = failures.shift();
         if (failure) throw failure;
-        return String(++stan).padStart(6, '0');
+        return takenStan(String(++stan).padStart(6, '0'));
       },
     },
     dates: { current: () => '2026-11-20', announce: () => {} },

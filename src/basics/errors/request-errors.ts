@@ -103,6 +103,11 @@ export class StoreUnavailable extends TapwireError {
   }
 }
 
+/** Whether a commit that failed with this error has certainly stored nothing. */
+export function isUnstored(error: unknown): boolean {
+  return error instanceof Overloaded || (error instanceof StoreUnavailable && !error.mayBeStored);
+}
+
 /** The database is unavailable for a read, or for a single statement that can safely be repeated. */
 export class StoreUnread extends StoreUnavailable {
   constructor(options?: ErrorOptions) {

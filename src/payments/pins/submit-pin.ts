@@ -59,7 +59,7 @@ export async function submitPin(
   await refuseRepeatedPin(deps, draft, tap, request);
   const plan = await planPin(deps, draft, before, tap, applied);
   if (await commitPlan(deps, plan, () => commitPin(deps, plan, before))) return plan.proceed();
-  plan.abandon();
+  plan.abandon(true);
   await refuseRepeatedPin(deps, draft, tap, request);
   return answerLoser(deps, before, request);
 }

@@ -53,6 +53,16 @@ export interface SendTiming {
   readonly sendByAtMs: number;
 }
 
+/** A STAN that this process alone may use, once. */
+export interface TakenStan {
+  readonly stan: string;
+  /**
+   * Lets the next message have it. Only if nothing was sent with it, and no row has it or may get it: never after a COMMIT
+   * whose fate is unknown.
+   */
+  putBack(): void;
+}
+
 /** A processor of an acquirer with its connections. */
 export interface Switch {
   readonly type: string;
@@ -72,7 +82,7 @@ export interface Switch {
    *
    * @param use `followUp`: for a reversal or completion of an earlier request, for which a reserve is kept
    */
-  nextStan(tid: string, use?: 'followUp'): Promise<string | undefined>;
+  nextStan(tid: string, use?: 'followUp'): Promise<TakenStan | undefined>;
   /** Undefined if no connection is signed on or about to be, or all are full. */
   takeSlot(connectionId?: string): Promise<SwitchSlot | undefined>;
   /** Whether the connection is still open, signed on or not. */

@@ -1,4 +1,10 @@
-import { DuplicateReference, NoConfiguration, RequestRejected, StoreUnavailable } from '../../basics/errors.ts';
+import {
+  DuplicateReference,
+  isUnstored,
+  NoConfiguration,
+  RequestRejected,
+  StoreUnavailable,
+} from '../../basics/errors.ts';
 import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { readRequestedAmount } from '../decisions/read-requested-amount.ts';
 import { webhookJobs } from '../decisions/webhook-job.ts';
@@ -43,7 +49,7 @@ interface Plan {
   /** False if nothing was sent, so nothing is reserved. */
   readonly reserves: boolean;
   readonly proceed: () => Promise<Transaction>;
-  readonly abandon: () => void;
+  readonly abandon: (isUnstored: boolean) => void;
 }
 
 /**
@@ -66,7 +72,7 @@ export async function refund(
   const plan = await planRefund(deps, sale, draftRefund(deps, sale, request, amountMinor));
   const stored = await commit(deps, plan);
   if (stored === 'inserted') return plan.proceed();
-  plan.abandon();
+  plan.abandon(true);
   if (stored === 'refused') {
     await refuseUnlessLeft(deps, (await deps.store.find(sale)) ?? sale, amountMinor);
     throw tooMuch(); // the insert found the balance reserved, and the reservation has been released since
@@ -205,7 +211,7 @@ async function commit(
     if (reserves) return await deps.refunds.reserve(attempt);
     return (await deps.store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
   } catch (error) {
-    abandon();
+    abandon(isUnstored(error));
     throw error; // if the fate of the COMMIT is unknown and the refund was stored, its job decides
   }
 }
@@ -218,7 +224,7 @@ function submitted(deps: AuthorizeDependencies, draft: Transaction, ready: Ready
   const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: deps.newId(), status };
   const attempt = newAttempt(deps, NEW, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
   const proceed = () => authorize(deps, transaction, ready);
-  return { attempt, reserves: true, proceed, abandon: () => ready.slot.release() };
+  return { attempt, reserves: true, proceed, abandon: ready.withdraw };
 }
 
 /** Role `api`: a worker continues from the rows of the refund and its sale, if possible one with a connection. */

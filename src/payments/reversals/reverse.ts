@@ -1,4 +1,4 @@
-import { SealError } from '../../basics/errors.ts';
+import { isUnstored, SealError } from '../../basics/errors.ts';
 import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
 import type { Reversal } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
@@ -10,7 +10,7 @@ import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../model/time-
 import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { ReversalAttempt, ReversalStep } from '../ports/reversal-ports.ts';
 import type { OriginalFacts } from '../ports/store-ports.ts';
-import type { Switch, SwitchSlot } from '../ports/switch-ports.ts';
+import type { Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { leaveTo, reachedElsewhere } from '../taps/leave-to-others.ts';
 import { type ReversalAnswerDependencies, recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
@@ -160,17 +160,19 @@ interface Sending extends FreeSlot {
 
 async function sendOn(deps: ReverseDependencies, sending: Sending, number: number): Promise<ReversalJobResult> {
   const { transaction, target, slot, jobId } = sending;
-  let made: { readonly reversal: Reversal; readonly attempt: Attempt; readonly step: ReversalStep } | undefined;
+  let made: BuiltAttempt | undefined;
   try {
     made = await buildAttempt(deps, sending, number);
     if (!made || !(await stepReversal(deps, { ...made.step, remove: jobId ? [jobId] : [] }))) {
       slot.release();
+      made?.taken?.putBack();
       if (made) return MOVED;
       // No STAN is left before the cut-over.
       return waitForSlot(deps, transaction, target, { againAfterSeconds: MAX_CONNECTION_RETRY_SECONDS });
     }
   } catch (error) {
     slot.release();
+    if (isUnstored(error)) made?.taken?.putBack();
     throw error;
   }
   const { reversal, attempt, step } = made;
@@ -205,17 +207,26 @@ async function finishAttempt(
   if (after?.reversalState === ReversalState.needsReview) deps.alarms.needsReview(sent, 'UNACKNOWLEDGED');
 }
 
+interface BuiltAttempt {
+  readonly reversal: Reversal;
+  readonly attempt: Attempt;
+  readonly step: ReversalStep;
+  /** Undefined if the attempt has the STAN of the original. */
+  readonly taken: TakenStan | undefined;
+}
+
 /** Undefined if the attempt needs a STAN of its own and the business day has none left. */
 async function buildAttempt(
   deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'vault'>,
   { transaction, target, processorId, original, couldOvertake }: Sending,
   number: number,
-) {
+): Promise<BuiltAttempt | undefined> {
   if (transaction.sealedCard === null) throw new SealError('NOT_KEPT');
   const { keepsStan } = target.profile.reversal;
-  const stan = keepsStan ? transaction.stan! : await target.nextStan(transaction.tid!, 'followUp');
-  if (stan === undefined) return undefined;
   const kept = deps.vault.open(transaction.id, transaction.sealedCard);
+  const taken = keepsStan ? undefined : await target.nextStan(transaction.tid!, 'followUp');
+  const stan = keepsStan ? transaction.stan! : taken?.stan;
+  if (stan === undefined) return undefined;
   const nowMs = deps.clock.nowMs();
   const sentAtMs = stampAfter(transaction, original.attempts, nowMs);
   const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: deps.newId(), nowMs };
@@ -229,7 +240,8 @@ async function buildAttempt(
     localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
     authorizationCode: authorizationCodeOf(transaction, original),
   };
-  return { reversal, attempt, step: sentStep(transaction, attempt, original.attempts.length, target.profile) };
+  const step = sentStep(transaction, attempt, original.attempts.length, target.profile);
+  return { reversal, attempt, step, taken };
 }
 
 function authorizationCodeOf(

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../basics/errors.ts';
+import { isUnstored, StoreUnavailable } from '../../basics/errors.ts';
 import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { withWebhook } from '../decisions/webhook-job.ts';
 import type { Decision } from '../model/decision.ts';
@@ -43,13 +43,13 @@ export async function authorize(
  * Commits the submission of an accepted tap to this switch: 3 -> 4, or 4 -> 3 -> 4 if the previous switch received
  * no byte.
  *
- * @returns undefined, with the slot released, if another process has decided, `answer_by` leaves no full deadline, or the
+ * @returns undefined, with the submission withdrawn, if another process has decided, `answer_by` leaves no full deadline, or the
  * PIN block was submitted before
  */
 export async function submitReady(
   deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'store'>,
   before: Transaction,
-  { submission, slot, uses }: ReadySubmission,
+  { submission, withdraw, uses }: ReadySubmission,
 ): Promise<Transaction | undefined> {
   const overdueJob = deps.newId();
   const { ReadyToSubmitToPaymentProcessor: ready, SubmittedToPaymentProcessor: status } = Status;
@@ -57,9 +57,8 @@ export async function submitReady(
   const path: StatusId[] = before.status === ready ? [status] : [ready, status];
   const { acquirerId, id, attempt } = transaction;
   const startAfterSeconds = (submission.deadlineSeconds ?? 0) + OVERDUE_AFTER_SECONDS;
-  let isCommitted = false;
   try {
-    isCommitted = await deps.store.submit({
+    const isCommitted = await deps.store.submit({
       transaction,
       fromStatus: before.status,
       auditEntries: moves(before.status, path, deps.clock.nowMs()),
@@ -67,10 +66,13 @@ export async function submitReady(
       remove: before.overdueJob ? [before.overdueJob] : [],
       uses,
     });
-  } finally {
-    if (!isCommitted) slot.release();
+    if (isCommitted) return transaction;
+  } catch (error) {
+    withdraw(isUnstored(error));
+    throw error;
   }
-  return isCommitted ? transaction : undefined;
+  withdraw(true);
+  return undefined;
 }
 
 async function decide(

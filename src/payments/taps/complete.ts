@@ -7,7 +7,7 @@ import type { JobRequest } from '../model/jobs.ts';
 import { switchOf } from '../model/switch-revision.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
-import type { Switch } from '../ports/switch-ports.ts';
+import type { Switch, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { SWITCH_CHANGED } from '../reversals/review-unsendable.ts';
 import { type Again, leaveTo, reachedElsewhere } from './leave-to-others.ts';
@@ -95,17 +95,22 @@ async function attemptAt(
   if (!slot) return later(transaction, deps);
   const { deadlineMs, reversal } = target.profile;
   const startedAtMs = deps.clock.monotonicMs();
-  let completion: Completion | undefined;
+  let taken: TakenStan | undefined;
+  let completion: Completion;
+  let isBegun = false;
   try {
-    completion = await buildCompletion(deps, target, transaction, asked);
+    taken = await target.nextStan(transaction.tid!, 'followUp');
+    if (taken === undefined) return later(transaction, deps);
+    completion = buildCompletion(deps, transaction, asked, taken.stan);
     const onItsWaySeconds = deadlineMs / 1_000 + reversal.overtakingGuardSeconds;
-    if (!completion || !(await deps.completions.begin(transaction, onItsWaySeconds))) {
+    isBegun = await deps.completions.begin(transaction, onItsWaySeconds);
+    if (!isBegun) return later(transaction, deps);
+  } finally {
+    // No row has the STAN of a completion.
+    if (!isBegun) {
       slot.release();
-      return later(transaction, deps);
+      taken?.putBack();
     }
-  } catch (error) {
-    slot.release();
-    throw error;
   }
   const timing = { deadlineAtMs: startedAtMs + deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
   const answer = await slot.complete(completion, timing, transaction);
@@ -119,15 +124,12 @@ async function attemptAt(
   return { againAfterSeconds, payload: { ...asked, completionAttempt: completionAttempt + 1 } };
 }
 
-/** Undefined if the business day has no STAN left. */
-async function buildCompletion(
+function buildCompletion(
   deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'vault'>,
-  target: Switch,
   transaction: Transaction,
   { completionAttempt }: CompletionAttempt,
-): Promise<Completion | undefined> {
-  const stan = await target.nextStan(transaction.tid!, 'followUp');
-  if (stan === undefined) return undefined;
+  stan: string,
+): Completion {
   const sentAtMs = deps.clock.nowMs();
   const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
   return {

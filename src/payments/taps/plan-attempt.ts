@@ -1,4 +1,5 @@
 import {
+  isUnstored,
   type NoConfiguration,
   PinUnusable,
   SealError,
@@ -30,8 +31,12 @@ export interface Plan {
   readonly attempt: NewAttempt;
   /** After the commit: returns the transaction with its result, or throws the refusal that was recorded. */
   readonly proceed: () => Promise<Transaction>;
-  /** Instead of the commit: releases the resources of the plan. */
-  readonly abandon: () => void;
+  /**
+   * Releases the resources of a plan that will not proceed.
+   *
+   * @param isUnstored whether it is certain that nothing of it is stored
+   */
+  readonly abandon: (isUnstored: boolean) => void;
 }
 
 /** The state from which an attempt begins. */
@@ -100,7 +105,7 @@ export async function commitPlan<T>(
   try {
     return await write();
   } catch (error) {
-    plan.abandon();
+    plan.abandon(isUnstored(error));
     if (!(error instanceof StoreUnavailable && error.mayBeStored)) throw error;
     // COMMIT was sent and its fate is unknown. If the row was stored, its `overdue` job decides: nothing was written
     // to a switch.
@@ -180,7 +185,7 @@ function submitted(
   return {
     attempt: { ...attempt, uses },
     proceed: () => authorize(deps, transaction, ready),
-    abandon: () => ready.slot.release(),
+    abandon: ready.withdraw,
   };
 }
 

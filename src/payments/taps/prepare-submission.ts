@@ -3,7 +3,7 @@ import type { PinWait } from '../decisions/pin-step.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import type { Submission, Transaction } from '../model/transaction.ts';
 import type { SingleUse } from '../ports/store-ports.ts';
-import type { PreparedRequest, Switch, SwitchSlot } from '../ports/switch-ports.ts';
+import type { PreparedRequest, Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /** Everything that a submission commits, and the slot for its bytes. */
@@ -11,6 +11,12 @@ export interface ReadySubmission {
   readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
   readonly request: PreparedRequest;
   readonly slot: SwitchSlot;
+  /**
+   * Instead of the use of the slot: releases it.
+   *
+   * @param isUnstored whether the numbers are certainly in no row: then another message gets the STAN
+   */
+  readonly withdraw: (isUnstored: boolean) => void;
   /** How to await a PIN; null if none can be taken. */
   readonly pinWait: PinWait | null;
   /** The PIN block of the message, which no other attempt may have. */
@@ -45,7 +51,8 @@ export interface SubmissionContent {
 
 /**
  * Takes a slot, numbers the request and builds its message once, so that a value that cannot be encoded is found
- * before anything is committed. The slot is released on every failure; the caller owns it only after a success.
+ * before anything is committed. After a failure, the slot is released and another message gets the STAN. After a success, the
+ * caller either sends the request or withdraws it.
  *
  * @param readContent called once there is a slot
  * @returns `full` if the switch can be reached but no slot becomes free in time; `down` if it cannot be reached, or
@@ -61,10 +68,12 @@ export async function prepareSubmission(
   const slot = await target.takeSlot();
   if (!slot) return target.isFull ? 'full' : 'down';
   let isReady = false;
+  let taken: TakenStan | undefined;
   try {
     const { card, build } = readContent();
-    const stan = await target.nextStan(tid);
-    if (stan === undefined) return 'down';
+    taken = await target.nextStan(tid);
+    if (taken === undefined) return 'down';
+    const { stan, putBack } = taken;
     const sentAtMs = clock.nowMs();
     const rrn = retrievalReference(sentAtMs, stan);
     const request = build({ stan, rrn, sentAtMs });
@@ -78,10 +87,17 @@ export async function prepareSubmission(
       submission: { ...numbers, deadlineSeconds: deadlineMs / 1000, overdueJob: null, sealedCard },
       request,
       slot,
+      withdraw: (isUnstored) => {
+        slot.release();
+        if (isUnstored) putBack();
+      },
       deadlineAtMs: startedAtMs + deadlineMs,
       sendByAtMs: startedAtMs + Math.min(SEND_WITHIN_MS, deadlineMs),
     };
   } finally {
-    if (!isReady) slot.release();
+    if (!isReady) {
+      slot.release();
+      taken?.putBack();
+    }
   }
 }

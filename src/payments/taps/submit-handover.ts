@@ -69,7 +69,7 @@ async function submitOpened(
   }
   if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(deps, transaction);
   if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
-    ready.slot.release();
+    ready.withdraw(true);
     return giveUp(deps, transaction);
   }
   const submitted = await submitReady(deps, transaction, ready);

@@ -77,7 +77,7 @@ export async function submitTap(
       return awaitOutcome(deps, before);
     }
     if (outcome === 'inserted') return plan.proceed();
-    plan.abandon();
+    plan.abandon(true);
     if (outcome !== 'named') return answerRepeat(deps, submitter, draft, request, outcome === 'copied');
     link = await deps.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
   }
@@ -107,7 +107,7 @@ async function answerRepeat(
   if (before.attempt >= MOST_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
   const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
   if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
-  plan.abandon();
+  plan.abandon(true);
   const current = isCopied ? await deps.store.find(before) : undefined;
   if (current?.attempt === before.attempt) return refuseCopy(deps, principal, draft, before);
   throw new DuplicateReference(); // another attempt of this reference was faster

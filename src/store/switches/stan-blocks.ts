@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
+import type { TakenStan } from '../../payments/ports/switch-ports.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { NOTE_EPOCH, NOTE_STOP } from './database-epoch.ts';
@@ -17,7 +18,8 @@ const MAX_REPORTED = 1_000;
 const MAX_SCOPES = 50_000;
 /**
  * System trace audit numbers, unique in their scope and business date on any number of processes. A process reserves
- * them in the database in blocks and never returns one, so a crash loses numbers and repeats none.
+ * them in the database in blocks and never returns a block, so a crash loses numbers and repeats none. A number that was
+ * taken for nothing is used for the next message of the process, so requests that send nothing do not use up a day's numbers.
  *
  * The counter of a scope never restarts, and the STAN is its remainder: a cut-over does not reset it. Each number can
  * be used once per business date, and once per UTC hour, because an RRN is the hour and the number. When all are used, no
@@ -105,13 +107,13 @@ export class StanBlocks {
   }
 
   /**
-   * Six digits; undefined if the scope has used up all numbers of its business date or of the hour.
+   * A number of six digits; undefined if the scope has used up all numbers of its business date or of the hour.
    *
    * @param day the business date, `2026-11-20`
    * @param leaving how many of the day's numbers must remain for others
    * @throws StoreUnavailable if a new block is needed and the database is unavailable
    */
-  async next({ acquirerId, tid }: StanScope, day: string, leaving = 0): Promise<string | undefined> {
+  async next({ acquirerId, tid }: StanScope, day: string, leaving = 0): Promise<TakenStan | undefined> {
     const scope = scopeText({ acquirerId, tid });
     // Each class of callers has its own blocks, so that numbers reserved for one class are not used by another.
     const key = `${leaving} ${scope}`;
@@ -120,13 +122,37 @@ export class StanBlocks {
       const opening = this.#blocks.get(key) ?? this.#openBlock(key, wanted);
       const block = await opening;
       const stan = block && block.day >= day ? block.stans.pop() : undefined;
-      if (stan !== undefined) return stan;
+      if (stan !== undefined) return this.#taken(key, block!, stan);
       if (this.#blocks.get(key) === opening) this.#blocks.delete(key);
       if (block === undefined) {
         this.#tellOnce({ acquirerId, tid }, day, 0);
         return undefined;
       }
     }
+  }
+
+  #taken(key: string, block: Block, stan: string): TakenStan {
+    let isTaken = true;
+    const putBack = () => {
+      if (!isTaken) return;
+      isTaken = false;
+      this.#putBack(key, block, stan);
+    };
+    return { stan, putBack };
+  }
+
+  /** The number joins the present block of its class. It is lost if that is of another business date. */
+  #putBack(key: string, block: Block, stan: string): void {
+    const present = this.#blocks.get(key);
+    if (present === undefined) {
+      block.stans.push(stan);
+      if (this.#blocks.size < MAX_SCOPES) this.#blocks.set(key, Promise.resolve(block));
+      return;
+    }
+    present.then(
+      (current) => current?.day === block.day && current.stans.push(stan),
+      () => {},
+    );
   }
 
   #openBlock(key: string, wanted: Wanted): Promise<Block | undefined> {

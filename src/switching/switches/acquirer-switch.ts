@@ -8,7 +8,7 @@ import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import { OVERDUE_AFTER_SECONDS } from '../../payments/model/time-limits.ts';
 import type { ProviderValues } from '../../payments/model/transaction.ts';
 import type { EnteredPin } from '../../payments/ports/pin-ports.ts';
-import type { Switch, SwitchAnswer, SwitchSlot } from '../../payments/ports/switch-ports.ts';
+import type { Switch, SwitchAnswer, SwitchSlot, TakenStan } from '../../payments/ports/switch-ports.ts';
 import { openPool, type Pool } from '../connection/pool.ts';
 import type { PoolStats } from '../connection/pool-stats.ts';
 import type { Slot } from '../connection/slot.ts';
@@ -204,7 +204,7 @@ export class AcquirerSwitch implements Switch {
     return this.#pool;
   }
 
-  nextStan(tid: string, use?: 'followUp'): Promise<string | undefined> {
+  nextStan(tid: string, use?: 'followUp'): Promise<TakenStan | undefined> {
     return this.#stans.next(this.profile.stanScope === 'terminal' ? tid : null, use);
   }
 

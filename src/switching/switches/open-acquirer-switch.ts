@@ -34,7 +34,7 @@ export async function openAcquirerSwitch(options: AcquirerSwitchOptions): Promis
     const nextStamp = () => ({ stan: networkStans!.next(), sentAtMs: options.clock.nowMs() });
     keys = await openKeyExchange(options, nextStamp, where);
     // STANs are reserved last, because a processor that cannot be opened is retried again and again.
-    networkStans = await NetworkStans.open(() => stans.next(scope, dates.current(acquirerId)));
+    networkStans = await NetworkStans.open(async () => (await stans.next(scope, dates.current(acquirerId)))?.stan);
     return new AcquirerSwitch(options, { networkStans, transport, keys });
   } catch (fault) {
     transport.accept?.server.close();

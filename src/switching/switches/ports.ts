@@ -1,6 +1,6 @@
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
 import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
-import type { AttemptName } from '../../payments/ports/switch-ports.ts';
+import type { AttemptName, TakenStan } from '../../payments/ports/switch-ports.ts';
 
 /** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
 export interface StanScope {
@@ -16,7 +16,7 @@ export interface Stans {
    *
    * @param leaving how many of the day's numbers must remain for others; none by default
    */
-  next(scope: StanScope, day: string, leaving?: number): Promise<string | undefined>;
+  next(scope: StanScope, day: string, leaving?: number): Promise<TakenStan | undefined>;
 }
 
 /** The business dates of switches, as the switches announce them. */

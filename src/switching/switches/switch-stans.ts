@@ -1,4 +1,5 @@
 import { LogBudget } from '../../basics/limits/log-budget.ts';
+import type { TakenStan } from '../../payments/ports/switch-ports.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 
 /**
@@ -31,11 +32,11 @@ export class SwitchStans {
     return this.#refused;
   }
 
-  async next(tid: string | null, use: 'followUp' | undefined): Promise<string | undefined> {
+  async next(tid: string | null, use: 'followUp' | undefined): Promise<TakenStan | undefined> {
     const { acquirerId, processorId, stans, dates, clock, log } = this.#options;
     const leaving = use === 'followUp' ? 0 : RESERVED;
-    const stan = await stans.next({ acquirerId, tid }, dates.current(acquirerId), leaving);
-    if (stan !== undefined) return stan;
+    const taken = await stans.next({ acquirerId, tid }, dates.current(acquirerId), leaving);
+    if (taken !== undefined) return taken;
     this.#refused++;
     this.#budget.spend(clock.monotonicMs(), (suppressed) =>
       log.warn({ acquirerId, processorId, tid, suppressed }, 'no STAN left before the cut-over, nothing sent'),

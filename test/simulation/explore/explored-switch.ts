@@ -8,6 +8,7 @@ import type {
   Switches,
   SwitchSlot,
 } from '../../../src/payments/ports/switch-ports.ts';
+import { takenStan } from '../../support/stans.ts';
 import {
   type DialectRequest,
   prepareRefund,
@@ -38,7 +39,7 @@ function switchOf(execution: Execution, task: Task, acquirerId: number): Switch 
     isFull: false,
     takesPin: true,
     takesMandates: false,
-    nextStan: async (tid) => task.recall('STAN', () => execution.nextStan(acquirerId, tid)),
+    nextStan: async (tid) => takenStan(task.recall('STAN', () => execution.nextStan(acquirerId, tid))),
     takeSlot: (connectionId) => takeSlot(execution, task, connectionId),
     hasConnection: (connectionId) => task.recall('connection', () => connectionId === process.connectionId),
     prepare: (purchase) => prepareSale(purchase, acquirerId),

@@ -35,7 +35,7 @@ describe('the numbers of a terminal', () => {
   test('requested at once are all different', async () => {
     const blocks = await openProcess();
     const taken = await Promise.all(Array.from({ length: 500 }, () => blocks.next(TERMINAL, DAY)));
-    expect(taken.toSorted()).toEqual(stansFrom(1, 500));
+    expect(taken.map((each) => each?.stan).toSorted()).toEqual(stansFrom(1, 500));
   });
 
   test('are never the same for two processes', async () => {
@@ -52,7 +52,7 @@ describe('the numbers of a terminal', () => {
   test('are counted separately from other terminals and acquirers', async () => {
     const blocks = await openProcess();
     const scopes = [TERMINAL, { acquirerId: 1, tid: 'TW000002' }, { acquirerId: 2, tid: 'TW000001' }];
-    for (const scope of scopes) expect(await blocks.next(scope, DAY)).toBe('000001');
+    for (const scope of scopes) expect((await blocks.next(scope, DAY))?.stan).toBe('000001');
   });
 
   test('continue after 999999 with 000001, and 000000 is not used', async () => {
@@ -75,7 +75,7 @@ describe('a business day', () => {
   test('reserves numbers for reversals: taps get none of them, and reversals do', async () => {
     await setCounter(LAST_STAN - 5 * BLOCK);
     const blocks = await openProcess();
-    const takeLeaving = (leaving: number) => blocks.next(TERMINAL, DAY, leaving);
+    const takeLeaving = async (leaving: number) => (await blocks.next(TERMINAL, DAY, leaving))?.stan;
     expect(await takeLeaving(5 * BLOCK)).toBeUndefined();
     expect(await takeLeaving(4 * BLOCK)).toBe(stansFrom(LAST_STAN - 5 * BLOCK + 1, 1)[0]);
     // The numbers reserved for the others remain reserved.
@@ -106,6 +106,47 @@ describe('a business day', () => {
     const blocks = await openProcess();
     await take(blocks, 7);
     expect(await take(blocks, 1, TERMINAL, NEXT_DAY)).toEqual(stansFrom(BLOCK + 1, 1));
+  });
+});
+
+describe('a number that is returned', () => {
+  test('is used by the next message, and by one only', async () => {
+    const blocks = await openProcess();
+    const [first, second] = [await blocks.next(TERMINAL, DAY), await blocks.next(TERMINAL, DAY)];
+    first!.putBack();
+    first!.putBack();
+    expect(await take(blocks, 2)).toEqual(['000001', '000003']);
+    second!.putBack();
+    expect(await take(blocks, BLOCK)).toEqual(['000002', ...stansFrom(4, BLOCK - 1)]);
+  });
+
+  test('is not lost when its block was the last, or another block is in use', async () => {
+    const blocks = await openProcess();
+    const taken = await Promise.all(Array.from({ length: 250 }, () => blocks.next(TERMINAL, DAY)));
+    for (const each of taken) each!.putBack();
+    expect((await take(blocks, 3 * BLOCK)).toSorted()).toEqual(stansFrom(1, 3 * BLOCK));
+    await setCounter(LAST_STAN - BLOCK);
+    const last = await blocks.next(TERMINAL, DAY);
+    await take(blocks, BLOCK);
+    expect(await take(blocks, 1)).toEqual([undefined]);
+    last!.putBack();
+    expect(await take(blocks, 2)).toEqual([last!.stan, undefined]);
+  });
+
+  test('does not come on another business date', async () => {
+    const blocks = await openProcess();
+    const before = await blocks.next(TERMINAL, DAY);
+    await take(blocks, 1, TERMINAL, NEXT_DAY);
+    before!.putBack();
+    expect(await take(blocks, BLOCK, TERMINAL, NEXT_DAY)).not.toContain('000001');
+  });
+
+  test('stays with its class', async () => {
+    const blocks = await openProcess();
+    const tap = await blocks.next(TERMINAL, DAY, 4 * BLOCK);
+    tap!.putBack();
+    expect(await take(blocks, 1)).toEqual(stansFrom(BLOCK + 1, 1));
+    expect((await blocks.next(TERMINAL, DAY, 4 * BLOCK))?.stan).toBe('000001');
   });
 });
 

@@ -36,7 +36,7 @@ function worldWith(
   const target = {
     profile: { deadlineMs: 30_000, reversal: REVERSAL_SCHEDULE },
     takeSlot: async () => (hasLine ? slot : undefined),
-    nextStan: async () => '000018',
+    nextStan: async () => ({ stan: '000018', putBack: () => steps.push('returned') }),
   };
   const deps = {
     clock: { nowMs: () => nowMs, monotonicMs: () => 0 },
@@ -158,15 +158,15 @@ describe('a void that is requested meanwhile', () => {
     expect(steps).toEqual(['begun for 35', 'sent', 'ended']);
   });
 
-  test('was faster: nothing is sent, and the slot is released', async () => {
+  test('was faster: nothing is sent, and the slot and the STAN are free again', async () => {
     const { deps, steps } = worldWith(APPROVED, TAKEN, { mayBegin: false });
     expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds: 5 });
-    expect(steps).toEqual(['begun for 35', 'released']);
+    expect(steps).toEqual(['begun for 35', 'released', 'returned']);
   });
 });
 
-test('the slot is released if the completion cannot be built', async () => {
+test('the slot and the STAN are free again if the completion cannot be built', async () => {
   const { deps, steps } = worldWith(APPROVED, TAKEN, { canOpen: false });
   await expect(sendCompletion(deps, ASKED)).rejects.toThrow(SealError);
-  expect(steps).toEqual(['released']);
+  expect(steps).toEqual(['released', 'returned']);
 });

@@ -1,7 +1,15 @@
 import { expect, test, vi } from 'vitest';
+import { StoreUnavailable } from '../../../src/basics/errors.ts';
 import type { Switch } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { prepareSubmission, type SubmissionContent } from '../../../src/payments/taps/prepare-submission.ts';
+import { submitReady } from '../../../src/payments/taps/authorize.ts';
+import { commitPlan, type Plan } from '../../../src/payments/taps/plan-attempt.ts';
+import {
+  prepareSubmission,
+  type ReadySubmission,
+  type SubmissionContent,
+} from '../../../src/payments/taps/prepare-submission.ts';
+import { sampleTransaction } from '../sample-transaction.ts';
 
 const ORIGIN = { id: 'a', routeId: 1, tid: 'T', mid: 'M' };
 const CONTENT: SubmissionContent = {
@@ -10,18 +18,18 @@ const CONTENT: SubmissionContent = {
 };
 
 function setUp(changes: Partial<Switch> = {}, seal = () => new Uint8Array(1)) {
-  const release = vi.fn();
+  const [release, putBack] = [vi.fn(), vi.fn()];
   const target = {
     profile: { deadlineMs: 30_000 },
     isFull: false,
-    nextStan: async () => '000001',
+    nextStan: async () => ({ stan: '000001', putBack }),
     takeSlot: async () => ({ release }),
     ...changes,
   } as unknown as Switch;
   const clock = { nowMs: () => 0, monotonicMs: () => 1_000 };
   const deps = { clock, vault: { seal } } as unknown as TransactionDependencies;
   const prepare = (readContent = () => CONTENT) => prepareSubmission(deps, target, ORIGIN, readContent);
-  return { release, prepare };
+  return { release, putBack, prepare };
 }
 
 test('a submission that is ready keeps its slot, and its times count from the preparation', async () => {
@@ -47,17 +55,61 @@ const fail = () => {
 };
 
 test.each([
-  ['the content cannot be read', setUp(), fail],
-  ['no STAN can be drawn', setUp({ nextStan: async () => fail() }), undefined],
-  ['the message cannot be built', setUp(), () => ({ ...CONTENT, build: fail })],
-  ['the card cannot be sealed', setUp({}, fail), undefined],
-])('the slot is released once if %s', async (_what, { release, prepare }, readContent) => {
-  await expect(prepare(readContent)).rejects.toBe(FAULT);
+  ['the content cannot be read', setUp(), fail, 0],
+  ['no STAN can be drawn', setUp({ nextStan: async () => fail() }), undefined, 0],
+  ['the message cannot be built', setUp(), () => ({ ...CONTENT, build: fail }), 1],
+  ['the card cannot be sealed', setUp({}, fail), undefined, 1],
+])('the slot is released once, and a STAN returned, if %s', async (_what, setup, readContent, returned) => {
+  await expect(setup.prepare(readContent)).rejects.toBe(FAULT);
+  expect(setup.release).toHaveBeenCalledOnce();
+  expect(setup.putBack).toHaveBeenCalledTimes(returned);
+});
+
+test.each([
+  ['is certainly in no row', true],
+  ['may be in a row', false],
+])('a submission that is withdrawn releases its slot, and the STAN is returned only if it %s', async (_what, isUnstored) => {
+  const { release, putBack, prepare } = setUp();
+  const prepared = await prepare();
+  if (typeof prepared === 'string') throw new Error(prepared);
+  prepared.withdraw(isUnstored);
   expect(release).toHaveBeenCalledOnce();
+  expect(putBack).toHaveBeenCalledTimes(isUnstored ? 1 : 0);
 });
 
 test('the slot is released if the business day has no STAN left', async () => {
   const { release, prepare } = setUp({ nextStan: async () => undefined });
   expect(await prepare()).toBe('down');
   expect(release).toHaveBeenCalledOnce();
+});
+
+/** How a commit ended, and whether its STAN is free again; undefined if the submission is committed. */
+const COMMITS: readonly [string, () => Promise<boolean>, boolean | undefined][] = [
+  ['is done', async () => true, undefined],
+  ['is refused', async () => false, true],
+  ['fails before it begins', () => Promise.reject(new StoreUnavailable(false)), true],
+  ['fails after COMMIT was sent', () => Promise.reject(new StoreUnavailable(true)), false],
+  ['fails for an unknown reason', () => Promise.reject(FAULT), false],
+];
+
+test.each(
+  COMMITS,
+)('a STAN is used again only if it is certainly stored nowhere: the commit %s', async (_how, write, isFree) => {
+  const isUnstored = isFree === undefined ? [] : [[isFree]];
+  const withdraw = vi.fn();
+  const transaction = sampleTransaction();
+  const deps = {
+    clock: { nowMs: () => 0 },
+    newId: () => 'a',
+    store: { submit: write, find: async () => transaction },
+  } as unknown as TransactionDependencies;
+  const ready = { submission: {}, withdraw } as unknown as ReadySubmission;
+  await submitReady(deps, transaction, ready).catch(() => {});
+  expect(withdraw.mock.calls).toEqual(isUnstored);
+
+  const abandon = vi.fn();
+  const plan = { attempt: { transaction }, abandon } as unknown as Plan;
+  const isWritten = await commitPlan(deps, plan, write).catch(() => true);
+  if (!isWritten) plan.abandon(true); // as its callers do
+  expect(abandon.mock.calls).toEqual(isUnstored);
 });

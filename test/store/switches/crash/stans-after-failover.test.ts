@@ -16,7 +16,7 @@ afterEach(() => postgres.close());
 
 async function take(blocks: StanBlocks, count: number): Promise<string[]> {
   const taken: string[] = [];
-  while (taken.length < count) taken.push((await blocks.next(SCOPE, DAY))!);
+  while (taken.length < count) taken.push((await blocks.next(SCOPE, DAY))!.stan);
   return taken;
 }
 
