@@ -13,6 +13,8 @@ export interface SealedFor {
   /** The same as in the header X-Device-Installation-Id. */
   readonly deviceInstallationId: string;
   readonly merchantReference: string;
+  /** The merchant of the token. Without it, a copy of the blob opens for other merchants, too. */
+  readonly merchant?: { readonly acquirerId: number; readonly merchantId: string } | undefined;
 }
 
 /** The body of 4.4. */
@@ -65,7 +67,9 @@ async function sealJwe(
   const apu = utf8(binding.deviceInstallationId);
   const apv = utf8(binding.merchantReference);
   const epk = { kty, crv, x, ...(y !== undefined && { y }) };
-  const header = { alg: 'ECDH-ES', enc: ENCRYPTION, kid, epk, apu: base64url(apu), apv: base64url(apv) };
+  const { merchant } = binding;
+  const parties = { apu: base64url(apu), apv: base64url(apv), ...(merchant !== undefined && { merchant }) };
+  const header = { alg: 'ECDH-ES', enc: ENCRYPTION, kid, epk, ...parties };
   const protectedHeader = base64url(utf8(JSON.stringify(header)));
   const key = await contentKey(new Uint8Array(shared), apu, apv);
   const iv = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));

@@ -1,5 +1,6 @@
 import { OwnTokens } from './auth/tokens/own-tokens.ts';
 import { TapLoad } from './basics/limits/tap-load.ts';
+import type { RefusedCardData } from './card/open-card-data.ts';
 import { HandoverSealer } from './card/seal-handover.ts';
 import type { OpenedHsm } from './hsm-devices/open-hsm.ts';
 import type { RouteTable } from './http/route-table.ts';
@@ -13,7 +14,7 @@ import type { Log } from './observe/log.ts';
 import { countOutcomes } from './observe/metrics/count-outcomes.ts';
 import { traceDependencies } from './observe/tracing/trace-dependencies.ts';
 import { traceJobs } from './observe/tracing/trace-jobs.ts';
-import { createUnmatchedLog, logTransactions } from './observe/transaction-log.ts';
+import { createRefusedCardDataLog, createUnmatchedLog, logTransactions } from './observe/transaction-log.ts';
 import { ANSWER_SLACK_SECONDS } from './payments/model/time-limits.ts';
 import type { TransactionDependencies } from './payments/ports/transaction-dependencies.ts';
 import { recordUnmatchedResponses } from './payments/reversals/late-response.ts';
@@ -165,8 +166,13 @@ async function openDomain(base: DomainParts) {
     switches && sharesSwitches ? await openOtherProcesses({ config, database, switches, sealer, report }) : undefined;
   const parts = { config, stores, ownTokens, cardReaders, deadlines, clock, switches, others, sealer, log, pipeline };
   const tapLoad = new TapLoad();
-  const plain = createTransactionDependencies({ ...parts, wakeups: wakeups.ofTaps });
   const metrics = openMetrics({ config, databases, messages, tapLoad, switches, devices, closers });
+  const logRefused = createRefusedCardDataLog(log);
+  const onRefused = (refused: RefusedCardData) => {
+    metrics.countRefusedCardData(refused);
+    logRefused(refused);
+  };
+  const plain = createTransactionDependencies({ ...parts, onRefused, wakeups: wakeups.ofTaps });
   const watched = (unwatched: TransactionDependencies) =>
     countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
   const armed = (unarmed: TransactionDependencies) => armFailpoints(unarmed, config.TAPWIRE_FAILPOINTS);

@@ -11,11 +11,15 @@ import { sampleReaders } from './sample-readers.ts';
 export default defineReader({
   format: 'apple-ttp',
   name: 'Shape of Tap to Pay on iPhone, with the key agreement of Apple Pay; not certified',
-  settingsSchema: z.strictObject({}),
+  settingsSchema: z.strictObject({
+    /** The derivation of the key has the merchant, too. */
+    bindsMerchant: z.boolean().optional(),
+  }),
 
   keysNamedBy: () => [],
 
-  async open({ payment }, { keys, binding }) {
+  async open({ payment }, { settings, keys, binding: { merchant, ...unbound } }) {
+    const binding = settings.bindsMerchant ? { ...unbound, merchant } : unbound;
     const { data, ephemeral, publicKeyHash } = readEnvelope(Buffer.from(payment).toString('latin1'));
     const agreed = await keys.agree({ publicKeyHash }, ephemeral);
     const opened = open(contentKey(agreed.secret, binding), data);

@@ -9,16 +9,28 @@ const FIRST_ROUND = Buffer.of(0, 0, 0, 1);
 const ALGORITHM_ID = Buffer.from('\x0did-aes256-GCM', 'latin1');
 const PARTY_U = Buffer.from('Apple');
 
+/** Precedes a merchant, where a binding without one has the length of the device. */
+const MERCHANT_MARK = Buffer.of(0xff, 0xff);
+
 /**
- * The content key for one tap. PartyVInfo is the SHA-256 of the device and the reference, each in UTF-8 after its length in
- * two bytes. Apple Pay has the merchant's identifier there.
+ * The content key for one tap. PartyVInfo is the SHA-256 of the merchant, if the binding has one, the device and the
+ * reference, each in UTF-8 after its length in two bytes. Apple Pay has the merchant's identifier there.
  */
-export function contentKey(secret: Uint8Array, { deviceInstallationId, merchantReference }: TapBinding): Buffer {
+export function contentKey(secret: Uint8Array, binding: TapBinding): Buffer {
+  const { deviceInstallationId, merchantReference, merchant } = binding;
   const partyV = createHash('sha256');
-  for (const text of [deviceInstallationId, merchantReference]) {
+  const add = (text: string) => {
     const bytes = Buffer.from(text);
     partyV.update(Buffer.of(bytes.length >> 8, bytes.length & 0xff)).update(bytes);
+  };
+  if (merchant !== undefined) {
+    const acquirer = Buffer.alloc(4);
+    acquirer.writeUInt32BE(merchant.acquirerId);
+    partyV.update(MERCHANT_MARK).update(acquirer);
+    add(merchant.merchantId);
   }
+  add(deviceInstallationId);
+  add(merchantReference);
   const input = Buffer.concat([FIRST_ROUND, secret, ALGORITHM_ID, PARTY_U, partyV.digest()]);
   const key = hash('sha256', input, 'buffer');
   input.fill(0);

@@ -3,15 +3,17 @@ import type { SampleKeys, SampleReader } from '#reader-kit';
 import type { Envelope } from './envelope.ts';
 import { contentKey, seal } from './key-agreement.ts';
 
-/** A phone that seals for the installation's key on P-256. */
-export function sampleReaders({ publicKeys }: SampleKeys): readonly SampleReader<Record<string, never>>[] {
+/** Two phones that seal for the installation's key on P-256; the second one binds its blobs to a merchant. */
+export function sampleReaders({ publicKeys }: SampleKeys): readonly SampleReader<{ bindsMerchant?: boolean }>[] {
   const recipient = publicKeys.find(({ crv }) => crv === 'P-256')!;
   const recipientKey = createPublicKey({ key: { ...recipient }, format: 'jwk' });
-  return [
-    {
-      name: 'EC_v1',
-      settings: {},
-      seal(payment, binding) {
+  return [false, true].map((bindsMerchant) => {
+    return {
+      name: `EC_v1${bindsMerchant ? ', bound to a merchant' : ''}`,
+      settings: bindsMerchant ? { bindsMerchant } : {},
+      bindsMerchant,
+      seal(payment, { merchant, ...unbound }) {
+        const binding = bindsMerchant ? { ...unbound, merchant } : unbound;
         const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
         const key = contentKey(diffieHellman({ privateKey, publicKey: recipientKey }), binding);
         const envelope: Envelope = {
@@ -24,8 +26,8 @@ export function sampleReaders({ publicKeys }: SampleKeys): readonly SampleReader
         };
         return Buffer.from(JSON.stringify(envelope));
       },
-    },
-  ];
+    };
+  });
 }
 
 function spkiOf(key: KeyObject): Buffer {

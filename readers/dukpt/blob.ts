@@ -1,9 +1,12 @@
-import { CardDataRefusal, encodeTlv, indexTlv, type TapBinding } from '#reader-kit';
+import { type BoundMerchant, CardDataRefusal, encodeTlv, indexTlv, type TapBinding } from '#reader-kit';
 
 /** The tags of the blob (private class, EMV Book 3 Annex B1). */
 const KSN = 0xdf8a31;
 const CIPHERTEXT = 0xdf8a32;
 const MAC = 0xdf8a33;
+
+/** Precedes a merchant, where a binding without one has the length of the device. */
+const MERCHANT_MARK = Buffer.of(0xff, 0xff);
 
 export interface DukptBlob {
   readonly ksn: Uint8Array;
@@ -31,14 +34,22 @@ export function encodeBlob({ ksn, ciphertext, mac }: DukptBlob): Uint8Array {
 }
 
 /**
- * The bytes that the MAC covers: the device and the reference, each in UTF-8 after its length in two bytes, the KSN, the
- * ciphertext. The lengths keep two bindings from having the same bytes.
+ * The bytes that the MAC covers: the merchant, if the binding has one, the device and the reference, each in UTF-8 after
+ * its length in two bytes, the KSN, the ciphertext. The lengths keep two bindings from having the same bytes, and no device
+ * is as long as the mark of a merchant says.
  */
 export function authenticated(
   { ksn, ciphertext }: Omit<DukptBlob, 'mac'>,
-  { deviceInstallationId, merchantReference }: TapBinding,
+  { deviceInstallationId, merchantReference, merchant }: TapBinding,
 ): Uint8Array {
-  return Buffer.concat([withLength(deviceInstallationId), withLength(merchantReference), ksn, ciphertext]);
+  const parties = [withLength(deviceInstallationId), withLength(merchantReference)];
+  return Buffer.concat([...(merchant ? [bytesOf(merchant)] : []), ...parties, ksn, ciphertext]);
+}
+
+function bytesOf({ acquirerId, merchantId }: BoundMerchant): Buffer {
+  const acquirer = Buffer.alloc(4);
+  acquirer.writeUInt32BE(acquirerId);
+  return Buffer.concat([MERCHANT_MARK, acquirer, withLength(merchantId)]);
 }
 
 function withLength(text: string): Buffer {

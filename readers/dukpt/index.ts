@@ -19,6 +19,8 @@ const settingsSchema = z.strictObject({
     .min(1)
     .max(MAX_KEY_SETS)
     .refine(areDistinct, 'no keySetId may begin with another one'),
+  /** The MAC covers the merchant, too. */
+  bindsMerchant: z.boolean().optional(),
 });
 
 export type DukptSettings = z.infer<typeof settingsSchema>;
@@ -32,7 +34,8 @@ export default defineReader<DukptSettings>({
   keysNamedBy: ({ keySets }) =>
     keySets.map(({ baseKeyId }, at) => ({ path: ['keySets', at, 'baseKeyId'], keyId: baseKeyId })),
 
-  async open({ payment }, { settings, keys, binding }) {
+  async open({ payment }, { settings, keys, binding: { merchant, ...unbound } }) {
+    const binding = settings.bindsMerchant ? { ...unbound, merchant } : unbound;
     const blob = readBlob(payment);
     const key = { keyId: baseKeyOf(blob.ksn, settings), ksn: blob.ksn };
     // The MAC is checked first, so that the padding of a forged blob is never looked at.

@@ -16,18 +16,23 @@ const KEY_SET_CHARS = 8;
 const MOST_ONES = 10;
 const COUNTER_MASK = 0x1f_ffff;
 
-/** A device for each base derivation key. */
+/** Two devices for each base derivation key: the second one binds its blobs to a merchant. */
 export function sampleReaders({ baseKeys }: SampleKeys): readonly SampleReader<DukptSettings>[] {
-  return baseKeys.map(readerOf);
+  return baseKeys.flatMap((key) => [readerOf(key, false), readerOf(key, true)]);
 }
 
-function readerOf({ keyId, algorithm, bytes }: SampleBaseKey): SampleReader<DukptSettings> {
+function readerOf({ keyId, algorithm, bytes }: SampleBaseKey, bindsMerchant: boolean): SampleReader<DukptSettings> {
   const base = new BlockKey(algorithm, bytes);
   let counter = 0;
   return {
-    name: `${algorithm.toUpperCase()} ${bytes.length * 8}`,
-    settings: { keySets: [{ keySetId: DEVICES[algorithm].slice(0, KEY_SET_CHARS), baseKeyId: keyId, algorithm }] },
-    seal(payment, binding) {
+    name: `${algorithm.toUpperCase()} ${bytes.length * 8}${bindsMerchant ? ', bound to a merchant' : ''}`,
+    settings: {
+      keySets: [{ keySetId: DEVICES[algorithm].slice(0, KEY_SET_CHARS), baseKeyId: keyId, algorithm }],
+      ...(bindsMerchant && { bindsMerchant }),
+    },
+    bindsMerchant,
+    seal(payment, { merchant, ...unbound }) {
+      const binding = bindsMerchant ? { ...unbound, merchant } : unbound;
       counter = nextCounter(counter);
       const ksn = withCounter(fromHex(DEVICES[algorithm]), counter);
       const { data, mac } = dukptRequestKeys(base, ksn);

@@ -1,4 +1,4 @@
-import { defineReader, z } from '#reader-kit';
+import { CardDataRefusal, defineReader, z } from '#reader-kit';
 import { openJwe } from './open-jwe.ts';
 import { openJweSession, sealJwe } from './seal-jwe.ts';
 
@@ -6,16 +6,32 @@ import { openJweSession, sealJwe } from './seal-jwe.ts';
 export default defineReader({
   format: 'jwe',
   name: 'Compact JWE for the public keys of the installation',
-  settingsSchema: z.strictObject({}),
+  settingsSchema: z.strictObject({
+    /** Refuses blobs whose header names no merchant. */
+    bindsMerchant: z.boolean().optional(),
+  }),
 
   keysNamedBy: () => [],
 
-  open: ({ payment }, { keys }) => openJwe(Buffer.from(payment).toString('latin1'), keys),
+  async open({ payment }, { keys, settings }) {
+    const opened = await openJwe(Buffer.from(payment).toString('latin1'), keys);
+    if (settings.bindsMerchant && opened.boundTo.merchant === undefined) throw new CardDataRefusal('no-merchant');
+    return opened;
+  },
 
   sampleReaders: ({ publicKeys }) =>
-    publicKeys.map((recipient) => ({
-      name: recipient.crv,
-      settings: {},
-      seal: (payment, binding) => Buffer.from(sealJwe(payment, openJweSession(recipient), binding)),
-    })),
+    publicKeys.flatMap((recipient) => [
+      {
+        name: recipient.crv,
+        settings: {},
+        seal: (payment, { merchant: _, ...binding }) =>
+          Buffer.from(sealJwe(payment, openJweSession(recipient), binding)),
+      },
+      {
+        name: `${recipient.crv}, bound to a merchant`,
+        settings: { bindsMerchant: true },
+        bindsMerchant: true,
+        seal: (payment, binding) => Buffer.from(sealJwe(payment, openJweSession(recipient), binding)),
+      },
+    ]),
 });

@@ -8,6 +8,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import {
+  type BoundMerchant,
   CardDataRefusal,
   decodeBase64Url,
   decryptGcm,
@@ -21,15 +22,16 @@ import { deriveContentKey, JWE_ALGORITHM, JWE_ENCRYPTION } from './jwe-profile.t
 
 /**
  * `apu` and `apv` at their maximum length (512 and 1,020 characters) in Base64url, with twice what the rest of a
- * header needs.
+ * header needs, the merchant included.
  */
 const MAX_HEADER_CHARS = 4_096;
 
 /**
- * All members that a header may have; `typ` and `cty` change nothing. Other members of RFC 7515 and 7516 would
- * change the meaning.
+ * All members that a header may have; `typ` and `cty` change nothing, and `merchant` is not of a standard. Other members
+ * of RFC 7515 and 7516 would change the meaning.
  */
-const HEADER_NAMES = new Set(['alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'typ', 'cty']);
+const HEADER_NAMES = new Set(['alg', 'enc', 'kid', 'epk', 'apu', 'apv', 'merchant', 'typ', 'cty']);
+const MERCHANT_NAMES = new Set(['acquirerId', 'merchantId']);
 /** The members of an ephemeral key: `kty`, and which coordinates a point of the curve has (RFC 7518 6.2.1, RFC 8037 2). */
 const EPK_TYPES = new Map([
   ['X25519', { kty: 'OKP', names: new Set(['kty', 'crv', 'x']) }],
@@ -37,7 +39,8 @@ const EPK_TYPES = new Map([
 ]);
 
 /**
- * The plaintext of a compact JWE, with the device (`apu`) and the reference (`apv`) that its key was derived for.
+ * The plaintext of a compact JWE, with the device (`apu`) and the reference (`apv`) that its key was derived for, and the
+ * merchant that its header names. The header is the additional data of the cipher, so it cannot be changed.
  *
  * @throws {CardDataRefusal} for everything that is not a blob of this profile under a live key
  */
@@ -45,12 +48,12 @@ export async function openJwe(compact: string, keys: Pick<ReaderKeys, 'agree'>):
   const parts = compact.split('.', 6);
   if (parts.length !== 5 || parts[1] !== '') throw new CardDataRefusal('not-of-format');
   const [protectedHeader, , iv, ciphertext, tag] = parts as [string, string, string, string, string];
-  const { kid, epk, apu, apv } = readHeader(protectedHeader);
+  const { kid, epk, apu, apv, merchant } = readHeader(protectedHeader);
   // `kid` is only a map key (RFC 7515 4.1.4 leaves its meaning open). It is never a path or a query.
   const agreed = await keys.agree({ kid }, epk);
   const payment = decrypt(deriveContentKey(agreed.secret, apu, apv), protectedHeader, iv, ciphertext, tag);
   agreed.keep();
-  return { payment, boundTo: { deviceInstallationId: apu.toString(), merchantReference: apv.toString() } };
+  return { payment, boundTo: { deviceInstallationId: apu.toString(), merchantReference: apv.toString(), merchant } };
 }
 
 type Members = Record<string, unknown>;
@@ -60,17 +63,19 @@ interface Header {
   readonly epk: EphemeralKey;
   readonly apu: Buffer;
   readonly apv: Buffer;
+  readonly merchant: BoundMerchant | undefined;
 }
 
 function readHeader(protectedHeader: string): Header {
   if (protectedHeader.length > MAX_HEADER_CHARS) throw new CardDataRefusal('header');
   const header = parseObject(decodeBase64Url(protectedHeader));
   if (header === undefined || !holdsOnly(header, HEADER_NAMES)) throw new CardDataRefusal('header');
-  const { alg, enc, kid, apu, apv } = header;
+  const { alg, enc, kid, apu, apv, merchant } = header;
   if (apu === apv || typeof apu !== 'string' || typeof apv !== 'string') throw new CardDataRefusal('header');
   if (alg !== JWE_ALGORITHM || enc !== JWE_ENCRYPTION) throw new CardDataRefusal('algorithm');
   if (typeof kid !== 'string') throw new CardDataRefusal('unknown-key');
-  return { kid, epk: readEphemeralKey(header.epk), apu: readParty(apu), apv: readParty(apv) };
+  const parties = { apu: readParty(apu), apv: readParty(apv), merchant: readMerchant(merchant) };
+  return { kid, epk: readEphemeralKey(header.epk), ...parties };
 }
 
 /** Text in UTF-8: two texts with the same bytes would be two bindings of one key. */
@@ -78,6 +83,15 @@ function readParty(encoded: string): Buffer {
   const bytes = decodeBase64Url(encoded);
   if (bytes === undefined || !isUtf8(bytes)) throw new CardDataRefusal('header');
   return bytes;
+}
+
+/** @throws CardDataRefusal for a merchant without its acquirer, because merchant ids are unique per acquirer only */
+function readMerchant(merchant: unknown): BoundMerchant | undefined {
+  if (merchant === undefined) return undefined;
+  if (!isObject(merchant) || !holdsOnly(merchant, MERCHANT_NAMES)) throw new CardDataRefusal('header');
+  const { acquirerId, merchantId } = merchant;
+  if (typeof acquirerId !== 'number' || typeof merchantId !== 'string') throw new CardDataRefusal('header');
+  return { acquirerId, merchantId };
 }
 
 function parseObject(bytes: Buffer | undefined): Members | undefined {

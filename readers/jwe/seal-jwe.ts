@@ -33,6 +33,7 @@ export function sealJwe(plaintext: Uint8Array, { kid, publicJwk, secret }: JweSe
     epk: publicJwk,
     apu: apu.toString('base64url'),
     apv: apv.toString('base64url'),
+    merchant: binding.merchant,
   });
   const protectedHeader = Buffer.from(header).toString('base64url');
   const iv = randomBytes(GCM_NONCE_BYTES);

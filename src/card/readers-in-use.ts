@@ -30,7 +30,7 @@ export class ReadersInUse {
    *
    * @throws NoConfiguration (NO_READER)
    */
-  readerOf({ acquirerId, reader }: TappedReader): ReaderInUse {
+  readerOf({ acquirerId, reader }: Pick<TappedReader, 'acquirerId' | 'reader'>): ReaderInUse {
     if (reader === undefined) return this.#default;
     const known = this.#checked.get(reader);
     if (known !== undefined) return known;

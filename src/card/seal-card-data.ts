@@ -13,7 +13,7 @@ import type { TapRequest } from '../payments/ports/card-ports.ts';
 export type TapValues = ReadonlyMap<number, Uint8Array>;
 
 export interface CardDataSealer {
-  /** Both blobs of one tap (or of its PIN step), bound to a device and a reference. */
+  /** Both blobs of one tap (or of its PIN step), bound to a device, a reference and, if the binding has one, a merchant. */
   seal(values: TapValues, binding: TapBinding): TapRequest;
 }
 
@@ -40,8 +40,9 @@ export function createCardDataSealer(
       const general = encodeTlv(pick(values, (tag) => GENERAL_TAGS.has(tag)));
       const digest = { tag: READER_TAGS.generalDigest, value: hash('sha256', general, 'buffer') };
       const payment = encodeTlv([...pick(values, (tag) => !GENERAL_TAGS.has(tag)), digest]);
+      const { deviceInstallationId, merchantReference } = binding;
       return {
-        ...binding,
+        ...{ deviceInstallationId, merchantReference },
         generalCardData: Buffer.from(general).toString('base64'),
         paymentCardData: Buffer.from(reader.seal(payment, binding)).toString('base64'),
       };

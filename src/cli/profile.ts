@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { type Profile, writeProfile } from '../tools/phone/profile.ts';
 import { readText } from './read-file.ts';
-import { text } from './words.ts';
+import { idOf, text } from './words.ts';
 
 export const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
                        --issuer ISS --kid KID --private-key FILE [--audience tapwire]
-                       [--name TEXT] [--mcc 5814] [--url http://127.0.0.1:8080] [--api-key-file FILE]
+                       [--acquirer ID] [--name TEXT] [--mcc 5814] [--url http://127.0.0.1:8080] [--api-key-file FILE]
 
-Writes a file with the identity and the keys that tapwire tap and tapwire webhooks listen use. It contains secrets.`;
+Writes a file with the identity and the keys that tapwire tap and tapwire webhooks listen use. With --acquirer,
+the taps open for this merchant only. It contains secrets.`;
 
 /**
  * `tapwire profile`: writes the identity that `tapwire tap` and `tapwire webhooks listen` use: a merchant, and the
@@ -20,7 +21,7 @@ export async function run(args: string[]): Promise<number> {
     args,
     options: {
       ...{ out: text, merchant: text, terminal: text, user: text, issuer: text, kid: text },
-      ...{ 'private-key': text, 'api-key-file': text },
+      ...{ acquirer: text, 'private-key': text, 'api-key-file': text },
       audience: { ...text, default: 'tapwire' },
       name: { ...text, default: 'Test merchant' },
       mcc: { ...text, default: '5814' },
@@ -34,6 +35,7 @@ export async function run(args: string[]): Promise<number> {
     url: values.url,
     apiKey: apiKeyFile === undefined ? '' : readText('--api-key-file', apiKeyFile).trim(),
     login: { username: '', password: '' },
+    ...(values.acquirer !== undefined && { acquirerId: idOf(values.acquirer, '--acquirer') }),
     merchant: { id: merchant, name: values.name, mcc: values.mcc, xTid: terminal, user },
     issuer: {
       iss: issuer,

@@ -1,4 +1,5 @@
 import { LogBudget } from '../basics/limits/log-budget.ts';
+import type { RefusedCardData } from '../card/open-card-data.ts';
 import { Disposition, dispositionName } from '../payments/model/disposition.ts';
 import { Status } from '../payments/model/status.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
@@ -32,6 +33,15 @@ export function createUnmatchedLog(log: Log): (unmatched: UnmatchedResponse) => 
   return ({ acquirerId, processorId, stan, rrn, tid }) =>
     budget.spend(performance.now(), (suppressed) =>
       log.warn({ acquirerId, processorId, stan, rrn, tid, suppressed }, 'response without a request in flight'),
+    );
+}
+
+/** Logs which request had card data that were refused, and nothing of them. The response states no reason. */
+export function createRefusedCardDataLog(log: Pick<Log, 'info'>): (refused: RefusedCardData) => void {
+  const budget = new LogBudget(LINES_PER_SECOND);
+  return (refused) =>
+    budget.spend(performance.now(), (suppressed) =>
+      log.info({ ...refused, ...(suppressed > 0 && { suppressed }) }, 'card data refused'),
     );
 }
 

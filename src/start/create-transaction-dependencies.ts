@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
 import { createPinTokens } from '../auth/tokens/pin-token.ts';
 import { createCardVault } from '../card/card-vault.ts';
-import { createCardDataOpener } from '../card/open-card-data.ts';
+import { createCardDataOpener, type RefusedCardData } from '../card/open-card-data.ts';
 import type { HandoverSealer } from '../card/seal-handover.ts';
 import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../observe/log.ts';
@@ -36,6 +36,8 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
   readonly others: OtherProcesses | undefined;
   /** For taps that this process hands over. */
   readonly sealer: HandoverSealer;
+  /** Receives each refusal of card data. */
+  readonly onRefused: (refused: RefusedCardData) => void;
   readonly log: Log;
   readonly pipeline: PipelineHandle;
 }
@@ -44,12 +46,18 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
 export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
   const { config, stores, ownTokens, cardReaders, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } =
     parts;
+  const { onRefused } = parts;
   const { keys, directory, store, refunds, completions, links } = stores;
   return {
     clock,
     newId: randomUUID,
     ...{ directory, store, refunds, completions, links, wakeups },
-    cardData: createCardDataOpener({ blobHmac: keys.blobHmac, ...cardReaders, allowBare: config.ALLOW_BARE_CARD_DATA }),
+    cardData: createCardDataOpener({
+      ...cardReaders,
+      blobHmac: keys.blobHmac,
+      allowBare: config.ALLOW_BARE_CARD_DATA,
+      onRefused,
+    }),
     vault: createCardVault(keys),
     longestDeadlineSeconds: deadlines.secondsOf,
     originals: new OriginalConnections(),

@@ -72,7 +72,7 @@ function openingOf(ring: KeyRing, formats: ReaderFormats) {
   const open: Open = (sealer, reader) => {
     const taps = sealTaps(sealer, TAPS);
     let next = 0;
-    return () => opener.open(taps[next++ % taps.length]!, { acquirerId: 1, reader });
+    return () => opener.open(taps[next++ % taps.length]!, { acquirerId: 1, merchantId: '1001', reader });
   };
   return { opener, open };
 }

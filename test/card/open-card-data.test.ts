@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
 import { CardDataError } from '../../src/basics/errors.ts';
 import type { KeyRing } from '../../src/card/key-ring.ts';
+import type { RefusedCardData } from '../../src/card/open-card-data.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
 import { encodeTlv } from '../../src/codecs/emv/tlv.ts';
-import type { CardDataRefusalReason } from '../../src/kits/reader-kit/refusal.ts';
 import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
 import { anyText } from '../support/any-text.ts';
 import { BINDING, digestOf, freshKeyRing, openerOf, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
@@ -23,9 +23,9 @@ const PLAINTEXT = encodeTlv([TRACK2, DIGEST]);
 async function refusalOf(
   sealed: TapRequest,
   { keys = ring, ...options }: Parameters<typeof openerOf>[1] & { keys?: KeyRing } = {},
-): Promise<CardDataRefusalReason[]> {
-  const reasons: CardDataRefusalReason[] = [];
-  const opener = openerOf(keys, { onRefused: (reason) => reasons.push(reason), ...options });
+): Promise<RefusedCardData['reason'][]> {
+  const reasons: RefusedCardData['reason'][] = [];
+  const opener = openerOf(keys, { onRefused: ({ reason }) => reasons.push(reason), ...options });
   let caught: unknown;
   try {
     await opener.open(sealed);
@@ -79,9 +79,9 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
   test('reuses no secret across keys: the same ephemeral key is refused with a kid that now names another key', async () => {
     const session = createCardDataSealer(recipient, { keepEphemeral: true });
     let keys: Pick<KeyRing, 'cardDataKey' | 'blobHmac'> = ring;
-    const reasons: CardDataRefusalReason[] = [];
+    const reasons: RefusedCardData['reason'][] = [];
     const followed = { ...ring, cardDataKey: (kid: string) => keys.cardDataKey(kid) };
-    const renewed = openerOf(followed, { onRefused: (reason) => reasons.push(reason) });
+    const renewed = openerOf(followed, { onRefused: ({ reason }) => reasons.push(reason) });
     await renewed.open(session.seal(visaTap(), BINDING));
 
     const other = otherRing.cardDataKey(publicKeyOf(otherRing, curve).kid);
@@ -94,6 +94,44 @@ describe.each(['X25519', 'P-256'] as const)('a blob sealed for a %s key', (curve
     const sealed = sealer.seal(visaTap(), BINDING);
     expect(await refusalOf({ ...sealed, deviceInstallationId: 'another-phone' })).toEqual(['other-device']);
     expect(await refusalOf({ ...sealed, merchantReference: 'order-4712' })).toEqual(['other-reference']);
+  });
+
+  test('opens only for the merchant in its header, which no one can remove or replace', async () => {
+    const merchant = { acquirerId: 1, merchantId: '1001' };
+    await opener.open(sealer.seal(visaTap(), { ...BINDING, merchant }));
+    const copied = sealer.seal(visaTap(), { ...BINDING, merchant: { ...merchant, merchantId: '1002' } });
+    expect(await refusalOf(copied)).toEqual(['other-merchant']);
+    const elsewhere = sealer.seal(visaTap(), { ...BINDING, merchant: { ...merchant, acquirerId: 2 } });
+    expect(await refusalOf(elsewhere)).toEqual(['other-acquirer']);
+    for (const other of [undefined, merchant]) {
+      const forged = withParts(copied, ([first, ...rest]) => {
+        const header = { ...JSON.parse(Buffer.from(first!, 'base64url').toString()), merchant: other };
+        return [Buffer.from(JSON.stringify(header)).toString('base64url'), ...rest];
+      });
+      expect(await refusalOf(forged)).toEqual(['decryption']);
+    }
+  });
+
+  test.each([
+    ['without its acquirer', { merchantId: '1001' }],
+    ['without an id', { acquirerId: 1 }],
+    ['with another member', { acquirerId: 1, merchantId: '1001', name: 'x' }],
+    ['with a number as its id', { acquirerId: 1, merchantId: 1001 }],
+    ['that is a text', '1001'],
+    ['that is null', null],
+  ])('is refused with a merchant %s', async (_what, merchant) => {
+    expect(await refusalOf(madeUp({ merchant }, recipient))).toEqual(['header']);
+  });
+
+  test('is refused without a merchant if the settings of the reader require one', async () => {
+    const reader = { format: 'jwe', settings: { bindsMerchant: true } };
+    const sealed = sealer.seal(visaTap(), BINDING);
+    const refused: RefusedCardData[] = [];
+    const strict = openerOf(ring, { onRefused: (each) => refused.push(each) });
+    await expect(strict.open({ ...sealed, correlationId: 'c-1' }, reader)).rejects.toThrow(CardDataError);
+    const about = { format: 'jwe', acquirerId: 1, merchantId: '1001', correlationId: 'c-1' };
+    expect(refused).toEqual([{ ...about, reason: 'no-merchant' }]);
+    await strict.open(sealer.seal(visaTap(), { ...BINDING, merchant: { acquirerId: 1, merchantId: '1001' } }), reader);
   });
 
   test('is refused if a bit of any part is inverted', async () => {

@@ -98,9 +98,18 @@ class CopyingPhone extends Phone {
   }
 
   override async sealReading({ merchantReference, values }: TapReading): Promise<TapRequest> {
-    const { deviceInstallationId } = this;
-    return createCardDataSealer(this.#reader).seal(values, { deviceInstallationId, merchantReference });
+    return createCardDataSealer(this.#reader).seal(values, this.bindingOf(merchantReference));
   }
+}
+
+/** A phone whose reader binds its taps to no merchant. */
+function unboundPhone(): Phone {
+  return new Phone({ ...installation.profile('coffee', installation.url), acquirerId: undefined });
+}
+
+async function figureOf(series: string): Promise<number> {
+  const metrics = await (await fetch(new URL('/metrics', installation.url))).text();
+  return Number(metrics.split(`${series} `)[1]?.split('\n', 1)[0] ?? 0);
 }
 
 async function approvals(reference: string): Promise<number> {
@@ -135,7 +144,7 @@ describe.each([...formats.keys()])('a copy of a tap in the format %s', (format) 
 });
 
 test('of copies that come at the same moment, at several processes, one pays', async () => {
-  const phone = installation.phone();
+  const phone = unboundPhone();
   const sealed = await phone.seal(TAP);
   const asked = installation.asked.authorizations;
   const answers = await Promise.all(
@@ -152,7 +161,7 @@ test('of copies that come at the same moment, at several processes, one pays', a
 });
 
 test('bare card data pay once as well', async () => {
-  const phone = installation.phone();
+  const phone = unboundPhone();
   const { merchantReference, values } = phone.read(TAP);
   const { deviceInstallationId } = phone;
   const tap = createCardDataSealer({ seal: (tlv) => tlv }).seal(values, { deviceInstallationId, merchantReference });
@@ -164,7 +173,7 @@ test('bare card data pay once as well', async () => {
 });
 
 test('a copy is found after the key of the hash was replaced, and replaced again', async () => {
-  const phone = installation.phone();
+  const phone = unboundPhone();
   const [old, recent] = [await phone.seal(TAP), await phone.seal(TAP)];
   const first = outcomeOf(await phone.submit(old));
   const path = join(installation.environment().TAPWIRE_DATA!, 'keys.json');
@@ -190,8 +199,24 @@ test('a copy is found after the key of the hash was replaced, and replaced again
   expect(outcomeOf(await phone.submit(old))).toEqual(first);
 }, 60_000);
 
+test('a refused copy is counted by format and logged, without card data', async () => {
+  const [reader] = await readersOf('dukpt');
+  const phone = new CopyingPhone(reader!, `dukpt ${reader!.name}`);
+  const sealed = await phone.seal(TAP);
+  outcomeOf(await phone.submit(sealed));
+  const counted = 'tapwire_card_data_refused_total{format="dukpt",reason="copied"}';
+  const before = await figureOf(counted);
+  const copying = new CopyingPhone(reader!, `dukpt ${reader!.name}`, 'bakery', phone.deviceInstallationId);
+  problemOf(await copying.submit(sealed));
+  expect(await figureOf(counted)).toBe(before + 1);
+  const line = installation.logLines.findLast(({ msg }) => msg === 'card data refused');
+  expect(line).toMatchObject({ level: 30, format: 'dukpt', reason: 'copied', acquirerId: 1, merchantId: '1002' });
+  const named = ['format', 'reason', 'acquirerId', 'merchantId', 'correlationId', 'msg'];
+  expect(Object.keys(line!)).toEqual(['level', 'time', 'pid', 'hostname', ...named]);
+});
+
 test('a refused copy has one row without card data, and its reference remains usable', async () => {
-  const phone = installation.phone();
+  const phone = unboundPhone();
   const sealed = await phone.seal(TAP);
   outcomeOf(await phone.submit(sealed));
   const copying = installation.phone('bakery', phone.deviceInstallationId);

@@ -76,8 +76,7 @@ class PhoneWithReader extends Phone {
   }
 
   override async sealReading({ merchantReference, values }: TapReading): Promise<TapRequest> {
-    const { deviceInstallationId } = this;
-    return createCardDataSealer(this.#reader).seal(values, { deviceInstallationId, merchantReference });
+    return createCardDataSealer(this.#reader).seal(values, this.bindingOf(merchantReference));
   }
 }
 

@@ -49,6 +49,7 @@ export function simulatedDependencies(parts: DependencyParts): TransactionDepend
     directory: DIRECTORY,
     cardData: {
       open: async () => TAP,
+      reportCopy: () => {},
       fingerprint: fingerprintOf,
       isFingerprintOf: (fingerprint, request) => fingerprint === fingerprintOf(request),
     },

@@ -46,7 +46,7 @@ export function openerOf(ring: KeyRing, { nowMs = Date.now, readerHsm, ...option
   const keys = new InstallationKeys({ keys: ring, nowMs, readerHsm });
   const opener = createCardDataOpener({ blobHmac: ring.blobHmac, keys, readers, ...options });
   const open = (request: TapRequest, reader?: TappedReader['reader']) =>
-    opener.open(request, { acquirerId: 1, reader });
+    opener.open(request, { acquirerId: 1, merchantId: '1001', reader });
   return { ...opener, open };
 }
 

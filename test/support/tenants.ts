@@ -114,6 +114,7 @@ function profileOf(name: MerchantName, url: string, issuer: Profile['issuer']): 
     url,
     apiKey: '',
     login: { username: '', password: '' },
+    acquirerId: merchant.acquirerId,
     merchant: { id: merchant.id, name: merchant.name, mcc: '5814', xTid: xTidOf(name), user },
     issuer,
   };

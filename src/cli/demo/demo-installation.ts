@@ -143,6 +143,7 @@ export async function installDemo(
   const known = existsSync(profilePath) ? readProfile(profilePath) : undefined;
   const profile = {
     ...(known && (await isCurrent(database, known)) ? known : await createSecrets(database, url)),
+    acquirerId: ACQUIRER,
     operator: known?.operator ?? { username: OPERATOR, password: randomUUID().slice(0, 13) },
     url,
   };

@@ -3,6 +3,7 @@
 
 import { DEFAULT_TIMEOUT_MS, randomUuid } from './client.ts';
 import { gateway } from './gateway.js';
+import { link } from './link.js';
 import { OPERATIONS } from './operations.ts';
 import { sealCardData } from './seal-card-data.ts';
 
@@ -82,7 +83,8 @@ export class TapSession {
 
   async #seal(values) {
     this.#keys ??= (await this.#ask('getCardDataKeys', {})).keys;
-    const binding = { deviceInstallationId: this.#device, merchantReference: this.#merchantReference };
+    const merchant = link && merchantOf(link.token);
+    const binding = { deviceInstallationId: this.#device, merchantReference: this.#merchantReference, merchant };
     return sealCardData(this.#keys[0], values, binding);
   }
 
@@ -98,6 +100,14 @@ export class TapSession {
       throw error;
     }
   }
+}
+
+/** The merchant that the intent token names (schemas/tokens.ts). Only the gateway verifies the token. */
+function merchantOf(token) {
+  const { acquirerId, sub: merchantId } = JSON.parse(
+    atob(token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/')),
+  );
+  return { acquirerId, merchantId };
 }
 
 /** Converts the hex strings of the virtual reader to the bytes by tag that the sealer takes. */

@@ -5,14 +5,16 @@ import { toHex } from '../../codecs/bytes/hex.ts';
 import { encodeTlv } from '../../codecs/emv/tlv.ts';
 import { CheckFailure, type ConformanceResult, expectEqual, expectThat } from '../plug-ins/check-failure.ts';
 import { openBlobs } from './open-blobs.ts';
-import type { ReaderFormat, SampleReader, SealedBlobs, TapBinding } from './reader-format.ts';
+import type { ReaderFormat, RequestBinding, SampleKeys, SampleReader, SealedBlobs } from './reader-format.ts';
 import type { ReaderKeys } from './reader-keys.ts';
 import { CardDataRefusal } from './refusal.ts';
 import { freshSampleKeys, type SampleKeyRing } from './sample-keys.ts';
 
-const BINDING: TapBinding = {
+const MERCHANT = { acquirerId: 1, merchantId: '1001' };
+const BINDING: RequestBinding = {
   deviceInstallationId: '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11',
   merchantReference: 'order-4711',
+  merchant: MERCHANT,
 };
 /** Test data without a card: a format treats all TLV alike. */
 const GENERAL = encodeTlv([{ tag: 0x9f02, value: Buffer.from('000000001000', 'hex') }]);
@@ -24,6 +26,8 @@ interface Subject {
   readonly format: ReaderFormat;
   readonly reader: SampleReader;
   readonly keys: ReaderKeys;
+  /** The keys of all sample readers. */
+  readonly ring: SampleKeys;
 }
 
 interface Check {
@@ -68,7 +72,8 @@ const CHECKS: readonly Check[] = [
     name: 'binds texts of every length and script',
     async run(subject) {
       for (const text of ['a', 'a'.repeat(128), 'Straße 7 / Köln', '注文-4711', '😀', ' ']) {
-        const binding = { deviceInstallationId: `${text}1`, merchantReference: text };
+        const merchant = { acquirerId: 2_147_483_647, merchantId: text };
+        const binding = { deviceInstallationId: `${text}1`, merchantReference: text, merchant };
         await open(subject, subject.reader.seal(paymentOf(40), binding), binding);
       }
     },
@@ -92,14 +97,66 @@ const CHECKS: readonly Check[] = [
   {
     name: 'keeps device and reference apart',
     async run(subject) {
-      const sealed = { deviceInstallationId: 'ab', merchantReference: 'cd' };
+      const sealed = { ...BINDING, deviceInstallationId: 'ab', merchantReference: 'cd' };
       const blob = subject.reader.seal(paymentOf(40), sealed);
       for (const [deviceInstallationId, merchantReference] of [
         ['a', 'bcd'],
         ['abc', 'd'],
         ['cd', 'ab'],
       ] as const)
-        await expectRefused(subject, blob, 'with a moved boundary', { deviceInstallationId, merchantReference });
+        await expectRefused(subject, blob, 'with a moved boundary', {
+          ...BINDING,
+          deviceInstallationId,
+          merchantReference,
+        });
+    },
+  },
+  {
+    name: 'opens for each merchant, or, if its reader binds the merchant, for no other and no other acquirer',
+    async run(subject) {
+      const blob = subject.reader.seal(paymentOf(40), BINDING);
+      for (const merchant of [
+        { ...MERCHANT, merchantId: '1002' },
+        { ...MERCHANT, merchantId: '' },
+        { ...MERCHANT, merchantId: '1001 ' },
+        { ...MERCHANT, acquirerId: 2 },
+        { acquirerId: 11, merchantId: '001' },
+      ])
+        if (subject.reader.bindsMerchant)
+          await expectRefused(subject, blob, 'for another merchant', { ...BINDING, merchant });
+        else await open(subject, blob, { ...BINDING, merchant });
+    },
+  },
+  {
+    name: 'keeps merchant, device and reference apart, if its reader binds the merchant',
+    async run(subject) {
+      if (!subject.reader.bindsMerchant) return;
+      const merchant = { ...MERCHANT, merchantId: 'ab' };
+      const blob = subject.reader.seal(paymentOf(40), {
+        merchant,
+        deviceInstallationId: 'cd',
+        merchantReference: 'ef',
+      });
+      for (const [merchantId, deviceInstallationId, merchantReference] of [
+        ['a', 'bcd', 'ef'],
+        ['abc', 'd', 'ef'],
+        ['cd', 'ab', 'ef'],
+        ['ef', 'cd', 'ab'],
+      ] as const)
+        await expectRefused(subject, blob, 'with a moved boundary', {
+          merchant: { ...MERCHANT, merchantId },
+          deviceInstallationId,
+          merchantReference,
+        });
+    },
+  },
+  {
+    name: 'refuses a blob that is bound to no merchant, if its settings require one',
+    async run({ format, reader, keys, ring }) {
+      if (!reader.bindsMerchant) return;
+      for (const other of format.sampleReaders(ring))
+        if (!other.bindsMerchant)
+          await expectRefused({ format, reader, keys, ring }, other.seal(paymentOf(40), BINDING), 'without a merchant');
     },
   },
   {
@@ -148,16 +205,20 @@ const CHECKS: readonly Check[] = [
   },
   {
     name: 'refuses the blob of a reader with other keys',
-    async run({ format, reader, keys }) {
+    async run({ format, reader, keys, ring }) {
       const others = format.sampleReaders(freshSampleKeys().ofReaders);
       const other = others.find(({ name }) => name === reader.name);
       expectThat(other !== undefined, 'the readers of two sets of keys have different names');
-      await expectRefused({ format, reader, keys }, other.seal(paymentOf(40), BINDING), 'of a reader with other keys');
+      await expectRefused(
+        { format, reader, keys, ring },
+        other.seal(paymentOf(40), BINDING),
+        'of a reader with other keys',
+      );
     },
   },
   {
     name: 'uses only keys of the HSM that its settings name',
-    async run({ format, reader, keys }) {
+    async run({ format, reader, keys, ring }) {
       const named = format.keysNamedBy(reader.settings).map(({ keyId }) => keyId);
       const used: string[] = [];
       const watched: ReaderKeys = {
@@ -165,17 +226,17 @@ const CHECKS: readonly Check[] = [
         verifyDukptMac: (key, message, mac) => keys.verifyDukptMac(noted(used, key), message, mac),
         decipherDukpt: (key, ciphertext) => keys.decipherDukpt(noted(used, key), ciphertext),
       };
-      await open({ format, reader, keys: watched }, reader.seal(paymentOf(40), BINDING));
+      await open({ format, reader, keys: watched, ring }, reader.seal(paymentOf(40), BINDING));
       const unnamed = used.filter((keyId) => !named.includes(keyId));
       expectEqual(unnamed.length, 0, 'keys that keysNamedBy does not name');
     },
   },
   {
     name: 'reports keys that do not respond as they report it, not as a fault of the blob',
-    async run({ format, reader }) {
+    async run({ format, reader, ring }) {
       const silent = () => Promise.reject(new HsmUnavailable());
       const keys: ReaderKeys = { agree: silent, verifyDukptMac: silent, decipherDukpt: silent };
-      const error = await errorOf({ format, reader, keys }, reader.seal(paymentOf(40), BINDING));
+      const error = await errorOf({ format, reader, keys, ring }, reader.seal(paymentOf(40), BINDING));
       expectThat(error instanceof HsmUnavailable, 'an HSM that does not respond looks like a bad blob');
     },
   },
@@ -193,7 +254,7 @@ export async function readerConformance(
 ): Promise<ConformanceResult[]> {
   const results: ConformanceResult[] = [];
   for (const reader of format.sampleReaders(ofReaders)) {
-    const subject = { format, reader, keys: ofInstallation };
+    const subject = { format, reader, keys: ofInstallation, ring: ofReaders };
     for (const { name: check, run } of CHECKS) {
       const why = await run(subject).then(() => undefined, reasonOf);
       results.push({ group: reader.name, check, passed: why === undefined, why });

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { indexTlv, type TlvIndex } from '../../codecs/emv/tlv.ts';
-import type { OpenContext, ReaderFormat, SealedBlobs } from './reader-format.ts';
+import type { OpenContext, ReaderFormat, RequestBinding, SealedBlobs, TapBinding } from './reader-format.ts';
 import { CardDataRefusal } from './refusal.ts';
 
 /** Both blobs of a tap, opened and indexed. */
@@ -13,7 +13,7 @@ export interface OpenedBlobs {
 
 /**
  * Opens the blobs of a tap with its reader's format, and checks what holds for every format: the reader sealed them for
- * the device and the reference of the request, and both blobs are of one tap.
+ * the device, the reference and the merchant of the request, and both blobs are of one tap.
  *
  * @throws CardDataRefusal, TlvError; what the keys throw
  */
@@ -23,9 +23,16 @@ export async function openBlobs<Settings>(
   context: OpenContext<Settings>,
 ): Promise<OpenedBlobs> {
   const { payment, boundTo } = await format.open(blobs, context);
-  if (boundTo.deviceInstallationId !== context.binding.deviceInstallationId) throw new CardDataRefusal('other-device');
-  if (boundTo.merchantReference !== context.binding.merchantReference) throw new CardDataRefusal('other-reference');
+  checkBinding(boundTo, context.binding);
   return joinBlobs(blobs.general, payment, { needsDigest: true });
+}
+
+function checkBinding({ merchant, ...boundTo }: TapBinding, binding: RequestBinding): void {
+  if (boundTo.deviceInstallationId !== binding.deviceInstallationId) throw new CardDataRefusal('other-device');
+  if (boundTo.merchantReference !== binding.merchantReference) throw new CardDataRefusal('other-reference');
+  if (merchant === undefined) return;
+  if (merchant.acquirerId !== binding.merchant.acquirerId) throw new CardDataRefusal('other-acquirer');
+  if (merchant.merchantId !== binding.merchant.merchantId) throw new CardDataRefusal('other-merchant');
 }
 
 /**

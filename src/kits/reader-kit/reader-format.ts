@@ -1,10 +1,23 @@
 import type { z } from 'zod';
 import type { ReaderKeys } from './reader-keys.ts';
 
-/** The device and the reference for which a reader sealed a blob; the blob opens for no other. */
+/** A merchant of an acquirer. Merchant ids are unique per acquirer only. */
+export interface BoundMerchant {
+  readonly acquirerId: number;
+  readonly merchantId: string;
+}
+
+/** What a reader sealed a blob for; the blob opens for nothing else. */
 export interface TapBinding {
   readonly deviceInstallationId: string;
   readonly merchantReference: string;
+  /** Undefined for a reader that binds its blobs to no merchant. */
+  readonly merchant?: BoundMerchant | undefined;
+}
+
+/** The device and the reference that a request states, and the merchant that its token names. */
+export interface RequestBinding extends TapBinding {
+  readonly merchant: BoundMerchant;
 }
 
 /** The two blobs of a tap (interface 4.4) without their Base64. */
@@ -20,7 +33,7 @@ export interface OpenContext<Settings = unknown> {
   readonly settings: Settings;
   readonly keys: ReaderKeys;
   /** What the request states. A format whose reader sends no binding in clear authenticates these values. */
-  readonly binding: TapBinding;
+  readonly binding: RequestBinding;
 }
 
 /** A blob after it was opened. */
@@ -49,8 +62,8 @@ export interface ReaderFormat<Settings = unknown> {
   /**
    * Opens `paymentCardData`.
    *
-   * @throws CardDataRefusal for a blob that is not of this format, was changed, or was sealed for another key, device or
-   * reference; what the keys throw
+   * @throws CardDataRefusal for a blob that is not of this format, was changed, or was sealed for another key, device,
+   * reference or merchant; what the keys throw
    */
   open(blobs: SealedBlobs, context: OpenContext<Settings>): Promise<OpenedBlob>;
 
@@ -72,6 +85,8 @@ export interface SampleReader<Settings = unknown> {
   /** Names the variant. */
   readonly name: string;
   readonly settings: Settings;
+  /** Whether a blob of this reader opens only for the merchant in its binding, and its settings accept no other blob. */
+  readonly bindsMerchant?: boolean;
   /** `paymentCardData` without its Base64. Each call uses new keys, as a reader does for each tap. */
   seal(payment: Uint8Array, binding: TapBinding): Uint8Array;
 }

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { AttestationResult } from '../../auth/attestation/attestations.ts';
 import type { OverloadedResource } from '../../basics/errors.ts';
+import type { RefusedCardData } from '../../card/open-card-data.ts';
 import type { RequestLog } from '../request-log.ts';
 import { measureEventLoopLag } from './event-loop-lag.ts';
 
@@ -41,6 +42,7 @@ export class Metrics {
   readonly #outcomes: Counter;
   readonly #declines: Counter;
   readonly #refusedTaps: Counter;
+  readonly #refusedCardData: Counter;
   readonly #attestations: Counter;
   readonly #commits: Histogram;
   readonly #batches: Histogram;
@@ -77,6 +79,12 @@ export class Metrics {
     });
     // A series that begins with its first refusal would hide that refusal from rate().
     for (const reason of REFUSING) this.#refusedTaps.inc({ reason }, 0);
+    this.#refusedCardData = new Counter({
+      name: 'tapwire_card_data_refused_total',
+      help: 'Card data refused with errorCode 202, by format of the reader and reason; copied: used before by another tap',
+      labelNames: ['format', 'reason'],
+      registers,
+    });
     this.#attestations = new Counter({
       name: 'tapwire_attestations_total',
       help: 'Attestations of devices checked, by result',
@@ -120,6 +128,10 @@ export class Metrics {
 
   countDecline(decline: CountedDecline): void {
     this.#declines.inc({ ...decline });
+  }
+
+  countRefusedCardData({ format, reason }: Pick<RefusedCardData, 'format' | 'reason'>): void {
+    this.#refusedCardData.inc({ format, reason });
   }
 
   countAttestation(result: AttestationResult): void {

@@ -17,7 +17,7 @@ import { type Draft, pinAttempt } from '../taps/draft.ts';
 import { findUnsupported } from '../taps/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../taps/link-of-tap.ts';
 import { type AttemptDependencies, commitPlan, type Plan, planAttempt, planUnsent } from '../taps/plan-attempt.ts';
-import { openTap, type ReadTap, readTap } from '../taps/read-tap.ts';
+import { openTap, type ReadTap, readTap, reportCopy } from '../taps/read-tap.ts';
 import { useOfPin, withPin } from './read-pin.ts';
 
 /** ISO 9564-1:2017 9.3.3. */
@@ -49,18 +49,19 @@ export async function submitPin(
   const before = await findForPin(deps, principal, transactionId, request);
   if (isRepeated(deps, before, request)) return awaitOutcome(deps, before);
   await checkToken(deps, before, request.pinToken);
-  const { tap, ...applied } = await readPinTap(deps, principal, before, request);
+  const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
+  const { tap, ...applied } = await readPinTap(deps, submitter, before, request);
   const nowMs = deps.clock.nowMs();
   const submitted = {
     pinFingerprint: deps.cardData.fingerprint(request),
     correlationId: request.correlationId ?? null,
   };
   const draft = pinAttempt(merchant, before, submitted, nowMs);
-  await refuseRepeatedPin(deps, draft, tap, request);
+  await refuseRepeatedPin(deps, submitter, draft, tap, request);
   const plan = await planPin(deps, draft, before, tap, applied);
   if (await commitPlan(deps, plan, () => commitPin(deps, plan, before))) return plan.proceed();
   plan.abandon(true);
-  await refuseRepeatedPin(deps, draft, tap, request);
+  await refuseRepeatedPin(deps, submitter, draft, tap, request);
   return answerLoser(deps, before, request);
 }
 
@@ -71,12 +72,15 @@ export async function submitPin(
  * @throws RequestRejected or TapRefused if the block was submitted before; the wait for a PIN continues
  */
 async function refuseRepeatedPin(
-  deps: Pick<TransactionDependencies, 'readerPins' | 'store'>,
+  deps: Pick<TransactionDependencies, 'cardData' | 'directory' | 'readerPins' | 'store'>,
+  submitter: Principal,
   { transaction }: Draft,
   { pin }: ReadTap,
-  { ksn }: PinRequest,
+  request: PinRequest,
 ): Promise<void> {
   if (!pin || !(await deps.store.areUsed(transaction, [useOfPin(deps.readerPins.keyId, pin)]))) return;
+  reportCopy(deps, submitter, request);
+  const { ksn } = request;
   if (ksn !== undefined) throw invalidValue('ksn', 'must not be that of an earlier PIN block');
   throw new TapRefused('/paymentCardData', 'PIN_REPEATED', 'card');
 }
@@ -133,11 +137,10 @@ async function checkToken(
  */
 async function readPinTap(
   deps: Pick<TransactionDependencies, 'cardData' | 'directory' | 'readerPins' | 'vault'>,
-  principal: Principal,
+  submitter: Principal,
   before: Transaction,
   request: PinRequest,
 ): Promise<ProfileApplied & { tap: ReadTap }> {
-  const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
   const { opened, fault } = applyProfile(deps.directory, submitter, await openTap(deps, submitter, request));
   const tap = readTap(opened);
   if (!isSameTap(deps, before, tap)) throw new TapRefused('/paymentCardData', 'OTHER_TAP', 'card');

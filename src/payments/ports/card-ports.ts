@@ -55,9 +55,10 @@ export interface OpenedTap {
   readonly bytes: { readonly general: Uint8Array; readonly payment: Uint8Array };
 }
 
-/** The reader of a tap, as its terminal profile describes it. */
+/** The reader of a tap, as its terminal profile describes it, and the merchant that the token of the tap names. */
 export interface TappedReader {
   readonly acquirerId: number;
+  readonly merchantId: string;
   /** Undefined for a reader of the default format. */
   readonly reader: ProfileReader | undefined;
 }
@@ -70,6 +71,8 @@ export interface CardDataOpener {
    * @throws CardDataError, the same for every cause; NoConfiguration (NO_READER); HsmUnavailable
    */
   open(request: TapRequest, tapped: TappedReader): Promise<OpenedTap>;
+  /** Reports a tap that is refused because its chip data or its PIN block were used before. */
+  reportCopy(request: TapRequest, tapped: TappedReader): void;
   fingerprint(request: TapRequest | PinRequest): string;
   isFingerprintOf(fingerprint: string, request: TapRequest | PinRequest): boolean;
 }

@@ -15,7 +15,7 @@ import { type Currency, findCurrency } from '../model/money.ts';
 import type { Principal } from '../model/principal.ts';
 import type { TapFacts } from '../model/transaction.ts';
 import { readPin } from '../pins/read-pin.ts';
-import type { OpenedTap, TapRequest } from '../ports/card-ports.ts';
+import type { OpenedTap, TappedReader, TapRequest } from '../ports/card-ports.ts';
 import type { EnteredPin } from '../ports/pin-ports.ts';
 import type { SingleUse } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
@@ -70,16 +70,29 @@ export async function openTap(
   principal: Principal,
   request: TapRequest,
 ): Promise<OpenedTap> {
-  const profile = chooseProfile(directory, principal);
-  // A profile that does not exist is reported with the facts of the tap.
-  const reader = profile instanceof NoConfiguration ? undefined : profile?.reader;
   try {
-    return await cardData.open(request, { acquirerId: principal.acquirerId, reader });
+    return await cardData.open(request, tappedReader(directory, principal));
   } catch (error) {
     if (error instanceof CardDataError) throw new TapRefused('/paymentCardData', error.code, 'card');
     if (error instanceof HsmUnavailable) throw new Overloaded();
     throw error;
   }
+}
+
+/** Counts and logs a tap that is refused because its chip data or its PIN block were used before. */
+export function reportCopy(
+  { cardData, directory }: Pick<TransactionDependencies, 'cardData' | 'directory'>,
+  principal: Principal,
+  request: TapRequest,
+): void {
+  cardData.reportCopy(request, tappedReader(directory, principal));
+}
+
+function tappedReader(directory: TransactionDependencies['directory'], principal: Principal): TappedReader {
+  const profile = chooseProfile(directory, principal);
+  // A profile that does not exist is reported with the facts of the tap.
+  const reader = profile instanceof NoConfiguration ? undefined : profile?.reader;
+  return { acquirerId: principal.acquirerId, merchantId: principal.merchantId, reader };
 }
 
 /**

@@ -34,7 +34,7 @@ import {
   refusedLink,
 } from './link-of-tap.ts';
 import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
-import { openTap, type ReadTap, readTap, usesOfTap } from './read-tap.ts';
+import { openTap, type ReadTap, readTap, reportCopy, usesOfTap } from './read-tap.ts';
 
 type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 
@@ -99,7 +99,7 @@ async function answerRepeat(
 ): Promise<Transaction> {
   const { acquirerId, merchantId, merchantReference } = draft.transaction;
   const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
-  if (!before && isCopied) return refuseCopy(deps, principal, draft);
+  if (!before && isCopied) return refuseCopy(deps, principal, draft, request);
   if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
   if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
   if (isRepeated(deps, principal, draft, { before, request })) return awaitOutcome(deps, before);
@@ -109,7 +109,7 @@ async function answerRepeat(
   if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon(true);
   const current = isCopied ? await deps.store.find(before) : undefined;
-  if (current?.attempt === before.attempt) return refuseCopy(deps, principal, draft, before);
+  if (current?.attempt === before.attempt) return refuseCopy(deps, principal, draft, request, before);
   throw new DuplicateReference(); // another attempt of this reference was faster
 }
 
@@ -118,8 +118,10 @@ async function refuseCopy(
   deps: TapDependencies,
   principal: Principal,
   draft: Draft,
+  request: TapRequest,
   before?: Transaction,
 ): Promise<Transaction> {
+  reportCopy(deps, principal, request);
   const refusal = new TapRefused('/paymentCardData', 'CARD_DATA_UNREADABLE', 'card');
   const plan = refused(deps, principal, before ? nextAttempt(draft, before) : draft, refusal);
   await commitPlan<unknown>(deps, plan, () =>

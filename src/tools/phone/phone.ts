@@ -6,6 +6,7 @@ import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { type SampleCardName, sampleTap } from '../../card/sample-tap.ts';
 import { createCardDataSealer } from '../../card/seal-card-data.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
+import type { TapBinding } from '../../kits/reader-kit/reader-format.ts';
 import { currencyOf, parseAmount } from '../../payments/model/money.ts';
 import type { TapRequest } from '../../payments/ports/card-ports.ts';
 import { PinPad, valuesOfPin } from './pin-pad.ts';
@@ -108,8 +109,14 @@ export class Phone {
 
   async sealReading({ merchantReference, values }: TapReading): Promise<TapRequest> {
     const [key] = await this.#cardDataKeys();
-    const { deviceInstallationId } = this;
-    return createCardDataSealer(key!).seal(values, { deviceInstallationId, merchantReference });
+    return createCardDataSealer(key!).seal(values, this.bindingOf(merchantReference));
+  }
+
+  /** What the reader seals a tap for. */
+  bindingOf(merchantReference: string): TapBinding {
+    const { acquirerId, merchant } = this.#profile;
+    const bound = acquirerId === undefined ? undefined : { acquirerId, merchantId: merchant.id };
+    return { deviceInstallationId: this.deviceInstallationId, merchantReference, merchant: bound };
   }
 
   submit({ merchantReference, generalCardData, paymentCardData }: TapRequest): Promise<PhoneAnswer> {
