@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
-import type { JobRequest } from '../payments/model/jobs.ts';
+import type { StorableJob } from '../payments/model/jobs.ts';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
 import { namedStatement } from '../store/postgres/named-statement.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
@@ -51,7 +51,7 @@ export interface FinishedJob {
   readonly queue: QueueName;
   /** Identifies the claim of the job. */
   readonly attempt: { readonly id: string; readonly retryCount: number };
-  readonly again?: JobRequest | undefined;
+  readonly again?: StorableJob | undefined;
 }
 
 export interface JobTableOptions {
@@ -131,7 +131,7 @@ export class JobTable implements JobsInCommit {
     }
   }
 
-  async enqueue(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<void> {
+  async enqueue(client: pg.ClientBase, jobs: readonly StorableJob[]): Promise<void> {
     const { length } = await this.#insert(client, jobs);
     if (length !== jobs.length) throw new Error(`${jobs.length} jobs were to be inserted, ${length} were`);
   }
@@ -141,7 +141,7 @@ export class JobTable implements JobsInCommit {
   }
 
   /** @returns the ids of those that were inserted */
-  async #insert(client: pg.ClientBase, jobs: readonly JobRequest[]): Promise<string[]> {
+  async #insert(client: pg.ClientBase, jobs: readonly StorableJob[]): Promise<string[]> {
     const inserted: string[] = [];
     const db = this.#joining(client); // the commit may fail between two queues
     for (const [queue, requests] of Map.groupBy(jobs, ({ queue }) => queue)) {
@@ -168,7 +168,7 @@ export class JobTable implements JobsInCommit {
   }
 
   /** Ensures that a permanent job exists. Any number of processes may call this at once. */
-  async keepOne(job: JobRequest): Promise<void> {
+  async keepOne(job: StorableJob): Promise<void> {
     await inTransaction(this.#database, async (client) => {
       await client.query('select pg_advisory_xact_lock(hashtext($1))', [`keep one ${job.queue}`]);
       const live = `select from pgboss.job where name = $1 and state < 'completed' limit 1`;
@@ -245,7 +245,7 @@ export class JobTable implements JobsInCommit {
 }
 
 /** Jobs that wait for a switch have a group, so that a poll can leave those of one acquirer. */
-function groupOf(queue: QueueName, data: JobRequest['data'], group: string | undefined): { group?: { id: string } } {
+function groupOf(queue: QueueName, data: StorableJob['data'], group: string | undefined): { group?: { id: string } } {
   if (group !== undefined) return { group: { id: group } };
   if (!PACES[queue].isShared || !('acquirerId' in data)) return {};
   return { group: { id: groupOfAcquirer(data.acquirerId) } };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
-import type { JobRequest } from '../payments/model/jobs.ts';
+import type { StorableJob } from '../payments/model/jobs.ts';
 import type { DueJobs } from './due-jobs.ts';
 import { FairShares } from './fair-shares.ts';
 import type { JobTable } from './job-table.ts';
@@ -262,6 +262,6 @@ function jobAgain<Queue extends QueueName>(
   queue: Queue,
   before: JobPayloads[Queue],
   { againAfterSeconds, payload = before, group }: Extract<JobResult<JobPayloads[Queue]>, object>,
-): JobRequest {
-  return { queue, data: payload, startAfterSeconds: againAfterSeconds, ...(group && { group }) } as JobRequest;
+): StorableJob {
+  return { queue, data: payload, startAfterSeconds: againAfterSeconds, ...(group && { group }) } as StorableJob;
 }

@@ -2,7 +2,7 @@ import type { JobPayloads } from '#schemas/jobs';
 import type { PushAnswer } from '#schemas/push';
 import { Forbidden, invalidValue, RequestRejected } from '../basics/errors.ts';
 import { createLink, type LinkRequest, type LinkServices, payUrl } from '../payments/links/create-link.ts';
-import type { JobRequest } from '../payments/model/jobs.ts';
+import type { StorableJob } from '../payments/model/jobs.ts';
 import type { LinkKey, NewLink } from '../payments/model/link.ts';
 import { currencyOf, findCurrency, formatAmount } from '../payments/model/money.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
@@ -38,7 +38,7 @@ export interface PushPaymentsOptions {
   readonly links: Pick<LinkFinder, 'find'>;
   readonly sender: PushSender;
   readonly directory: Pick<Directory, 'isBlockedDevice'>;
-  readonly enqueue: (job: JobRequest) => Promise<void>;
+  readonly enqueue: (job: StorableJob) => Promise<void>;
   /** Keeps the outcome of the last attempt. Never fails: the message was sent or not all the same. */
   readonly record: (push: PushRecord) => Promise<void>;
   /** Called for each push that cannot be delivered. */
@@ -151,7 +151,7 @@ function outcomeOf(result: PushResult, isRepeated: boolean): PushRecord['outcome
 
 type Unavailable = Extract<PushResult, { kind: 'unavailable' }>;
 
-function firstRetry({ acquirerId, id }: PushDevice, reference: string, result: Unavailable): JobRequest {
+function firstRetry({ acquirerId, id }: PushDevice, reference: string, result: Unavailable): StorableJob {
   const data = { acquirerId, reference, deviceId: id, attempt: 2 };
   return { queue: 'push', data, startAfterSeconds: delayAfter(1, result) ?? MAX_DELAY_SECONDS };
 }

@@ -1,6 +1,6 @@
 import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
 import type { EventState, WebhookAttemptView, WebhookEventView, WebhookType } from '#schemas/webhook';
-import type { WebhookOrigin } from '../payments/ports/directory-ports.ts';
+import type { WebhookOrigin } from '../payments/model/jobs.ts';
 
 /** Ports of the webhooks to the store. */
 

@@ -5,7 +5,7 @@ import { DueJobs } from '../../src/jobs/due-jobs.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { PACES } from '../../src/jobs/paces.ts';
 import { Pump } from '../../src/jobs/pump.ts';
-import type { JobRequest } from '../../src/payments/model/jobs.ts';
+import type { StorableJob } from '../../src/payments/model/jobs.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { eventually } from '../support/eventually.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';
@@ -64,7 +64,7 @@ function startPump(queue: QueueName) {
 async function enqueue(queue: QueueName, acquirerId: number, count: number, group?: string): Promise<void> {
   const requests = Array.from({ length: count }, () => {
     const data = { acquirerId, id: randomUUID(), attempt: 1, ...MORE[queue] };
-    return { queue, data, ...(group && { group }) } as JobRequest;
+    return { queue, data, ...(group && { group }) } as StorableJob;
   });
   await inTransaction(testDatabase.database, (client) => jobs.enqueue(client, requests));
 }

@@ -192,13 +192,19 @@ export class Installation {
     };
   }
 
-  /** Resolves when the gateway is ready and, unless `isSwitchDown`, signed on to the switch. */
-  async startGateway(settings: NodeJS.ProcessEnv = {}, { isSwitchDown = false } = {}): Promise<StartedGateway> {
+  /**
+   * Resolves when the gateway is ready and, unless `isSwitchDown`, signed on to the switch. It reads changed settings every
+   * `settingsEveryMs`.
+   */
+  async startGateway(
+    settings: NodeJS.ProcessEnv = {},
+    { isSwitchDown = false, settingsEveryMs = SETTINGS_EVERY_MS } = {},
+  ): Promise<StartedGateway> {
     const config = readConfig({ JOB_MONITOR_SECONDS: MONITOR_SECONDS, ...this.environment(settings) });
     const prepared = await prepareDatabase(config);
     const gateway = await startGateway(config, prepared, logTo(this.logLines, config.LOG_LEVEL), {
       examplesOf: createDemoExamples,
-      settingsEveryMs: SETTINGS_EVERY_MS,
+      settingsEveryMs,
     }).catch(async (error) => {
       await prepared.stop();
       throw error;

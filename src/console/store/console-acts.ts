@@ -1,5 +1,5 @@
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
-import type { JobRequest } from '../../payments/model/jobs.ts';
+import type { StorableJob } from '../../payments/model/jobs.ts';
 import { OPEN_REVERSAL_STATES, type ReversalStateId, type TransactionKey } from '../../payments/model/transaction.ts';
 import { inTransaction } from '../../store/postgres/group-commit.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
@@ -63,7 +63,7 @@ export async function bringForwardReversal(
     if (waiting.length > 0) await client.query(sooner, [waiting]);
     if (live.rows.length > 0) return;
     const data = { acquirerId, id, attempt: found.attempt, reversalAttempt: found.made + 1 };
-    const job: JobRequest = { queue: 'reverse', data };
+    const job: StorableJob = { queue: 'reverse', data };
     await jobs.enqueue(client, [job]);
   });
 }

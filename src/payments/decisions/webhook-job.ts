@@ -13,8 +13,9 @@ import {
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /**
- * The jobs to commit with an outcome that notify the integrator: one, or none if no endpoint is configured. A PIN
- * step leaves the disposition open, and so delays the event until the step ends.
+ * The jobs to commit with an outcome that notify the integrator: one, or none if the outcome has no event. A PIN step
+ * leaves the disposition open, and so delays the event until the step ends. If this process knows no endpoint, the
+ * commit decides whether there is one.
  *
  * The job writes the event itself. A phone waits for the commit of the outcome, so that commit contains only the
  * job.
@@ -47,8 +48,8 @@ function eventJobs(
   amountMinor: number | null,
   nowMs: number,
 ): JobRequest[] {
-  const endpointId = deps.directory.webhookEndpoint(acquirerId, integratorId, consumerId === null ? 'taps' : 'links');
-  if (endpointId === undefined) return [];
+  const serves = consumerId === null ? 'taps' : 'links';
+  const endpointId = deps.directory.webhookEndpoint(acquirerId, integratorId, serves);
   const outcome = {
     transactionId,
     type,
@@ -59,9 +60,9 @@ function eventJobs(
     amountMinor: amountMinor ?? 0,
     currency: currency ?? '',
   };
-  return [
-    { queue: 'webhook', data: { acquirerId, eventId: deps.newId(), endpointId, round: 1, delivery: 1, outcome } },
-  ];
+  const first = { acquirerId, eventId: deps.newId(), round: 1, delivery: 1, outcome };
+  if (endpointId !== undefined) return [{ queue: 'webhook', data: { ...first, endpointId } }];
+  return [{ queue: 'webhook', data: first, endpointOf: { integratorId, serves } }];
 }
 
 /** The events for a void that was not carried out, and their order. */

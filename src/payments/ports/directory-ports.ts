@@ -1,3 +1,4 @@
+import type { WebhookOrigin } from '../model/jobs.ts';
 import type { TerminalProfile } from '../model/terminal-profile.ts';
 
 export interface MerchantRecord {
@@ -66,12 +67,6 @@ export interface Directory {
   isBlockedDevice(acquirerId: number, deviceInstallationId: string): boolean;
   /** Finds a user by id or by username, in any case; a `usr` claim may carry either. Undefined for an unknown user. */
   user(merchant: MerchantRecord, claim: string): KnownUser | undefined;
-  /** The id of the endpoint to which an integrator's events are delivered; undefined if none is configured. */
+  /** The id of the endpoint to which an integrator's events are delivered; undefined if none is known yet. */
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined;
 }
-
-/**
- * The origin of the events that an endpoint serves: taps of the SDK, or links and intents. An endpoint of one kind
- * never receives events of the other.
- */
-export type WebhookOrigin = 'taps' | 'links';

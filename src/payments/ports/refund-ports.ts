@@ -1,4 +1,4 @@
-import type { JobRequest } from '../model/jobs.ts';
+import type { StorableJob } from '../model/jobs.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { NewAttempt, PhoneResponseRecord } from './store-ports.ts';
 
@@ -6,7 +6,7 @@ import type { NewAttempt, PhoneResponseRecord } from './store-ports.ts';
 export interface NewVoid {
   readonly original: Transaction;
   readonly attempt: NewAttempt;
-  readonly reverseJob: JobRequest;
+  readonly reverseJob: StorableJob;
   readonly nowMs: number;
 }
 

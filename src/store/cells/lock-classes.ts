@@ -8,4 +8,6 @@ export const LOCKS = {
   signedOn: 7_403_003,
   /** Exclusive: only one command moves the acquirer. */
   move: 7_403_004,
+  /** Shared by each commit that looks for an endpoint which its process does not know; exclusive for a new endpoint. */
+  newEndpoints: 7_403_005,
 } as const;

@@ -10,6 +10,7 @@ import {
 } from '../../auth/issuers/issuer-keys.ts';
 import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
 import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
+import type { WebhookOrigin } from '../../payments/model/jobs.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type {
@@ -19,7 +20,6 @@ import type {
   MerchantRecord,
   RouteRecord,
   TerminalRecord,
-  WebhookOrigin,
 } from '../../payments/ports/directory-ports.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { FollowedRows } from '../postgres/followed-rows.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { JobRequest } from '../../payments/model/jobs.ts';
+import type { StorableJob } from '../../payments/model/jobs.ts';
 import type { NewLink } from '../../payments/model/link.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
@@ -78,7 +78,7 @@ export async function createLinks(
   const secondsLeft = new Map(rows.map((row) => [row.id, row.secondsLeft]));
   const created = links.filter(({ link }) => secondsLeft.has(link.id));
   const expiries = created.map(
-    ({ link: { acquirerId, id } }): JobRequest => ({
+    ({ link: { acquirerId, id } }): StorableJob => ({
       queue: 'expire-link',
       data: { acquirerId, id },
       startAfterSeconds: secondsLeft.get(id)! + EXPIRY_AFTER_SECONDS,

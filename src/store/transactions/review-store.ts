@@ -21,7 +21,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { adjustReservations } from './commit-refunds.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
+import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
 
 const OF_TRANSACTION = 'acquirer_id = $1 and transaction_id = $2';
 /** An attempt without a response, before its deadline: it may reach the switch at any moment. */
@@ -135,7 +135,7 @@ export class PostgresReviewStore implements ReviewStore {
         ...[acquirerId, id, transaction.attempt],
         JSON.stringify([step.entry]),
       ]);
-      if (step.enqueue.length > 0) await this.#jobs.enqueue(client, step.enqueue);
+      await changeJobs(client, this.#jobs, [{ enqueue: step.enqueue }]);
       await adjustReservations(client, [transaction]);
       await record(client, proposal, confirmedBy ?? proposal.by, confirmedBy ? 'confirmResolution' : 'resolve', step);
     });

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type pg from 'pg';
 import { NotFound } from '../../basics/errors.ts';
-import type { WebhookOrigin } from '../../payments/ports/directory-ports.ts';
+import type { WebhookOrigin } from '../../payments/model/jobs.ts';
 import type {
   EndpointStore,
   Integrator,

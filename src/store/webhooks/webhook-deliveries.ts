@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
-import type { JobRequest } from '../../payments/model/jobs.ts';
+import type { StorableJob } from '../../payments/model/jobs.ts';
 import type { Transaction, TransactionKey } from '../../payments/model/transaction.ts';
 import type { DeliveryStore, JobOutcome, StoredEvent, WebhookEndpoint } from '../../webhooks/ports.ts';
 import { findPaymentReferences } from '../links/links.ts';
@@ -237,7 +237,7 @@ function toRecord({ event, attempt, state, next }: JobOutcome) {
   };
 }
 
-function nextJob({ event, next }: JobOutcome): JobRequest[] {
+function nextJob({ event, next }: JobOutcome): StorableJob[] {
   if (!next) return [];
   const { acquirerId, id: eventId, round, endpoint } = event;
   const data = { acquirerId, eventId, endpointId: endpoint.id, round, delivery: next.delivery };

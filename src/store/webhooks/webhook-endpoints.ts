@@ -1,5 +1,6 @@
+import type pg from 'pg';
 import { RequestRejected } from '../../basics/errors.ts';
-import type { WebhookOrigin } from '../../payments/ports/directory-ports.ts';
+import type { UnaddressedEvent, WebhookOrigin } from '../../payments/model/jobs.ts';
 import type {
   EndpointStore,
   Integrator,
@@ -7,10 +8,18 @@ import type {
   Registration,
   SecretOverlap,
 } from '../../webhooks/ports.ts';
+import { LOCKS } from '../cells/lock-classes.ts';
 import type { Database } from '../postgres/open-database.ts';
 
+// A new endpoint waits for the commits that have found none, and is visible to all that look for it afterwards. So each
+// outcome that is committed after the registration was answered has an event. Existing endpoints need no wait.
 const REGISTER = `
-insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret) values ($1, $2, $3, $4, $5, $6)
+with commits_without_endpoint as materialized (
+  select pg_advisory_xact_lock(${LOCKS.newEndpoints}, $1)
+  where not exists (select from webhook_endpoints where acquirer_id = $1 and integrator_id = $3 and serves = $4)
+)
+insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret)
+select $1, $2, $3, $4, $5, $6 from (select count(*) from commits_without_endpoint) as ended
 on conflict (acquirer_id, integrator_id, serves) do update set url = excluded.url, disabled_at = null, updated_at = now()`;
 
 const FIND = `
@@ -64,4 +73,31 @@ export class PostgresWebhookEndpoints implements EndpointStore {
     if (!rows[0]) throw new RequestRejected('SECRET_OVERLAP_RUNNING');
     return rows[0].previousEndsAtMs;
   }
+}
+
+const EXCLUDE_NEW = `select pg_advisory_xact_lock_shared(${LOCKS.newEndpoints}, acquirer_id) from unnest($1::integer[]) as x(acquirer_id)`;
+
+// A statement of its own: only that sees what was committed before the lock was granted.
+const FIND_OF_EVENTS = `
+select x.n::integer as n, p.id from unnest($1::integer[], $2::integer[], $3::text[]) with ordinality as x(acquirer_id, integrator_id, serves, n)
+join webhook_endpoints p on p.acquirer_id = x.acquirer_id and p.integrator_id = x.integrator_id and p.serves = x.serves`;
+
+/** Finds the ids of endpoints that other processes have registered meanwhile, in the commit of the events. */
+export async function findEndpoints<Event extends UnaddressedEvent>(
+  client: pg.ClientBase,
+  events: readonly Event[],
+): Promise<ReadonlyMap<Event, string>> {
+  if (events.length === 0) return new Map();
+  const acquirers = events.map(({ data }) => data.acquirerId);
+  const owners = [events.map((event) => event.endpointOf.integratorId), events.map((event) => event.endpointOf.serves)];
+  const inOrder = [...new Set(acquirers)].sort((one, other) => one - other); // so that two commits cannot deadlock
+  const [, { rows }] = await Promise.all([
+    client.query({ name: 'exclude-new-endpoints', text: EXCLUDE_NEW, values: [inOrder] }),
+    client.query<{ n: number; id: string }>({
+      name: 'find-endpoints-of-events',
+      text: FIND_OF_EVENTS,
+      values: [acquirers, ...owners],
+    }),
+  ]);
+  return new Map(rows.map(({ n, id }) => [events[n - 1]!, id]));
 }

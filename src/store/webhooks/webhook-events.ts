@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
-import type { JobRequest } from '../../payments/model/jobs.ts';
+import type { StorableJob } from '../../payments/model/jobs.ts';
 import type { EventFilter, EventReader, EventReplayer, Integrator, Replay } from '../../webhooks/ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -122,7 +122,7 @@ export class PostgresWebhookEvents implements EventReader, EventReplayer {
   }
 
   async #enqueue(client: pg.ClientBase, rounds: readonly BegunRound[]): Promise<void> {
-    const jobs = rounds.map((round): JobRequest => ({ queue: 'webhook', data: { ...round, delivery: 1 } }));
+    const jobs = rounds.map((round): StorableJob => ({ queue: 'webhook', data: { ...round, delivery: 1 } }));
     for (let at = 0; at < jobs.length; at += JOBS_PER_STATEMENT) {
       await this.#jobs.enqueue(client, jobs.slice(at, at + JOBS_PER_STATEMENT));
     }

@@ -60,17 +60,23 @@ describe('destination', () => {
   test.each([
     ['a tap of the SDK', null, { taps: TAPS, links: LINKS }, TAPS],
     ['a tap by link or intent', CONSUMER, { taps: TAPS, links: LINKS }, LINKS],
-    ['a tap of the SDK, if only links have an endpoint', null, { links: LINKS }, undefined],
-    ['a tap of a link or intent, if only taps have an endpoint', CONSUMER, { taps: TAPS }, undefined],
-    ['anything, without an endpoint', null, {}, undefined],
   ] as const)('%s', (_what, consumerId, endpoints, endpointId) => {
     const jobs = jobOf({ consumerId }, Disposition.Declined, worldWith(endpoints));
-    expect(jobs.map(({ data }) => (data as { endpointId: string }).endpointId)).toEqual(endpointId ? [endpointId] : []);
+    expect(jobs.map(({ data }) => (data as { endpointId: string }).endpointId)).toEqual([endpointId]);
   });
 
-  test('not to another integrator or acquirer', () => {
-    expect(jobOf({ integratorId: 11 }, Disposition.Approved)).toEqual([]);
-    expect(jobOf({ acquirerId: 2 }, Disposition.Approved)).toEqual([]);
+  test.each([
+    ['a tap of the SDK, if only links have an endpoint', { consumerId: null }, 'taps', { links: LINKS }],
+    ['a tap of a link or intent, if only taps have one', { consumerId: CONSUMER }, 'links', { taps: TAPS }],
+    ['anything, without an endpoint', {}, 'taps', {}],
+    ['another integrator', { integratorId: 11 }, 'taps', { taps: TAPS, links: LINKS }],
+    ['another acquirer', { acquirerId: 2 }, 'taps', { taps: TAPS, links: LINKS }],
+  ] as const)('left to the commit: %s', (_what, changes, serves, endpoints) => {
+    const [job, ...more] = jobOf(changes, Disposition.Declined, worldWith(endpoints));
+    const { integratorId } = sampleTransaction(changes);
+    expect(job).toMatchObject({ queue: 'webhook', endpointOf: { integratorId, serves }, data: { eventId: EVENT } });
+    expect(job!.data).not.toHaveProperty('endpointId');
+    expect(more).toEqual([]);
   });
 });
 
@@ -113,5 +119,4 @@ test('a decision keeps its other jobs', () => {
   const decision = decideOutcome(sampleTransaction(), { kind: 'unanswered' }, NOW_MS);
   const { enqueue } = withWebhook(both, sampleTransaction(), decision, NOW_MS);
   expect(enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook']);
-  expect(withWebhook(worldWith({}), sampleTransaction(), decision, NOW_MS)).toEqual(decision);
 });

@@ -109,7 +109,7 @@ describe('after the last moment the waiting request decides itself, and reports 
     const outcome = await awaitOutcome(lost.deps, submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
     expect(lost.waitedMs).toBe(lastMomentAtMs(30));
-    expect(lost.decisions[0]!.decision.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'overdue']);
+    expect(lost.decisions[0]!.decision.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook', 'overdue']);
   });
 });
 
