@@ -57,7 +57,7 @@ export function faultOfArguments(error: unknown): string | undefined {
     .replace(/\.$/, '')}.`;
 }
 
-/** The database has refused a write of an acquirer (migration 0037). */
+/** The database has refused a write of an acquirer that is moved or served elsewhere (refuse_served_elsewhere). */
 function isServedElsewhere(error: unknown): boolean {
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown } };
   return code === '23T03' || cause?.code === '23T03';

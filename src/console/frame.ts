@@ -91,7 +91,7 @@ export interface DatabaseState {
 
 export interface MovedAcquirer {
   readonly acquirerId: number;
-  /** Of this cell (migration 0037). */
+  /** Of this cell (table acquirer_cells). */
   readonly state: string;
   /** The other cell. */
   readonly peer: string;

@@ -10,8 +10,8 @@ const MAY_BE_LOCKED: ReadonlySet<string> = new Set(['database_epoch', 'admin_eve
 
 /** What makes the statements of taps wait for a migration, as far as its text shows. */
 export function faultsOf(text: string): string[] {
-  const { isTransaction, up } = migrationSteps(text);
-  const statements = up.flatMap(({ sql }) =>
+  const { isTransaction, steps } = migrationSteps(text);
+  const statements = steps.flatMap(({ sql }) =>
     sql
       .replace(/--.*$/gm, '')
       .split(/;\s*$/m)

@@ -8,7 +8,7 @@
  * - 57: operator intervention: statement timeout, shutdown, crash, cannot connect now
  * - 58: errors of the underlying system, such as a failing disk
  * - 25006: read-only: a standby that was not promoted yet
- * - 23T03: of this gateway: the acquirer is being moved, or another cell serves it (migration 0037)
+ * - 23T03: of this gateway: the acquirer is being moved, or another cell serves it (refuse_served_elsewhere)
  * - 25P03, 25P04, 55P03: idle in a transaction, transaction and lock timeouts
  */
 const CONDITIONS = /^(08...|40...|53...|57...|58...|25006|23T03|25P0[34]|55P03)$/;

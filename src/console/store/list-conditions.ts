@@ -63,7 +63,7 @@ export function filterConditions(filter: ListFilter, add: AddParameter): string[
   return given.filter((condition) => condition !== undefined);
 }
 
-// Outcomes other than Approved have indexes on this column (migration 0014).
+// Outcomes other than Approved have indexes on this column (0001_schema.sql).
 const other = (disposition: number) => `t.other_disposition = ${disposition}`;
 
 const OUTCOMES: Readonly<Record<NonNullable<ListFilter['outcome']>, string>> = {

@@ -1,6 +1,6 @@
 /** First keys of the advisory locks that concern acquirers; the second key is the acquirer's number. */
 export const LOCKS = {
-  /** Shared by each commit that writes rows of the acquirer while it is moved (migration 0037 names this number). */
+  /** Shared by each commit that writes rows of the acquirer while it is moved (0001_schema.sql names this number). */
   writes: 7_403_001,
   /** Shared by each process while it has connections to the acquirer's switches. */
   lines: 7_403_002,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { MigrationBuilder, RunnerOption } from 'node-pg-migrate';
-import { migrationSteps } from './migration-steps.ts';
+import { type MigrationStep, migrationSteps } from './migration-steps.ts';
 
 type Strategy = NonNullable<RunnerOption['migrationLoaderStrategies']>[number];
 type Loader = Exclude<Strategy['loader'], string>;
@@ -22,18 +22,18 @@ export const loadMigrations: Loader = async (paths) =>
   );
 
 function actionsOf(text: string) {
-  const { isTransaction, up, down } = migrationSteps(text);
-  if (isTransaction) return { up: sqlOf(up), down: sqlOf(down) };
-  return { up: (builder: MigrationBuilder) => runOneByOne(builder, up), down: sqlOf(down) };
-}
-
-function sqlOf(steps: readonly { readonly sql: string }[]) {
-  return (builder: MigrationBuilder) => {
-    for (const { sql } of steps) builder.sql(sql);
+  const { isTransaction, steps } = migrationSteps(text);
+  return {
+    up: async (builder: MigrationBuilder) => {
+      if (!isTransaction) return runOneByOne(builder, steps);
+      for (const { sql } of steps) builder.sql(sql);
+    },
+    // A schema is never taken back: an older version starts only on a backup of its own.
+    down: false as const,
   };
 }
 
-async function runOneByOne(builder: MigrationBuilder, steps: ReturnType<typeof migrationSteps>['up']): Promise<void> {
+async function runOneByOne(builder: MigrationBuilder, steps: readonly MigrationStep[]): Promise<void> {
   builder.noTransaction();
   for (const { sql, blocksTaps, index } of steps) {
     // `if not exists` would accept what an interrupted run has left behind: an index that is written but never read.

@@ -10,13 +10,11 @@ export interface MigrationStep {
 export interface MigrationText {
   /** Whether all statements are one transaction; otherwise each is one, or cannot be in any. */
   readonly isTransaction: boolean;
-  readonly up: readonly MigrationStep[];
-  readonly down: readonly MigrationStep[];
+  readonly steps: readonly MigrationStep[];
 }
 
 /** The first line of a file whose statements do not share a transaction. */
 const ONE_BY_ONE = '-- Statement by statement';
-const DOWN = '-- Down Migration';
 
 const CONCURRENT_INDEX = /^create (?:unique )?index concurrently if not exists (\w+)/i;
 /** These wait for transactions in progress, and nothing waits for them but other changes of the schema. */
@@ -28,15 +26,9 @@ const BLOCKS_NO_TAPS = [CONCURRENT_INDEX, /^drop index concurrently /i, /^alter 
  */
 export function migrationSteps(text: string): MigrationText {
   const isTransaction = !text.startsWith(ONE_BY_ONE);
-  const [up = '', down = ''] = text.split(DOWN);
-  if (isTransaction) return { isTransaction, up: [stepOf(up)], down: [stepOf(down)] };
-  const steps = (part: string) =>
-    part
-      .split(/\n\s*\n/)
-      .map(withoutComments)
-      .filter((sql) => sql !== '')
-      .map(stepOf);
-  return { isTransaction, up: steps(up), down: steps(down) };
+  if (isTransaction) return { isTransaction, steps: [stepOf(text)] };
+  const statements = text.split(/\n\s*\n/).map(withoutComments);
+  return { isTransaction, steps: statements.filter((sql) => sql !== '').map(stepOf) };
 }
 
 function withoutComments(sql: string): string {

@@ -18,8 +18,6 @@ export interface PartitionedTable {
   readonly aheadDays: number;
   /** Whether the database refuses changes of its rows. */
   readonly isAppendOnly: boolean;
-  /** The column with the time of the insert. */
-  readonly insertedAt: string;
   /** No partition with a younger row is dropped, with any settings. */
   readonly leastDays: number;
 }
@@ -29,7 +27,6 @@ export const TRANSACTION_EVENTS: PartitionedTable = {
   period: 'month',
   aheadDays: 35,
   isAppendOnly: true,
-  insertedAt: 'at',
   leastDays: 2_557,
 };
 export const ATTEMPT_MESSAGES: PartitionedTable = {
@@ -37,14 +34,8 @@ export const ATTEMPT_MESSAGES: PartitionedTable = {
   period: 'day',
   aheadDays: 7,
   isAppendOnly: false,
-  insertedAt: 'sent_at',
   leastDays: 0,
 };
-
-/**
- * The day of all rows from before the table was partitioned: they are one partition, and a search by day includes it.
- */
-export const PAST_DAY = '2000-01-01';
 
 /**
  * The default partition is locked and read when another one is attached, because no row may belong to both. It has rows
@@ -59,16 +50,14 @@ const CHECK_VIOLATION = '23514';
 const CHANGE_LOCK = 7_404_001;
 
 /**
- * `first` is null without a lower bound, and both are null for the default partition. A partition has no rows from
- * `last` on: its upper bound. That of the past has one day for all of its rows, and the real one in its name. Days are
- * compared as dates and never as text, whose order depends on the session's DateStyle.
+ * A partition has rows from `first` on and before `bound`; the default partition is not among them. Days are compared as
+ * dates and never as text, whose order depends on the session's DateStyle.
  */
 const PARTITIONS = `partitions as (
-  select name, expression = 'DEFAULT' as is_default, bounds[1]::date as first, bounds[2]::date as bound,
-    coalesce(to_date(substring(name from '_before_(\\d{8})$'), 'YYYYMMDD'), bounds[2]::date) as last
+  select name, bounds[1]::date as first, bounds[2]::date as bound
   from (select relname::text as name, pg_get_expr(relpartbound, c.oid) as expression from pg_class c
     join pg_inherits on inhrelid = c.oid where inhparent = $1::regclass) as partition
-  left join lateral regexp_match(expression, 'FROM \\((?:MINVALUE|''(.*)'')\\) TO \\(''(.*)''\\)') as bounds on true
+  cross join lateral regexp_match(expression, 'FROM \\(''(.*)''\\) TO \\(''(.*)''\\)') as bounds where bounds is not null
 )`;
 
 const TODAY = `(clock_timestamp() at time zone 'UTC')::date`;
@@ -81,7 +70,7 @@ periods as (
 ),
 missing as (
   select * from periods where not exists (
-    select from partitions p where coalesce(p.first, '-infinity') < periods.bound and p.bound > periods.first)
+    select from partitions p where p.first < periods.bound and p.bound > periods.first)
 )`;
 
 /** Names of partitions. */
@@ -161,7 +150,7 @@ export async function dropPartitions(
     const tables = [table.name, `${table.name}_default`, expired.name];
     const end = await changeBriefly(database, { lock: [CHANGE_LOCK, table.name], tables }, async (client) => {
       if (!(await exists(client, expired.name))) return 'needless';
-      await refuseYounger(client, table, expired);
+      await refuseYounger(client, expired);
       await client.query(`drop table ${expired.name}`);
       return 'changed';
     });
@@ -173,7 +162,6 @@ export async function dropPartitions(
 
 interface Expired {
   readonly name: string;
-  readonly isPast: boolean;
   /** YYYY-MM-DD: this and all later days are within the retention time. */
   readonly cutoff: string;
 }
@@ -186,8 +174,7 @@ async function findExpired(
 ): Promise<Expired[]> {
   const { rows } = await database.query<Expired>(
     `with ${PARTITIONS}, cutoff as (select ${TODAY} - ceil($2::float8)::integer as day)
-     select name, first is null as "isPast", to_char(day, 'YYYY-MM-DD') as cutoff
-     from partitions, cutoff where last <= day order by last`,
+     select name, to_char(day, 'YYYY-MM-DD') as cutoff from partitions, cutoff where bound <= day order by bound`,
     [name, days],
   );
   return rows;
@@ -195,17 +182,11 @@ async function findExpired(
 
 /**
  * The last line of defence: the database itself must find no row within the retention time. The bounds of a partition
- * prove that to its planner, which then reads nothing; if they do not, it reads the rows. Those of the past are
- * summarized by age.
+ * prove that to its planner, which then reads nothing; if they do not, it reads the rows.
  */
-async function refuseYounger(
-  client: pg.ClientBase,
-  { insertedAt }: PartitionedTable,
-  { name, isPast, cutoff }: Expired,
-): Promise<void> {
+async function refuseYounger(client: pg.ClientBase, { name, cutoff }: Expired): Promise<void> {
   await client.query('set local constraint_exclusion = on');
-  const isYounger = isPast ? `${insertedAt} >= timestamptz '${cutoff} 00:00:00+00'` : `day >= date '${cutoff}'`;
-  const { rowCount } = await client.query(`select from ${name} where ${isYounger} limit 1`);
+  const { rowCount } = await client.query(`select from ${name} where day >= date '${cutoff}' limit 1`);
   if (rowCount !== 0) throw new Error(`${name} has younger rows than ${cutoff} and was not dropped`);
 }
 
@@ -242,18 +223,6 @@ export async function partitionState(
   return { ...rows[0]!, expired: expired.map((each) => each.name) };
 }
 
-/** The partitions that have rows of many days, which are deleted one by one: of the past, and of rows without a partition. */
-export async function mixedPartitions(
-  database: Pick<Database, 'query'>,
-  { name }: Pick<PartitionedTable, 'name'>,
-): Promise<string[]> {
-  const { rows } = await database.query<{ name: string }>(
-    `with ${PARTITIONS} select name from partitions where first is null order by is_default`,
-    [name],
-  );
-  return rows.map((row) => row.name);
-}
-
 /**
  * The condition that a row was inserted on the day of this time or later. A node's clock may be ahead by minutes, so the
  * day before is included. Partitions of earlier days are excluded when the statement is planned, and not even locked.
@@ -261,4 +230,4 @@ export async function mixedPartitions(
  *
  * @param time a parameter of type timestamptz
  */
-export const fromDay = (time: string) => `(day = '${PAST_DAY}' or day >= (${time} at time zone 'UTC')::date - 1)`;
+export const fromDay = (time: string) => `day >= (${time} at time zone 'UTC')::date - 1`;

@@ -102,7 +102,7 @@ function addAfter(conditions: TenantConditions, after: string): void {
 }
 
 // minAmount and maxAmount are major units of any currency, so each row is scaled with its own exponent. An index has
-// exactly this expression (0045_amounts_with_four_decimals.sql).
+// exactly this expression (transactions_by_major_amount in 0001_schema.sql).
 export const AMOUNT_MAJOR = `(amount_minor / case when currency = any('{BIF,CLP,DJF,GNF,ISK,JPY,KMF,KRW,PYG,RWF,UGX,VND,VUV,XAF,XOF,XPF}') then 1 when currency = any('{BHD,IQD,JOD,KWD,LYD,OMR,TND}') then 1000 when currency = any('{CLF,UYW}') then 10000 else 100 end::numeric)`;
 
 /** The expression of transactions_by_user: the id of a known user, or the claim in the token for another one. */

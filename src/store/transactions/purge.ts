@@ -3,13 +3,7 @@ import { MUST_NOT_REST } from '../../payments/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../payments/model/transaction.ts';
 import { IS_HELD } from '../links/link-claims.ts';
 import type { Database } from '../postgres/open-database.ts';
-import {
-  ATTEMPT_MESSAGES,
-  dropPartitions,
-  makePartitions,
-  mixedPartitions,
-  TRANSACTION_EVENTS,
-} from '../postgres/partitions.ts';
+import { ATTEMPT_MESSAGES, dropPartitions, makePartitions, TRANSACTION_EVENTS } from '../postgres/partitions.ts';
 
 const { needsReview } = ReversalState;
 
@@ -107,6 +101,9 @@ const DELETE_SUPERSEDED = unmarkedDeletion(
     and (reversal_state <> ${needsReview} or superseded_at < ${CUTOFF} - interval '${REVIEW_DAYS} days')`,
 );
 const DELETE_REVERSALS = unmarkedDeletion('reversal_attempts', 'sent_at');
+/** Rows without a partition of their day; all others are removed with their partition. */
+const DELETE_STRAY_ENTRIES = deletion('audit', `${TRANSACTION_EVENTS.name}_default`, 'at', 'true');
+const DELETE_STRAY_MESSAGES = unmarkedDeletion(`${ATTEMPT_MESSAGES.name}_default`, 'sent_at');
 /** A proposal stays, because its transaction still needs review. */
 const DELETE_RESOLUTIONS = deletion('audit', 'review_resolutions', 'proposed_at', `state <> 'proposed'`);
 const DELETE_LATE_RESPONSES = deletion('audit', 'late_responses', 'came_at', 'true');
@@ -231,14 +228,12 @@ export async function purge(
 ): Promise<'more' | 'done'> {
   const { cardDays, auditDays, webhookDays, linkDays, messageDays } = retention;
   await keepPartitions(database, retention, onError);
-  const events = await mixedPartitions(database, TRANSACTION_EVENTS);
-  const messages = await mixedPartitions(database, ATTEMPT_MESSAGES);
   let isFull = false;
   for (const [statement, days] of [
     [ERASE_CARDS, cardDays],
     ...((await holdsCards(database)) ? [[ERASE_HELD_CARDS, cardDays] as const] : []),
     [DELETE_SUPERSEDED, cardDays],
-    ...events.map((partition) => [deletion('audit', partition, 'at', 'true'), auditDays] as const),
+    [DELETE_STRAY_ENTRIES, auditDays],
     [DELETE_RESOLUTIONS, auditDays],
     [DELETE_LATE_RESPONSES, auditDays],
     [DELETE_REVERSALS, auditDays],
@@ -246,7 +241,7 @@ export async function purge(
     [DELETE_EVENTS, webhookDays],
     [DELETE_ATTEMPTS, webhookDays],
     [DELETE_LINKS, linkDays],
-    ...messages.map((partition) => [unmarkedDeletion(partition, 'sent_at'), messageDays] as const),
+    [DELETE_STRAY_MESSAGES, messageDays],
     [DELETE_SESSIONS, LINE_DAYS],
     [DELETE_BUSINESS_DATES, LINE_DAYS],
     [DELETE_KEYS, LINE_DAYS],

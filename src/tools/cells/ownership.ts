@@ -4,7 +4,7 @@ import type { CellSession } from './cell-session.ts';
 
 export type OwnershipState = 'serving' | 'finishing' | 'leaving' | 'held' | 'closing' | 'arriving' | 'gone';
 
-/** What a cell knows about an acquirer that was moved at least once (migrations 0037 and 0047). */
+/** What a cell knows about an acquirer that was moved at least once (table acquirer_cells). */
 export interface Ownership {
   readonly generation: number;
   readonly state: OwnershipState;

@@ -7,14 +7,10 @@ import { type Database, openDatabase } from '../../../src/store/postgres/open-da
 import { eventually } from '../../support/eventually.ts';
 import { urlOfMissingDatabase } from '../../support/test-database.ts';
 
-const TABLE = `-- Up Migration
-
-create table kept (key integer not null);
+const TABLE = `create table kept (key integer not null);
 insert into kept select generate_series(1, 100);
 `;
 const INDEX = `-- Statement by statement
--- Up Migration
-
 -- Keys are searched.
 create unique index concurrently if not exists kept_by_key on kept (key);
 
@@ -113,7 +109,7 @@ describe('a migration statement by statement', () => {
 
 test('a migration does not wait long for a lock, so that taps are not held up behind it, and is repeated', async () => {
   await run();
-  add('0002_column', '-- Up Migration\n\nalter table kept add column value integer;\n');
+  add('0002_column', 'alter table kept add column value integer;\n');
   const release = await hold('select from kept');
   const migrated = run();
   await waiting();
@@ -129,10 +125,10 @@ test('a migration does not wait long for a lock, so that taps are not held up be
 
 test('an older version does not change the schema of a newer one, and names what it does not know', async () => {
   await run();
-  add('0002_column', '-- Up Migration\n\nalter table kept add column value integer;\n');
+  add('0002_column', 'alter table kept add column value integer;\n');
   await run();
   rmSync(join(folder, '0002_column.sql'));
-  add('0001_zebra', '-- Up Migration\n\ncreate table zebra (key integer);\n');
+  add('0001_zebra', 'create table zebra (key integer);\n');
   await expect(run()).rejects.toMatchObject({
     code: 'SCHEMA_TOO_NEW',
     message: expect.stringContaining('does not know 0002_column. Start that version'),

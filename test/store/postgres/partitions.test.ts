@@ -1,23 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { migrate } from '../../../src/store/postgres/migrate.ts';
-import { type Database, openDatabase } from '../../../src/store/postgres/open-database.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Database } from '../../../src/store/postgres/open-database.ts';
 import {
   ATTEMPT_MESSAGES,
   dropPartitions,
   fromDay,
   makePartitions,
-  mixedPartitions,
   TRANSACTION_EVENTS,
 } from '../../../src/store/postgres/partitions.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
 import { partitionFindings } from '../../../src/tools/doctor/partition-findings.ts';
 import { ROOT } from '../../style/source-files.ts';
-import { createTestDatabase, type TestDatabase, urlOfMissingDatabase } from '../../support/test-database.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const RETENTION = { cardDays: 7, auditDays: 2_557, webhookDays: 30, linkDays: 90, messageDays: 30 };
 
@@ -35,7 +32,7 @@ afterEach(() => testDatabase.drop());
 /** Replaces the partitions of the template's days, which was perhaps migrated before midnight, by those of today. */
 async function remakePartitions(): Promise<void> {
   for (const table of [TRANSACTION_EVENTS, ATTEMPT_MESSAGES]) {
-    const made = (await partitionsOf(table.name)).filter((name) => /_\d{8}$/.test(name) && !name.includes('_before_'));
+    const made = (await partitionsOf(table.name)).filter((name) => /_\d{8}$/.test(name));
     await database.query(`drop table ${made.join()}`);
     await makePartitions(database, table);
   }
@@ -239,7 +236,7 @@ describe('partitions of the next days', () => {
 
   test('that cannot be made stop neither those of other tables nor the deletions', async () => {
     const [missing] = await dropDays(7);
-    await database.query(`alter table transaction_events_default rename to transaction_events_other`);
+    await database.query(`drop function refuse_change cascade`);
     await database.query(`drop table transaction_events_${(await monthIn(1)).replaceAll('-', '')}`);
     const errors: unknown[] = [];
     expect(await purge(database, RETENTION, (error) => errors.push(error))).toBe('done');
@@ -330,58 +327,8 @@ test('a search reads the partitions from the day of its transaction on', async (
   const search = `explain (costs off) select from attempt_messages where acquirer_id = 1 and transaction_id = $1 and ${fromDay('$2::timestamptz')}`;
   const { rows } = await database.query(search, [randomUUID(), new Date(Date.now() - 2 * 86_400_000)]);
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-  const [past] = (await mixedPartitions(database, ATTEMPT_MESSAGES)).filter((name) => name.includes('before'));
   const scanned = [...plan.matchAll(/on (attempt_messages_\w+)/g)].map((match) => match[1]!);
   const days = [-3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7];
   const expected = await Promise.all(days.map(async (day) => nameOf(await dayIn(day))));
-  expect(scanned).toEqual([past, ...expected, 'attempt_messages_default']);
+  expect(scanned).toEqual([...expected, 'attempt_messages_default']);
 });
-
-test('the rows of a database become the partition of the past while others write, and are removed with age', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tapwire-migrations-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const all = join(ROOT, 'src/store/postgres/migrations');
-  for (const file of readdirSync(all).filter((name) => Number.parseInt(name, 10) < 34))
-    cpSync(join(all, file), join(folder, file));
-  const before = await openDatabase(urlOfMissingDatabase(), { maxConnections: 4 });
-  onTestFinished(() => before.end());
-  await migrate(before, { folder });
-
-  const write = () => before.query(WRITE_BEFORE, [randomUUID()]);
-  for (let n = 0; n < 1_000; n++) await write();
-  let isOn = true;
-  let written = 1_000;
-  const writing = (async () => {
-    while (isOn) {
-      await write();
-      written++;
-    }
-  })();
-  await migrate(before);
-  isOn = false;
-  await writing;
-
-  const count = async (table: string) => (await before.query(`select from ${table}`)).rowCount;
-  expect(await count('transaction_events')).toBe(written);
-  expect(await count('attempt_messages')).toBe(written);
-  const [past] = (await mixedPartitions(before, ATTEMPT_MESSAGES)).filter((name) => name.includes('before'));
-  expect(await count(past!)).toBeGreaterThanOrEqual(1_000);
-  const { rows: ids } = await before.query(
-    'select count(distinct id)::int as ids, max(id)::int as last from transaction_events',
-  );
-  expect(ids).toEqual([{ ids: written, last: written }]);
-
-  expect(await dropPartitions(before, ATTEMPT_MESSAGES, 30)).toEqual({ done: [], postponed: [] });
-  await before.query(`alter table ${past} rename to attempt_messages_before_20250101`);
-  // Its bounds and its name are not enough: the database itself must find no younger row.
-  await expect(dropPartitions(before, ATTEMPT_MESSAGES, 30)).rejects.toThrow('has younger rows');
-  expect(await count('attempt_messages')).toBe(written);
-  await before.query(`update attempt_messages set sent_at = now() - interval '31 days'`);
-  expect((await dropPartitions(before, ATTEMPT_MESSAGES, 30)).done).toEqual(['attempt_messages_before_20250101']);
-});
-
-/** As a process of the previous version writes. */
-const WRITE_BEFORE = `
-with event as (insert into transaction_events (acquirer_id, transaction_id, attempt, moves) values (1, $1, 1, '[]'))
-insert into attempt_messages (acquirer_id, transaction_id, attempt, kind, number, processor_id, connection, sent_at, took_ms, outcome)
-values (1, $1, 1, 'reversal', 1, 1, 'line', now(), 1, 'answered')`;
