@@ -28,7 +28,7 @@ function actionsOf(text: string) {
       if (!isTransaction) return runOneByOne(builder, steps);
       for (const { sql } of steps) builder.sql(sql);
     },
-    // A schema is never taken back: an older version starts only on a backup of its own.
+    // There is no downgrade: an older version starts only on a backup of its own.
     down: false as const,
   };
 }
