@@ -4,9 +4,8 @@ import { addFigures } from '../../src/console/store/stored-figures.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, openContext } from './chromium.ts';
 import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
-import { openContext } from './open-context.ts';
 
 let installation: Installation;
 let browser: Browser;

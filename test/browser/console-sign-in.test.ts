@@ -6,9 +6,8 @@ import { eventually } from '../support/eventually.ts';
 import { CLIENT, IdentityProvider } from '../support/identity-provider.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, openContext } from './chromium.ts';
 import { expectHarmless, expectToFit, type Visit } from './console-visits.ts';
-import { openContext } from './open-context.ts';
 
 let installation: Installation;
 let provider: IdentityProvider;

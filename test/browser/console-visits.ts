@@ -1,10 +1,10 @@
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { expect, onTestFinished } from 'vitest';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Installation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { openContext } from './open-context.ts';
+import { expectAccessible } from './accessible.ts';
+import { openContext } from './chromium.ts';
 
 /** Collects violations of the page's policy, from before its first line on. */
 const WATCH_POLICY = `
@@ -55,12 +55,6 @@ export function consoleVisits(installation: () => Installation, browser: () => B
 
   const addressOf = (path: string) => new URL(path, installation().url).href;
   return { enter, visit, addressOf };
-}
-
-export async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
 }
 
 export async function expectHarmless({ page, faults }: Visit): Promise<void> {

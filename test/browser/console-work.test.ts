@@ -8,9 +8,8 @@ import { createLink, statusOf } from '../support/links.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { sellApproved } from '../support/refunds.ts';
 import { untilAnswered } from '../support/transactions.ts';
-import { launchChromium } from './chromium.ts';
+import { launchChromium, openContext } from './chromium.ts';
 import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
-import { openContext } from './open-context.ts';
 
 const PAN = '4111111111111111';
 

@@ -7,9 +7,9 @@ import type { OnlineAuthorization } from '../../schemas/mobile-transaction.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { launchChromium } from './chromium.ts';
-import { consoleVisits, expectAccessible, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
-import { openContext } from './open-context.ts';
+import { expectAccessible } from './accessible.ts';
+import { launchChromium, openContext } from './chromium.ts';
+import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
 
 /** A reference that a merchant may choose; an operator reads it, and the page must not interpret it. */
 const HOSTILE = `<img src=x onerror="forbidden.push('markup')">`;

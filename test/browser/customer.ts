@@ -1,8 +1,8 @@
-import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
 import { expect } from 'vitest';
-import { openContext } from './open-context.ts';
+import { expectAccessible } from './accessible.ts';
+import { openContext } from './chromium.ts';
 
 /** The names of the states that the page shows. */
 export type PhaseName =
@@ -107,12 +107,9 @@ export class Customer {
     const { page } = this;
     expect(this.#faults).toEqual([]);
     expect(await page.evaluate('forbidden')).toEqual([]);
-    await page.evaluate(axe.source);
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
-      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-      const reported = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-      expect(reported, colorScheme).toEqual([]);
+      await expectAccessible(page, colorScheme);
     }
     const before = page.viewportSize();
     await page.setViewportSize({ width: NARROW_PIXELS, height: 640 });

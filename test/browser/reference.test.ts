@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { writeProfile } from '../../src/tools/phone/profile.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { launchChromium } from './chromium.ts';
-import { openContext } from './open-context.ts';
+import { expectAccessible } from './accessible.ts';
+import { launchChromium, openContext } from './chromium.ts';
 
 /** Collects violations of the page's policy, from before its first line on. */
 const WATCH_POLICY = `
@@ -61,12 +60,6 @@ async function open(path: string, { width = 1440, colorScheme = 'light', headers
   await page.goto(new URL(path, installation.url).href);
   await page.locator('#search').waitFor();
   return page;
-}
-
-async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
 }
 
 const overflow = (page: Page) => page.evaluate('document.documentElement.scrollWidth - innerWidth');
