@@ -38,16 +38,21 @@ export function findChromium(): string {
   const named = process.env.CHROMIUM_PATH;
   const found = (named === undefined ? USUAL_PLACES : [named]).find((path) => existsSync(path));
   if (found !== undefined) return found;
-  throw new Error('There is no browser: install Chromium (apt-get install chromium-headless-shell), or name one in CHROMIUM_PATH.');
+  throw new Error(
+    'There is no browser: install Chromium (apt-get install chromium-headless-shell), or name one in CHROMIUM_PATH.',
+  );
 }
 
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: findChromium(), args: ARGUMENTS });
 }
 
-/** A context whose waits end after as long as those of all other tests. */
+/**
+ * A context whose waits end after as long as those of all other tests. Without movement: an endless animation is drawn
+ * sixty times a second, also while a test waits.
+ */
 export async function openContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
-  const context = await browser.newContext(options);
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(WITHIN_MS);
   return context;
 }

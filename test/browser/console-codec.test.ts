@@ -57,8 +57,7 @@ type Tool = Pick<
 
 describe('the page that decodes messages', () => {
   test('gives the same results in a browser as in Node, for every vector', async () => {
-    const { page } = await visit('viewer');
-    await page.goto(addressOf('/ops/codec'));
+    const { page } = await visit('viewer', '/ops/codec');
     const file = new URL('../vectors/iso8583.json', import.meta.url);
     const vectors = (JSON.parse(readFileSync(file, 'utf8')) as Vector[]).filter(({ spec }) => spec.mti && spec.bitmap);
     const tool = { bytesOfHex, compareMessages, encodeJson, readMessage };

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { addFigures } from '../../src/console/store/stored-figures.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { launchChromium, openContext } from './chromium.ts';
-import { consoleVisits, expectHarmless, expectToFit, INSTALLATION } from './console-visits.ts';
+import { launchChromium } from './chromium.ts';
+import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
 
 let installation: Installation;
 let browser: Browser;
@@ -73,8 +72,8 @@ test('the past fits three screens, each range has its address, and reload, going
 });
 
 test("an acquirer's user sees the own switches only, without taps the page says so", async () => {
-  const { page } = await enter('viewer', 'dark', { acquirerId: 2 });
-  await page.goto(addressOf('/ops/history?range=1h&acquirer=1&processor=1'));
+  const at = '/ops/history?range=1h&acquirer=1&processor=1';
+  const { page } = await enter({ role: 'viewer', colorScheme: 'dark', owner: { acquirerId: 2 }, at });
   await page.locator('#history-total').getByText('No taps').waitFor();
   await page.goto(addressOf('/ops/history?range=7d'));
   await page.locator('#past-switches td').getByText('2 · 2').first().waitFor();
@@ -88,14 +87,7 @@ test('without the database the page says so, shows no figures of another range, 
   onTestFinished(() => line.close());
   const gateway = await installation.startGateway({ DATABASE_URL: line.url, TAPWIRE_ROLE: 'api' });
   onTestFinished(() => gateway.stop());
-  const { username } = await savePortalUser(installation.database, INSTALLATION, 'viewer');
-  const context = await openContext(browser, { viewport: { width: 1440, height: 1000 } });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  await page.goto(new URL('/ops/history?range=30d', gateway.url).href);
-  await page.getByLabel('Username').fill(username);
-  await page.getByLabel('Password').fill(PASSWORD);
-  await page.keyboard.press('Enter');
+  const { page } = await visit('viewer', new URL('/ops/history?range=30d', gateway.url).href);
   await page.locator('#past-switches td').getByText('Main switch (1 · 1)').first().waitFor();
   await line.goAway();
   await page.getByRole('link', { name: '7 days', exact: true }).click();

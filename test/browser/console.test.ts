@@ -157,7 +157,7 @@ describe('the console', () => {
   });
 
   test('shows an acquirer its round trips, and nothing of the installation', async () => {
-    const { page, faults } = await enter('viewer', 'dark', { acquirerId: 1 });
+    const { page, faults } = await enter({ role: 'viewer', colorScheme: 'dark', owner: { acquirerId: 1 } });
     await page.getByRole('heading', { name: 'Round trips to switches' }).waitFor();
     await page.locator('#outcomes tr').first().waitFor();
     for (const title of ['Queues', 'Processes and Postgres'])
@@ -167,9 +167,10 @@ describe('the console', () => {
   });
 
   test('states for how long there were no figures, and does not present old ones as current', async () => {
-    const { page } = await enter('viewer', 'light', INSTALLATION, (each) =>
-      each.route('**/ops/stream', (route) => route.abort()),
-    );
+    const { page } = await enter({
+      role: 'viewer',
+      prepare: (each) => each.route('**/ops/stream', (route) => route.abort()),
+    });
     await page
       .locator('#pulse')
       .getByText(/^no data for \d+ s$/)
@@ -208,8 +209,7 @@ describe('the console', () => {
   });
 
   test('announces new transactions and does not move what is read; shows them on demand', async () => {
-    const { page } = await visit('viewer');
-    await page.goto(addressOf('/ops/transactions'));
+    const { page } = await visit('viewer', '/ops/transactions');
     await page.locator('#list-rows tr').nth(1).waitFor();
     const before = await page
       .locator('#list-rows a')
@@ -245,8 +245,7 @@ describe('the console', () => {
   });
 
   test('exports what is filtered as a file', async () => {
-    const { page } = await visit('viewer');
-    await page.goto(addressOf('/ops/transactions?outcome=declined'));
+    const { page } = await visit('viewer', '/ops/transactions?outcome=declined');
     await page.getByText('1 transaction', { exact: true }).waitFor();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -258,8 +257,7 @@ describe('the console', () => {
   });
 
   test('updates an open transaction automatically, and keeps what the person opened', async () => {
-    const { page } = await visit('viewer');
-    await page.goto(addressOf(`/ops/transactions/${approved}`));
+    const { page } = await visit('viewer', `/ops/transactions/${approved}`);
     await page.getByText(/^Chip/).click();
     const flag = 'update transactions set needs_review = $2, updated_at = now() where id = $1';
     await installation.database.query(flag, [approved, true]);
@@ -269,8 +267,7 @@ describe('the console', () => {
   });
 
   test('shows times in the zone that the person chose, and names it', async () => {
-    const { page } = await visit('viewer');
-    await page.goto(addressOf('/ops/transactions'));
+    const { page } = await visit('viewer', '/ops/transactions');
     await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
     await page.getByRole('columnheader', { name: 'Time (GMT+9)' }).waitFor();
     await page.reload();
@@ -328,15 +325,12 @@ describe('the console', () => {
     await writeFile(path, JSON.stringify({ cells: [here, gone] }));
     const gateway = await installation.startGateway({ CELLS_FILE: path, TAPWIRE_ROLE: 'api' });
     onTestFinished(() => gateway.stop());
-    const { page, faults } = await enter('operator', 'dark', INSTALLATION);
-    await page.getByRole('link', { name: 'Cells' }).click();
-    await page.getByText('This is a single installation').waitFor();
-    const { username } = await savePortalUser(installation.database, INSTALLATION, 'operator');
-    await page.context().clearCookies();
-    await page.goto(new URL('/ops/cells', gateway.url).href);
-    await page.getByLabel('Username').fill(username);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await page.keyboard.press('Enter');
+    const single = await enter({ role: 'operator', colorScheme: 'dark' });
+    await single.page.getByRole('link', { name: 'Cells' }).click();
+    await single.page.getByText('This is a single installation').waitFor();
+    expect(single.faults).toEqual([]);
+    const at = new URL('/ops/cells', gateway.url).href;
+    const { page, faults } = await enter({ role: 'operator', colorScheme: 'dark', at });
     await page.getByRole('cell', { name: 'Acquirer 1 (1)' }).waitFor();
     await page
       .getByText(/cell gone cannot be used/)
