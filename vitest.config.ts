@@ -81,7 +81,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
-      { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres, isolate: true } },
+      { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres } },
       { extends: true, test: { name: 'packages', include: OF_PACKAGES, ...ofPackages } },
       { extends: true, test: { name: 'interop', include: WITH_JPOS, ...withJpos } },
       { extends: true, test: { name: 'crash', include: CRASHES, ...ofProcesses } },

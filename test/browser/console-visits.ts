@@ -86,7 +86,7 @@ export async function expectToFit(
       await page.setViewportSize({ width, height: 1000 });
       if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}-${width}.png` });
       expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} ${width}`).toBe(width);
-      await expectAccessible(page);
+      await expectAccessible(page, colorScheme);
     }
   }
   await page.setViewportSize({ width: 1440, height: 1000 });

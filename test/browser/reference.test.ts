@@ -76,9 +76,9 @@ describe.each(VIEWS)('the reference at $width px, $colorScheme', (view) => {
     '/docs/schemas/NewTerminalProfile',
   ])('%s is accessible, folded and unfolded, and no wider than the screen', async (path) => {
     const page = await open(path, view);
-    await expectAccessible(page);
+    await expectAccessible(page, view.colorScheme);
     await page.evaluate(`for (const part of document.querySelectorAll('details')) part.open = true`);
-    await expectAccessible(page);
+    await expectAccessible(page, view.colorScheme);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
   });
 
@@ -88,7 +88,7 @@ describe.each(VIEWS)('the reference at $width px, $colorScheme', (view) => {
     await page.getByText(/^200 OK, \d+ ms$/).waitFor();
     await page.getByLabel('Search the reference').fill('amount');
     await page.locator('#results a').first().waitFor();
-    await expectAccessible(page);
+    await expectAccessible(page, view.colorScheme);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
   });
 });
