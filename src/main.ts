@@ -232,7 +232,7 @@ async function openWork({
   tracing,
   ...common
 }: WorkParts) {
-  unmatchedResponses.open((responses) => recordUnmatchedResponses(depsOfJobs, responses));
+  unmatchedResponses.open((responses, isLastLook) => recordUnmatchedResponses(depsOfJobs, responses, isLastLook));
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
   const drainMs = () => (deadlines.seconds + ANSWER_SLACK_SECONDS) * 1_000;
   common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));

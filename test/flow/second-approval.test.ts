@@ -52,6 +52,54 @@ test('a second approval that arrives together with the first is in review as wel
   await scene.untilAtRest(id);
 });
 
+describe('a process that has not received the first response', () => {
+  test('notices a second approval with another DE38 after a restart, and a repeat of the first', async () => {
+    await scene.installOwn({ role: 'none', profile: { deadlineMs: 1_000 } });
+    const before = await scene.installation.startGateway();
+    const { id, sale } = await tap();
+    const { sale: repeated } = await tap();
+    await before.stop();
+    const after = await scene.installation.startGateway();
+    const on = scene.scripted.lines.at(-1)!;
+    repeated.answer({ authorizationCode: '123456' }, { on });
+    sale.answer({ authorizationCode: '654321' }, { on });
+    await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+    expect(await scene.afterwards(id)).toEqual(['late approved']);
+    await eventually(() => expect(alarmsOf(id)).toHaveLength(1));
+    await eventually(async () => {
+      const { unmatchedResponses } = await scene.installation.switchStats(after.url);
+      expect(unmatchedResponses).toMatchObject({ late: 1, duplicates: 1, unknown: 0 });
+    });
+    expect(await voidSale(scene.installation, id)).toMatchObject({ status: 409, body: { errorCode: 213 } });
+  });
+
+  test('notices one that arrives on the connection of another process, and a decline', async () => {
+    await scene.installOwn({ profile: { deadlineMs: 1_000 } });
+    const [{ id, sale }, { id: declined, sale: other }] = [await tap(), await tap()];
+    await scene.installation.startGateway();
+    const on = scene.scripted.lines.at(-1)!;
+    expect(on).not.toBe(sale.line);
+    sale.answer({ authorizationCode: '654321' }, { on });
+    other.answer(withCode('51'), { on });
+    for (const each of [id, declined])
+      await eventually(async () => expect(await scene.stored(each)).toMatchObject({ needsReview: true }));
+    expect(await scene.afterwards(declined)).toEqual(['late declined']);
+  });
+
+  test('notices one that arrives just before it stops', async () => {
+    await scene.installOwn({ role: 'none' });
+    const before = await scene.installation.startGateway();
+    const { id, sale } = await tap();
+    await before.stop();
+    const after = await scene.installation.startGateway();
+    sale.answer({ authorizationCode: '654321' }, { on: scene.scripted.lines.at(-1)! });
+    // A response to a later request shows that this one was received.
+    await tap();
+    await after.stop();
+    expect(await scene.stored(id)).toMatchObject({ needsReview: true });
+  });
+});
+
 test('a repeated approval has no effect', async () => {
   const { id, sale } = await tap();
   sale.answer();

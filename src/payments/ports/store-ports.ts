@@ -182,6 +182,11 @@ export interface TransactionStore {
    * was declined, or asked for a PIN. Undefined for a response that answers none.
    */
   findAnswered(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
+  /**
+   * The approved request that each response answers, in order; undefined for a response that answers none. The search reads
+   * what the acquirer has submitted in minutes, so it is only for responses that answer nothing else.
+   */
+  findApproved(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]>;
   /** The attempt of a reversal that each response answers, in order; undefined for a response that answers none. */
   findReversals(responses: readonly ResponseIdentity[]): Promise<(ReversalKey | undefined)[]>;
 }

@@ -21,8 +21,8 @@ interface UnmatchedRequestResponse extends ResponseIdentity {
   /** The outcome for the request with this kept data; undefined if the message answers another kind of request. */
   readonly read: (original: OriginalData) => Outcome | undefined;
   /**
-   * The request that this process has seen approved under the same identity: the response may be a second approval. It can
-   * become known after the response was received.
+   * The request that this process has seen approved lately under the same identity: the response may be a second approval.
+   * It can become known after the response was received.
    */
   readonly approved?: RequestKey | undefined;
 }
@@ -49,16 +49,18 @@ export const MOST_TRIES = 3;
 /**
  * Records responses that no request waits for, and their effects. A disposition that was reported does not change.
  *
+ * @param isLastLook whether a response that answers nothing is not looked up again
  * @returns the kind of each response, in order
  */
 export async function recordUnmatchedResponses(
   deps: LateResponseDependencies,
   unmatchedResponses: readonly UnmatchedResponse[],
+  isLastLook = false,
 ): Promise<UnmatchedKind[]> {
   const ofRequests = unmatchedResponses.filter((unmatched) => 'read' in unmatched);
   const ofReversals = unmatchedResponses.filter((unmatched) => 'answer' in unmatched);
   const [requests, reversals] = await Promise.all([
-    ofRequests.length > 0 ? findRequests(deps, ofRequests) : [],
+    ofRequests.length > 0 ? findRequests(deps, ofRequests, isLastLook) : [],
     ofReversals.length > 0 ? deps.store.findReversals(ofReversals) : [],
   ]);
   const firsts = new Map<string, Promise<UnmatchedKind>>();
@@ -90,10 +92,14 @@ export async function recordUnmatchedResponses(
   );
 }
 
-/** The database looks up identities among requests that may still change. An approved one must be known with its id. */
+/**
+ * The database looks up identities among requests that may still change. An approved one is known with its id if this
+ * process has seen the approval lately; the last look searches for it by the time of the request.
+ */
 async function findRequests(
   { store }: Pick<TransactionDependencies, 'store'>,
   responses: readonly UnmatchedRequestResponse[],
+  isLastLook: boolean,
 ): Promise<(Transaction | undefined)[]> {
   const found = await store.findAnswered(responses);
   const known = new Map<string, Promise<Transaction | undefined>>();
@@ -102,7 +108,11 @@ async function findRequests(
     if (!known.has(name)) known.set(name, store.findRequest(key));
     return known.get(name)!;
   };
-  return Promise.all(responses.map(({ approved }, n) => found[n] ?? (approved && findKnown(approved))));
+  const requests = await Promise.all(responses.map(({ approved }, n) => found[n] ?? (approved && findKnown(approved))));
+  const missing = isLastLook ? responses.filter((_, n) => requests[n] === undefined) : [];
+  if (missing.length === 0) return requests;
+  const searched = await store.findApproved(missing);
+  return requests.map((request, n) => request ?? searched[missing.indexOf(responses[n]!)]);
 }
 
 /** Records a late response to a request. The request may change meanwhile, or an attempt with a PIN may replace it. */

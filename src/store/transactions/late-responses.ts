@@ -9,7 +9,7 @@ import type {
   ResponseIdentity,
   ReversalKey,
 } from '../../payments/ports/store-ports.ts';
-import { ColumnBatch } from '../postgres/column-batch.ts';
+import { ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { adjustReservations } from './commit-refunds.ts';
 import { findRequests } from './find-requests.ts';
@@ -22,7 +22,7 @@ import { changeJobs, type JobsInCommit } from './jobs-in-commit.ts';
  */
 const MAX_ANSWERS = 8;
 
-const identities = new ColumnBatch({
+const IDENTITY = {
   n: 'integer',
   acquirerId: 'integer',
   processorId: 'integer',
@@ -30,12 +30,14 @@ const identities = new ColumnBatch({
   tid: 'text',
   rrn: 'text',
   transmissionDateTime: 'text',
-});
+} as const satisfies ColumnList;
+const identities = new ColumnBatch(IDENTITY);
 
 /**
- * Requests for which a late response can still matter; the same condition as in the index `transactions_answerable`.
+ * The same condition as in the index `transactions_answerable`: requests for which a late response can still matter, and
+ * later attempts, which were not sent when their row was created. An approved first attempt is found by time.
  */
-export const IS_ANSWERABLE = `(t.reversal_state <> ${ReversalState.none} or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting})`;
+export const IS_ANSWERABLE = `(t.reversal_state <> ${ReversalState.none} or t.other_disposition = ${Disposition.Declined} or t.pin_state = ${PinState.awaiting} or t.attempt > 1)`;
 
 const DE7 = (sentAt: string) => `to_char(${sentAt} at time zone 'UTC', 'MMDDHH24MISS')`;
 
@@ -59,12 +61,109 @@ export async function findAnswered(
   database: Database,
   responses: readonly ResponseIdentity[],
 ): Promise<(Transaction | undefined)[]> {
-  const keys = await findKeys<RequestKey>(database, { name: 'find-answered', text: FIND_ANSWERED }, responses);
+  return readFound(
+    database,
+    await findKeys<RequestKey>(database, { name: 'find-answered', text: FIND_ANSWERED }, responses),
+  );
+}
+
+async function readFound(
+  database: Database,
+  keys: readonly (RequestKey | undefined)[],
+): Promise<(Transaction | undefined)[]> {
   const requests = await findRequests(
     database,
     keys.flatMap((key) => key ?? []),
   );
   return keys.map((key) => key && requests.find(({ id, attempt }) => id === key.id && attempt === key.attempt));
+}
+
+/**
+ * A row is created before its first attempt is sent, by at most the time that a worker has to submit it. The rest is for the
+ * clocks of two hosts: one may have created the row, and the other sent the request.
+ */
+const CREATED_BEFORE_MS = 3 * 60_000;
+const CREATED_AFTER_MS = 60_000;
+
+const timed = new ColumnBatch({ ...IDENTITY, fromMs: 'ms', untilMs: 'ms' });
+
+// An index of approved requests by terminal and STAN would make each tap dearer. The response has the time of its request,
+// so an index by time, which lists need anyway, leaves what the acquirer has sent in four minutes.
+const FIND_APPROVED = `
+with x as (${timed.rows})
+select distinct on (x.n) x.n, t.acquirer_id as "acquirerId", t.id, t.attempt
+from x join transactions t on t.acquirer_id = x."acquirerId" and t.created_at between x."fromMs" and x."untilMs"
+  and t.tid = x.tid and t.stan = x.stan and t.attempt = 1 and t.disposition = ${Disposition.Approved}
+join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id and r.processor_id = x."processorId"
+where t.rrn = x.rrn or ${DE7('t.sent_at')} = x."transmissionDateTime"
+order by x.n, t.sent_at desc`;
+
+export async function findApproved(
+  database: Database,
+  responses: readonly ResponseIdentity[],
+): Promise<(Transaction | undefined)[]> {
+  const nowMs = Date.now();
+  const records = responses.flatMap((response, n) => {
+    const { acquirerId, processorId, stan, tid, rrn, transmissionDateTime } = response;
+    const sent = sentWithin(response, nowMs);
+    const identity = { n, acquirerId, processorId, stan, tid, rrn, transmissionDateTime };
+    return sent
+      ? [{ ...identity, fromMs: sent.firstMs - CREATED_BEFORE_MS, untilMs: sent.lastMs + CREATED_AFTER_MS }]
+      : [];
+  });
+  if (records.length === 0) return responses.map(() => undefined);
+  // Without a name, because the plan must be made for these times.
+  const { rows } = await database.query<RequestKey & { n: number }>({
+    text: FIND_APPROVED,
+    values: timed.values(records),
+  });
+  const found = new Map(rows.map(({ n, ...key }) => [n, key]));
+  return readFound(
+    database,
+    responses.map((_, n) => found.get(n)),
+  );
+}
+
+interface SentWithin {
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/**
+ * When the request was sent, by DE7 (MMDDhhmmss) or by the hour in an RRN of Tapwire; undefined if the response has neither.
+ * A switch may answer with a time and a reference of its own. So if the two differ, the reference decides.
+ */
+function sentWithin({ rrn, stan, transmissionDateTime }: ResponseIdentity, nowMs: number): SentWithin | undefined {
+  const sentMs = transmissionDateTime === undefined ? undefined : lastTimeOf(transmissionDateTime, nowMs);
+  const hourMs = rrn === undefined ? undefined : lastHourOf(rrn, stan, nowMs);
+  const byTime = sentMs === undefined ? undefined : { firstMs: sentMs, lastMs: sentMs + 1_000 };
+  if (hourMs === undefined) return byTime;
+  const byHour = { firstMs: hourMs, lastMs: hourMs + HOUR_MS };
+  return byTime && byTime.lastMs >= byHour.firstMs && byTime.firstMs <= byHour.lastMs ? byTime : byHour;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** RRNs have one digit of the year. A 29 February is at most eight years ago. */
+const YEARS = Array.from({ length: 10 }, (_, ago) => ago);
+
+/** The latest time of this date and time that is not in the future; a day for clocks that differ. */
+function lastTimeOf(text: string, nowMs: number): number | undefined {
+  const [month, day, hours, minutes, seconds] = (/^\d{10}$/.test(text) ? text.match(/../g)! : []).map(Number);
+  if (seconds === undefined) return undefined;
+  const latestYear = new Date(nowMs + DAY_MS).getUTCFullYear();
+  const times = YEARS.map((ago) => Date.UTC(latestYear - ago, month! - 1, day, hours, minutes, seconds));
+  return times.find((atMs) => atMs <= nowMs + DAY_MS && new Date(atMs).getUTCMonth() === month! - 1);
+}
+
+/** The latest hour of an RRN in the form of `retrievalReference` that is not in the future. */
+function lastHourOf(rrn: string, stan: string, nowMs: number): number | undefined {
+  const [, year, day, hour] = /^(\d)(\d{3})(\d\d)\d{6}$/.exec(rrn) ?? [];
+  if (hour === undefined || !rrn.endsWith(stan)) return undefined;
+  const latestYear = new Date(nowMs + DAY_MS).getUTCFullYear();
+  const years = YEARS.map((ago) => latestYear - ago).filter((each) => each % 10 === Number(year));
+  const hours = years.map((each) => Date.UTC(each, 0, Number(day), Number(hour)));
+  return hours.find((atMs) => atMs <= nowMs + DAY_MS);
 }
 
 /** The original of an attempt, the current one or a superseded one, has the attempt's STAN as well. */

@@ -37,7 +37,7 @@ import { findOriginalFacts, findRequests } from './find-requests.ts';
 import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
 import { FirstStatistics } from './first-statistics.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { commitLateResponses, findAnswered, findReversals } from './late-responses.ts';
+import { commitLateResponses, findAnswered, findApproved, findReversals } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
 import { SharedTimers } from './shared-timers.ts';
 import { untilStored } from './until-stored.ts';
@@ -198,6 +198,10 @@ export class PostgresTransactionStore implements TransactionStore, TransactionRe
 
   findAnswered(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
     return mapConnectionLoss(findAnswered(this.#database, responses));
+  }
+
+  findApproved(responses: readonly ResponseIdentity[]): Promise<(Transaction | undefined)[]> {
+    return mapConnectionLoss(findApproved(this.#database, responses));
   }
 
   findReversals(responses: readonly ResponseIdentity[]): Promise<(ReversalKey | undefined)[]> {

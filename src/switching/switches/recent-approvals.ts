@@ -10,9 +10,9 @@ const MOST_APPROVALS = 8_192;
 type Identity = Pick<StandardFields, 'tid' | 'stan' | 'rrn'>;
 
 /**
- * Which requests this process has seen approved. A second approval of the same request is found with it: an index of all
- * approved transactions would slow every tap. After a restart, or on the connection of another process, a second approval
- * is counted and logged as unknown.
+ * Which requests this process has seen approved lately. A second approval of the same request, which usually follows at
+ * once, is found with it. Otherwise the database searches for the request by time, when the response is looked up for the
+ * last time: after a restart, on the connection of another process, or when the approval was long ago.
  */
 export class RecentApprovals {
   /** Oldest first. */

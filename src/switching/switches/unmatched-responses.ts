@@ -4,6 +4,14 @@ import type { UnmatchedKind, UnmatchedResponse } from '../../payments/reversals/
 
 /** Responses looked up by one statement. */
 const MAX_BATCH = 256;
+/**
+ * The last look searches among what the acquirer has sent in minutes: some milliseconds for each response, or a tenth of a
+ * second for an acquirer with 300 taps a second. So few are looked up at once, and the database rests between them.
+ */
+const MAX_LAST_BATCH = 16;
+const REST_AFTER_LAST = 4;
+/** Time for the last looks when the process stops. */
+const LAST_LOOKS_MS = 5_000;
 /** Pause between two statements, of which at most one runs at a time: at most 5,120 responses a second. */
 const PAUSE_MS = 50;
 /**
@@ -46,7 +54,19 @@ interface Waiting {
   timer?: NodeJS.Timeout;
 }
 
-type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[]) => Promise<readonly UnmatchedKind[]>;
+type RecordUnmatchedResponses = (
+  unmatchedResponses: readonly UnmatchedResponse[],
+  isLastLook: boolean,
+) => Promise<readonly UnmatchedKind[]>;
+
+/** Looks up responses, one statement after another. */
+interface Lane {
+  /** Those to look up now, oldest first. */
+  readonly due: Set<Waiting>;
+  readonly isLast: boolean;
+  looking?: Promise<void> | undefined;
+  pause?: NodeJS.Timeout | undefined;
+}
 
 /**
  * Unmatched responses on their way to the database: in batches and at a limited rate, because a faulty switch may
@@ -54,19 +74,17 @@ type RecordUnmatchedResponses = (unmatchedResponses: readonly UnmatchedResponse[
  *
  * A response can come before its transaction is known to be uncertain: to another worker, or after a restart, while
  * the `overdue` job has not decided yet. A response that is not found is therefore looked up again, for the last time
- * when every request that it could answer has been decided.
+ * when every request that it could answer has been decided. Last looks take longer, and have a lane of their own.
  */
 export class UnmatchedResponses {
   readonly #onError: (error: unknown) => void;
   readonly #onUnknown: (unmatched: UnmatchedResponse) => void;
-  /** Those to look up now, oldest first. */
-  readonly #due = new Set<Waiting>();
+  readonly #first: Lane = { due: new Set(), isLast: false };
+  readonly #last: Lane = { due: new Set(), isLast: true };
   /** Those to look up now or later, by acquirer, oldest first. */
   readonly #held = new Map<number, Set<Waiting>>();
   #settle: RecordUnmatchedResponses | undefined;
   #waiting = 0;
-  #looking: Promise<void> | undefined;
-  #pause: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   /** @param onUnknown called for each response that the last look-up did not find */
@@ -78,7 +96,7 @@ export class UnmatchedResponses {
   /** Starts the look-ups. */
   open(settle: RecordUnmatchedResponses): void {
     this.#settle = settle;
-    this.#lookSoon();
+    this.#lookSoon(this.#first);
   }
 
   /** Number of responses that wait, are being looked up, or will be looked up again. */
@@ -96,17 +114,27 @@ export class UnmatchedResponses {
     this.#waiting++;
     const waiting = { unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs], failures: 0 };
     this.#hold(waiting);
-    this.#due.add(waiting);
-    this.#lookSoon();
+    this.#makeDue(waiting);
   }
 
-  /** Looks up the responses that wait, and ends. */
+  /** Looks up the responses that wait for the last time, and ends. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#pause);
-    for (const held of this.#held.values()) for (const { timer } of held) clearTimeout(timer);
-    await this.#looking;
-    while (this.#settle && this.#due.size > 0) await this.#look(this.#settle);
+    for (const { pause } of [this.#first, this.#last]) clearTimeout(pause);
+    await Promise.all([this.#first.looking, this.#last.looking]);
+    const { due } = this.#last;
+    this.#first.due.clear();
+    const endAtMs = performance.now() + LAST_LOOKS_MS;
+    for (const waiting of [...this.#held.values()].flatMap((held) => [...held])) {
+      clearTimeout(waiting.timer);
+      due.add(waiting);
+    }
+    while (this.#settle && due.size > 0 && performance.now() < endAtMs) await this.#look(this.#last, this.#settle);
+    for (const waiting of due) {
+      this.#release(waiting);
+      this.#waiting--;
+      waiting.counters.dropped++;
+    }
   }
 
   #hold(waiting: Waiting): void {
@@ -121,7 +149,7 @@ export class UnmatchedResponses {
     const held = this.#held.get(acquirerId);
     held?.delete(waiting);
     if (held?.size === 0) this.#held.delete(acquirerId);
-    this.#due.delete(waiting);
+    for (const { due } of [this.#first, this.#last]) due.delete(waiting);
     clearTimeout(waiting.timer);
   }
 
@@ -135,23 +163,35 @@ export class UnmatchedResponses {
     oldest.counters.dropped++;
   }
 
-  #lookSoon(): void {
-    if (this.#looking || this.#pause || !this.#settle || this.#due.size === 0 || this.#isClosed) return;
-    this.#looking = this.#look(this.#settle).then(() => {
-      this.#looking = undefined;
-      this.#pause = setTimeout(() => {
-        this.#pause = undefined;
-        this.#lookSoon();
-      }, PAUSE_MS).unref();
+  #makeDue(waiting: Waiting): void {
+    const lane = waiting.againMs.length === 0 ? this.#last : this.#first;
+    lane.due.add(waiting);
+    this.#lookSoon(lane);
+  }
+
+  #lookSoon(lane: Lane): void {
+    if (lane.looking || lane.pause || !this.#settle || lane.due.size === 0 || this.#isClosed) return;
+    const startedAtMs = performance.now();
+    lane.looking = this.#look(lane, this.#settle).then(() => {
+      lane.looking = undefined;
+      const restMs = lane.isLast ? (performance.now() - startedAtMs) * REST_AFTER_LAST : 0;
+      const again = () => {
+        lane.pause = undefined;
+        this.#lookSoon(lane);
+      };
+      lane.pause = setTimeout(again, Math.max(PAUSE_MS, restMs)).unref();
     });
   }
 
-  async #look(settle: RecordUnmatchedResponses): Promise<void> {
-    const batch = [...this.#due.values().take(MAX_BATCH)];
+  async #look({ due, isLast }: Lane, settle: RecordUnmatchedResponses): Promise<void> {
+    const batch = [...due.values().take(isLast ? MAX_LAST_BATCH : MAX_BATCH)];
     for (const waiting of batch) this.#release(waiting);
     let kinds: readonly UnmatchedKind[] = [];
     try {
-      kinds = await settle(batch.map(({ unmatched }) => unmatched));
+      kinds = await settle(
+        batch.map(({ unmatched }) => unmatched),
+        isLast,
+      );
     } catch (error) {
       this.#onError(error);
       if (error instanceof StoreUnavailable || isStoreCondition(error)) {
@@ -190,8 +230,7 @@ export class UnmatchedResponses {
 
   #putLater(waiting: Waiting, delayMs: number): void {
     waiting.timer = setTimeout(() => {
-      this.#due.add(waiting);
-      this.#lookSoon();
+      this.#makeDue(waiting);
     }, delayMs).unref();
     this.#hold(waiting);
   }

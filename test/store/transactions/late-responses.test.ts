@@ -103,6 +103,48 @@ async function trailOf(transaction: Transaction): Promise<object[]> {
   return (await store.events(transaction)).flatMap(({ auditEntries }) => auditEntries);
 }
 
+describe('an approved request', () => {
+  const approved = (changes: Partial<Transaction> = {}) =>
+    uncertain({
+      ...{ disposition: Disposition.Approved, reversalState: ReversalState.none, responseCode: '00' },
+      ...{ createdAtMs: SENT_AT_MS - 1_000, ...changes },
+    });
+  const approvedFor = async (...responses: ResponseIdentity[]) =>
+    (await store.findApproved(responses)).map((found) => found?.id);
+
+  test('is found by the time of its request, or by the hour in its reference', async () => {
+    const { id } = await approved();
+    const found = await approvedFor(
+      identity(),
+      identity({ rrn: 'BANK00000001' }),
+      identity({ rrn: undefined }),
+      identity({ transmissionDateTime: undefined }),
+      identity({ transmissionDateTime: '0401102030' }), // of the switch's own clock
+    );
+    expect(found).toEqual([id, id, id, id, id]);
+    expect(await idsFor(identity())).toEqual([undefined]);
+  });
+
+  test('is not found for another terminal, number, acquirer or processor, or without a time', async () => {
+    await approved();
+    const found = await approvedFor(
+      identity({ tid: 'TW000002' }),
+      identity({ stan: '000018' }),
+      identity({ acquirerId: 2 }),
+      identity({ processorId: 2 }),
+      identity({ rrn: 'BANK00000001', transmissionDateTime: undefined }),
+      identity({ rrn: 'BANK00000001', transmissionDateTime: '9999999999' }),
+      identity({ rrn: '606010000018', transmissionDateTime: '0301112030' }),
+    );
+    expect(found).toEqual(found.map(() => undefined));
+  });
+
+  test('of a later attempt is found with those that may still change, because its row is older', async () => {
+    const { id } = await approved({ attempt: 2, createdAtMs: SENT_AT_MS - 86_400_000 });
+    expect(await idsFor(identity())).toEqual([id]);
+  });
+});
+
 describe('the request that a response answers', () => {
   test('is found with terminal and STAN, and with either the reference or the time', async () => {
     const { id } = await uncertain();

@@ -493,9 +493,10 @@ create index transactions_by_original on transactions (acquirer_id, original_id)
 
 -- Requests whose late response matters, by what the switch knows of them (DE41, DE11): uncertain ones, and those that
 -- were declined or required a PIN, because an approval may follow. An approved tap has no entry, and its updates stay
--- HOT.
+-- HOT: a second response to it is found by time (transactions_by_acquirer). Later attempts have entries, because their rows
+-- are older than their requests.
 create index transactions_answerable on transactions (acquirer_id, tid, stan)
-  where reversal_state <> 0 or other_disposition = 1 or pin_state = 1;
+  where reversal_state <> 0 or other_disposition = 1 or pin_state = 1 or attempt > 1;
 
 -- STANs that a reversal still requires, and that no new tap may use.
 create index transactions_owed on transactions (acquirer_id, stan) where reversal_state in (1, 2, 4, 5);
