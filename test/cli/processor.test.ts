@@ -1,11 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { TapwireProcess } from '../support/tapwire-process.ts';
-
-// Each command runs in its own process, on a machine that may be busy with all of them at once.
-vi.setConfig({ testTimeout: 30_000 });
 
 let cwd: string;
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { readSimulateOptions } from '../../src/cli/simulate-options.ts';
@@ -11,8 +11,6 @@ import type { Processor } from '../../src/kits/processor-kit/index.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const TYPES = new Map<string, Processor>([type1, type2].map((each) => [each.type, each]));
 const read = (...words: string[]) => readSimulateOptions(words, TYPES);

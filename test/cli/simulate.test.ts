@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type2 from '../../processors/type-2/index.ts';
 import { Secret } from '../../src/codecs/bytes/secret.ts';
@@ -8,9 +8,6 @@ import type { Processor } from '../../src/kits/processor-kit/index.ts';
 import { RawLine } from '../simulator/raw-line.ts';
 import { Acquirer } from '../simulator/support.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
-
-// Each command runs in its own process, on a machine that may be busy with all of them at once.
-vi.setConfig({ testTimeout: 30_000 });
 
 /** The command with its switches ready: their ports in the order of the arguments. */
 async function simulate(...words: string[]) {

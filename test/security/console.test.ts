@@ -9,7 +9,6 @@ import { faultsIn } from '../support/log-lines.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { type Answer, ask, errorCodeOf, gather, gist, nameOf } from './ask.ts';
 import { credentialsOf } from './credentials.ts';
-import { bePatient } from './patience.ts';
 import { type Row, row } from './row.ts';
 import { isOfConsole } from './rows.ts';
 import { strangely } from './strange.ts';
@@ -64,8 +63,6 @@ const OPEN = [
   ...['POST /ops/session', 'DELETE /ops/session', 'GET /ops/availability', 'GET /ops/sign-in'],
   ...['GET /ops/oidc', 'GET /ops/oidc/callback'],
 ];
-
-bePatient();
 
 let installation: Installation;
 let own: Things;

@@ -9,11 +9,8 @@ import { faultsIn } from '../support/log-lines.ts';
 import { type Answer, ask, errorCodeOf, gather, nameOf } from './ask.ts';
 import { bearer, credentialsOf, type Shown, shownTo } from './credentials.ts';
 import { forgedKeys, forgeriesOf } from './forgeries.ts';
-import { bePatient } from './patience.ts';
 import { type Headers, type Things, thingsOf } from './things.ts';
 import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
-
-bePatient();
 
 let installation: Installation;
 let things: Things;

@@ -8,14 +8,11 @@ import { PASSWORD } from '../support/portal-users.ts';
 import { everythingStored, type SecretMark, secretsIn } from '../support/secrets.ts';
 import { type Answer, ask, gather } from './ask.ts';
 import { credentialsOf, type Shown, shownTo } from './credentials.ts';
-import { bePatient } from './patience.ts';
 import { type Row, row, type Sent } from './row.ts';
 import { changed, placesIn } from './strange.ts';
 import { type Headers, thingsOf } from './things.ts';
 import { type TriedRoute, triedRoutes, UNLIMITED } from './tried-route.ts';
 import { type Owner, usable } from './usable.ts';
-
-bePatient();
 
 let installation: Installation;
 let owner: Owner;

@@ -7,10 +7,7 @@ import { saveApiKey } from '../support/api-keys.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { ask, gather, nameOf } from './ask.ts';
-import { bePatient } from './patience.ts';
 import { UNLIMITED } from './tried-route.ts';
-
-bePatient();
 
 let installation: Installation;
 let key: string;

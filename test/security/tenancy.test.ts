@@ -9,7 +9,6 @@ import { faultsIn } from '../support/log-lines.ts';
 import { MERCHANTS, type MerchantName } from '../support/tenants.ts';
 import { type Answer, ask, errorCodeOf, gather, gist, nameOf } from './ask.ts';
 import { credentialsOf, keysWithout, type Shown, shownTo } from './credentials.ts';
-import { bePatient } from './patience.ts';
 import type { Row } from './row.ts';
 import { isFile, isOfConsole, OPEN_ROUTES, rowsOf } from './rows.ts';
 import { nobodysThings, type Things, thingsOf } from './things.ts';
@@ -22,8 +21,6 @@ import { type Owner, usable } from './usable.ts';
  */
 const OWNER = 'coffee';
 const STRANGERS = ['bakery', 'flowers', 'tailor'] as const;
-
-bePatient();
 
 let installation: Installation;
 let routes: TriedRoute[];

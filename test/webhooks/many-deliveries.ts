@@ -6,9 +6,6 @@ import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webho
 import { eventually } from '../support/eventually.ts';
 import type { Installation } from '../support/installation.ts';
 
-/** Far below the five minutes of the schedule's second step, and generous for a very busy machine. */
-export const WITHIN_MS = 120_000;
-
 const ACQUIRER = 1;
 const FIRST_INTEGRATOR = 1_000;
 
@@ -94,6 +91,6 @@ export class ManyDeliveries {
   until(endpoints: readonly string[], wanted: Partial<Figures>): Promise<void> {
     return eventually(async () => {
       expect(await this.figures(endpoints)).toMatchObject(wanted);
-    }, WITHIN_MS);
+    });
   }
 }

@@ -21,8 +21,6 @@ const DEADLINE_MS = 2_500;
 const LONG_SECONDS = 200;
 /** For all due work after the test has let time pass. */
 const QUIET_WITHIN_MS = 240_000;
-/** For a test that waits for all due work on a busy machine. */
-export const PATIENT_MS = 120_000;
 
 export interface CrashSiteOptions {
   readonly onDatabase?: TestDatabase;

@@ -5,7 +5,7 @@ import { eventually } from '../../support/eventually.ts';
 import { GatewayProcess } from '../../support/gateway-process.ts';
 import { type StartedGateway, untilSignedOn } from '../../support/installation.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
-import { CrashSite, PATIENT_MS } from './crash-site.ts';
+import { CrashSite } from './crash-site.ts';
 import { OwnPostgres } from './own-postgres.ts';
 
 /** How long traffic continues during a fault and after it. */
@@ -44,52 +44,40 @@ describe('with all roles in one process', () => {
   test.each([
     ['all connections to the database go silent', () => true],
     ['every other connection to the database goes silent', everyOther()],
-  ])(
-    '%s under taps: new ones take over, and nothing is lost',
-    async (_what, isChosen) => {
-      await site.tapDuring(gateway.url, PHONES, async () => {
-        await sleep(FAULT_MS); // traffic
-        expect(relay.silence(isChosen)).toBeGreaterThan(0);
-        await sleep(AFTERWARDS_MS); // longer than any limit in the processing of a tap
-      });
-      await comesToRest();
-    },
-    PATIENT_MS,
-  );
+  ])('%s under taps: new ones take over, and nothing is lost', async (_what, isChosen) => {
+    await site.tapDuring(gateway.url, PHONES, async () => {
+      await sleep(FAULT_MS); // traffic
+      expect(relay.silence(isChosen)).toBeGreaterThan(0);
+      await sleep(AFTERWARDS_MS); // longer than any limit in the processing of a tap
+    });
+    await comesToRest();
+  });
 
-  test(
-    'the host of the database vanishes, and is replaced: taps are refused meanwhile, and approved again',
-    async () => {
-      await site.tapDuring(gateway.url, PHONES, async () => {
-        relay.goSilent();
-        await eventually(async () => {
-          const ready = await fetch(new URL('/readyz', gateway.url));
-          expect(ready.status).toBe(503);
-        });
-        expect((await fetch(new URL('/livez', gateway.url))).status).toBe(200);
-        await sleep(AFTERWARDS_MS);
-        relay.speak();
-        await sleep(FAULT_MS);
+  test('the host of the database vanishes, and is replaced: taps are refused meanwhile, and approved again', async () => {
+    await site.tapDuring(gateway.url, PHONES, async () => {
+      relay.goSilent();
+      await eventually(async () => {
+        const ready = await fetch(new URL('/readyz', gateway.url));
+        expect(ready.status).toBe(503);
       });
-      await comesToRest();
-    },
-    PATIENT_MS,
-  );
+      expect((await fetch(new URL('/livez', gateway.url))).status).toBe(200);
+      await sleep(AFTERWARDS_MS);
+      relay.speak();
+      await sleep(FAULT_MS);
+    });
+    await comesToRest();
+  });
 
-  test(
-    'Postgres freezes permanently and is restarted: nothing is lost',
-    async () => {
-      await site.tapDuring(gateway.url, PHONES, async () => {
-        postgres.freeze();
-        await sleep(AFTERWARDS_MS);
-        await postgres.kill();
-        await postgres.startAgain();
-        await sleep(FAULT_MS);
-      });
-      await comesToRest();
-    },
-    PATIENT_MS,
-  );
+  test('Postgres freezes permanently and is restarted: nothing is lost', async () => {
+    await site.tapDuring(gateway.url, PHONES, async () => {
+      postgres.freeze();
+      await sleep(AFTERWARDS_MS);
+      await postgres.kill();
+      await postgres.startAgain();
+      await sleep(FAULT_MS);
+    });
+    await comesToRest();
+  });
 });
 
 describe('two gateways', () => {
@@ -106,34 +94,30 @@ describe('two gateways', () => {
     await relay.close();
   });
 
-  test(
-    'the host of one loses power within a commit: the other waits seconds for its locks, and nothing is lost',
-    async () => {
-      const { installation } = site;
-      const doomed = await GatewayProcess.start(installation, 'all', { DATABASE_URL: relay.url });
-      await eventually(() => untilSignedOn(doomed.url));
-      const sealed = await installation.phone().seal({ amount: '10.00', currency: 'ZAR' });
-      await site.untilApproved(doomed.url);
-      const cut = relay.silenceAtCommit();
-      const unanswered = installation
-        .phoneAt(doomed.url)
-        .submit(sealed)
-        .catch(() => undefined);
-      await cut;
-      await doomed.kill('SIGKILL');
-      await unanswered;
-      // Its transaction is open in Postgres: the server does not know of its end.
-      await site.tapDuring(survivor.url, PHONES, async () => {
-        await eventually(async () => expect(await lockedRows()).toBe(0), 30_000);
-      });
-      await site.untilApproved(survivor.url);
-      site.expectTimelyAnswers();
-      await site.letClaimsLapse();
-      await site.untilQuiet();
-      await site.expectNothingLost(survivor.url);
-    },
-    PATIENT_MS,
-  );
+  test('the host of one loses power within a commit: the other waits seconds for its locks, and nothing is lost', async () => {
+    const { installation } = site;
+    const doomed = await GatewayProcess.start(installation, 'all', { DATABASE_URL: relay.url });
+    await eventually(() => untilSignedOn(doomed.url));
+    const sealed = await installation.phone().seal({ amount: '10.00', currency: 'ZAR' });
+    await site.untilApproved(doomed.url);
+    const cut = relay.silenceAtCommit();
+    const unanswered = installation
+      .phoneAt(doomed.url)
+      .submit(sealed)
+      .catch(() => undefined);
+    await cut;
+    await doomed.kill('SIGKILL');
+    await unanswered;
+    // Its transaction is open in Postgres: the server does not know of its end.
+    await site.tapDuring(survivor.url, PHONES, async () => {
+      await eventually(async () => expect(await lockedRows()).toBe(0));
+    });
+    await site.untilApproved(survivor.url);
+    site.expectTimelyAnswers();
+    await site.letClaimsLapse();
+    await site.untilQuiet();
+    await site.expectNothingLost(survivor.url);
+  });
 
   /** Idle sessions in a transaction. */
   async function lockedRows(): Promise<number> {
@@ -163,22 +147,18 @@ describe('an api process and a worker', () => {
   test.each([
     ['the connections that listen go silent', LISTENING],
     ['all connections go silent', () => true],
-  ])(
-    '%s: outcomes are found by polling, and the connections are replaced',
-    async (_what, isChosen) => {
-      await site.untilApproved(api.url);
-      await site.tapDuring(api.url, PHONES, async () => {
-        expect(relay.silence(isChosen)).toBeGreaterThan(0);
-        await eventually(() => expect(relay.count(LISTENING)).toBe(2), 30_000);
-      });
-      await site.untilApproved(api.url);
-      site.expectTimelyAnswers();
-      await site.letClaimsLapse();
-      await site.untilQuiet();
-      await site.expectNothingLost(api.url);
-    },
-    PATIENT_MS,
-  );
+  ])('%s: outcomes are found by polling, and the connections are replaced', async (_what, isChosen) => {
+    await site.untilApproved(api.url);
+    await site.tapDuring(api.url, PHONES, async () => {
+      expect(relay.silence(isChosen)).toBeGreaterThan(0);
+      await eventually(() => expect(relay.count(LISTENING)).toBe(2));
+    });
+    await site.untilApproved(api.url);
+    site.expectTimelyAnswers();
+    await site.letClaimsLapse();
+    await site.untilQuiet();
+    await site.expectNothingLost(api.url);
+  });
 });
 
 function everyOther(): () => boolean {

@@ -90,12 +90,12 @@ describe.skipIf(!hasPython)('a switch written in Python from the README alone', 
         TransactionType.Void,
       ]);
       expect({ jobs: rows, open: open.rowCount }).toEqual({ jobs: [], open: 0 });
-    }, 40_000);
+    });
   }
 
   /** A second response is recorded some time after the first, so the books are compared until they agree. */
   function untilBooksAgree(shown: () => Promise<ShownTransaction[]>) {
-    return eventually(async () => expect(compareBooks(await foreign.books(), await shown())).toEqual([]), 20_000);
+    return eventually(async () => expect(compareBooks(await foreign.books(), await shown())).toEqual([]));
   }
 
   test.each(
