@@ -22,8 +22,21 @@ export interface PackedDigits {
   readonly nibbles: Uint8Array;
 }
 
+/** The tables of each combination: fields share them, and there are about a dozen. */
+const known = new Map<string, PackedDigits>();
+
 /** `allowed` are the nibbles of a value, one bit each. */
 export function packedDigits(side: 'left' | 'right', fillDigit: '0' | 'F', allowed: number): PackedDigits {
+  const key = `${side} ${fillDigit} ${allowed}`;
+  let digits = known.get(key);
+  if (digits === undefined) {
+    digits = tablesOf(side, fillDigit, allowed);
+    known.set(key, digits);
+  }
+  return digits;
+}
+
+function tablesOf(side: 'left' | 'right', fillDigit: '0' | 'F', allowed: number): PackedDigits {
   const fill = fillDigit === 'F' ? 0x0f : 0;
   const isLeft = side === 'left';
   const kindOf = (nibble: number) => (((allowed >> nibble) & 1) === 0 ? REFUSED_BYTE : nibble > 9 ? LETTER_BYTE : 0);
