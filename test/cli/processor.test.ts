@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { tapwireHere } from '../support/run-here.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
 let cwd: string;
@@ -11,7 +12,7 @@ beforeEach(() => {
 afterEach(() => rmSync(cwd, { recursive: true }));
 
 const processor = (args: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
-  TapwireProcess.run(['processor', ...args], { cwd, environment });
+  tapwireHere(['processor', ...args], environment, cwd);
 
 test('a new processor prints the next steps, and passes the unchanged suite', async () => {
   const made = await processor(['new', 'north-bank', '--dir', 'plug-ins']);

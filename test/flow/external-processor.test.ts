@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts';
 import { GatewayProcess } from '../support/gateway-process.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { expectSoundStates } from '../support/invariants.ts';
+import { tapwireHere } from '../support/run-here.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';
 
 /** Outside the repository: neither its package.json nor its node_modules is found from here. */
@@ -88,7 +89,7 @@ test.each([
     ['broken.ts', `${join(cwd, 'broken.ts')}: not made by defineProcessor`],
   ] as const) {
     const environment = installation.environment({ PROCESSORS });
-    const { exitCode, stderr } = await TapwireProcess.run(['start', '--role', role], { cwd, environment });
+    const { exitCode, stderr } = await tapwireHere(['start', '--role', role], environment, cwd);
     expect(exitCode).toBe(1);
     expect(stderr).toContain(`tapwire: ${reason}`);
     expect(stderr).not.toContain('    at ');
