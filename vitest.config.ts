@@ -30,6 +30,12 @@ const ON_POSTGRES = [
  */
 const CRASHES = ['test/**/crash/**/*.test.ts'];
 
+/**
+ * Search for minutes of processor time, so they have their own command (`npm run test:searches`), and `npm run fuzz --
+ * http` for the requests.
+ */
+const SEARCHES = ['test/simulation/searches/**/*.test.ts', 'test/security/strange-requests.test.ts'];
+
 /** Need a browser (`npm run test:browser`). */
 const IN_A_BROWSER = ['test/browser/**/*.test.ts'];
 
@@ -77,10 +83,14 @@ export default defineConfig({
         test: {
           name: 'pure',
           include: ['test/**/*.test.ts'],
-          exclude: [...ON_POSTGRES, ...IN_A_BROWSER, ...OF_PACKAGES, ...WITH_JPOS],
+          exclude: [...ON_POSTGRES, ...SEARCHES, ...IN_A_BROWSER, ...OF_PACKAGES, ...WITH_JPOS],
         },
       },
-      { extends: true, test: { name: 'postgres', include: ON_POSTGRES, exclude: CRASHES, ...onPostgres } },
+      {
+        extends: true,
+        test: { name: 'postgres', include: ON_POSTGRES, exclude: [...CRASHES, ...SEARCHES], ...onPostgres },
+      },
+      { extends: true, test: { name: 'searches', include: SEARCHES, ...onPostgres } },
       { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres } },
       { extends: true, test: { name: 'packages', include: OF_PACKAGES, ...ofPackages } },
       { extends: true, test: { name: 'interop', include: WITH_JPOS, ...withJpos } },

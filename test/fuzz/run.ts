@@ -52,7 +52,7 @@ if (name === 'http') {
 function requestRoutes(): number {
   const environment = { ...process.env, HTTP_FUZZ_SECONDS: String(seconds), HTTP_FUZZ_SEED: values.seed };
   const vitest = resolve(import.meta.dirname, '../../node_modules/vitest/vitest.mjs');
-  const words = [vitest, 'run', '--project', 'postgres', 'test/security/strange-requests.test.ts'];
+  const words = [vitest, 'run', '--project', 'searches', 'test/security/strange-requests.test.ts'];
   const { status } = spawnSync(process.execPath, words, { env: environment, stdio: 'inherit' });
   if (status === 0) console.log(`no route broke in ${seconds} s (seed ${values.seed})`);
   return status === 0 ? 0 : 77;

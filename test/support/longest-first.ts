@@ -5,8 +5,6 @@ const TESTS = resolve(import.meta.dirname, '..');
 
 /** Files that take more than about ten seconds. If one of them began late, it would end long after all others. */
 export const LONG_FILES: readonly string[] = [
-  'simulation/explore/explore.test.ts',
-  'simulation/histories.test.ts',
   'flow/reversals.test.ts',
   'flow/database-gone.test.ts',
   'flow/late-responses.test.ts',
@@ -23,7 +21,6 @@ export const LONG_FILES: readonly string[] = [
   'ops/verify-ledger.test.ts',
   'cli/database/integrators-guide.test.ts',
   'security/tenancy.test.ts',
-  'security/strange-requests.test.ts',
   'flow/pin-expiry.test.ts',
   'store/postgres/silent-connections.test.ts',
   'flow/processes.test.ts',
@@ -37,8 +34,7 @@ export const LONG_FILES: readonly string[] = [
 ];
 
 /**
- * Runs the long files first, then the others project by project, as a worker cannot change its project. The two
- * simulations come before all: they need a processor all the time, and the files beside them mostly wait.
+ * Runs the long files first, then the others project by project, as a worker cannot change its project.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { exploreCase } from '../explore/explore-case.ts';
-import { HONEST_CASES } from './honest-cases.ts';
+import { HONEST_CASES } from '../honest/honest-cases.ts';
 
 /** Some seconds for all cases, on a machine that does nothing else. `npm run explore` goes deeper. */
 const DEPTHS: Readonly<Record<string, number>> = { 'one sale': 4, 'a link': 3, 'two acquirers': 3 };
