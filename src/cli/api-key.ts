@@ -4,7 +4,7 @@ import { SCOPES } from '#schemas/scopes';
 import type { ApiKeyMode } from '../auth/api-key.ts';
 import { readConfig } from '../start/config.ts';
 import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
-import { ApiKeySettings, type IssuedKey } from '../store/settings/api-key-settings.ts';
+import { ApiKeySettings, type IssuedKey } from '../store/settings/credential-settings.ts';
 import { actor, changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList, tableOf } from './table.ts';

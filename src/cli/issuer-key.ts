@@ -5,7 +5,7 @@ import { readIssuerPem } from '../auth/issuers/issuer-keys.ts';
 import { signPossessionProof } from '../auth/issuers/possession-proof.ts';
 import { StartError } from '../basics/errors.ts';
 import { readConfig } from '../start/config.ts';
-import { IssuerKeySettings } from '../store/settings/issuer-key-settings.ts';
+import { IssuerKeySettings } from '../store/settings/credential-settings.ts';
 import { callbackPolicy } from '../webhooks/callback-url.ts';
 import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
 import { type Commands, command } from './commands.ts';

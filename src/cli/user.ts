@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { newPassword, newUser, type StoredUser, userChange } from '#schemas/admin-credentials';
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
-import { UserSettings } from '../store/settings/user-settings.ts';
+import { UserSettings } from '../store/settings/credential-settings.ts';
 import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList } from './table.ts';

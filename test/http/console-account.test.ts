@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
 import { totpCode } from '../../src/auth/totp/totp.ts';
 import type { ShownAccount, ShownSession } from '../../src/console/account.ts';
-import { UserSettings } from '../../src/store/settings/user-settings.ts';
+import { UserSettings } from '../../src/store/settings/credential-settings.ts';
 import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser, type TestUser } from '../support/portal-users.ts';

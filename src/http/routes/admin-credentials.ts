@@ -3,9 +3,12 @@ import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
 import type { ApiKeyMode } from '../../auth/api-key.ts';
 import { MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
-import { ApiKeySettings } from '../../store/settings/api-key-settings.ts';
-import { IssuerKeySettings, type IssuerRules } from '../../store/settings/issuer-key-settings.ts';
-import { UserSettings } from '../../store/settings/user-settings.ts';
+import {
+  ApiKeySettings,
+  IssuerKeySettings,
+  type IssuerRules,
+  UserSettings,
+} from '../../store/settings/credential-settings.ts';
 import type { Server } from '../server.ts';
 import { registerKeyRoutes } from './admin-keys.ts';
 import { type AdminRoutes, registerSettingsRoutes, type SettingsRoutes } from './admin-settings.ts';

@@ -6,7 +6,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 
 import { AuthError, NotFound } from '../../basics/errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
-import type { ApiKeySettings, IssuedKey } from '../../store/settings/api-key-settings.ts';
+import type { ApiKeySettings, IssuedKey } from '../../store/settings/credential-settings.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {

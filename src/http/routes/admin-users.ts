@@ -2,7 +2,7 @@ import { acquirerPath, portalUserPath } from '#schemas/admin';
 import { createdUser, madePassword, newPassword, newUser, storedUser, userChange } from '#schemas/admin-credentials';
 import { checkGrant } from '../../auth/api-key.ts';
 import { scopesOfUser } from '../../auth/portal/portal-user.ts';
-import type { UserSettings } from '../../store/settings/user-settings.ts';
+import type { UserSettings } from '../../store/settings/credential-settings.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {

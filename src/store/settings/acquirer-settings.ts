@@ -17,10 +17,10 @@ export interface Page {
 }
 
 /**
- * Settings of acquirers, as their administrators see and change them. Gateways read the changes through the directory.
- * Changes of one acquirer run one after another, and each is recorded in its own commit.
+ * Settings of acquirers, as their administrators see and remove them. Changes of one acquirer run one after another, and
+ * each is recorded in its own commit.
  */
-export class AcquirerSettings<Settings extends object, Stored extends object> {
+export class StoredSettings<Settings extends object, Stored extends object> {
   readonly #database: Database;
   readonly #table: SettingsTable<Settings, Stored>;
   readonly #select: string;
@@ -50,15 +50,10 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 
   /**
-   * @throws NotFound for an unknown acquirer; RequestRejected if the limit is reached, the row exists, or the settings
-   * name
-   *   something that does not exist
+   * Adds within a running commit.
+   *
+   * @throws RequestRejected if the limit is reached, the row exists, or the settings name something that does not exist
    */
-  add(change: Change, settings: Settings): Promise<Stored> {
-    return this.#inCommit(change, (client) => this.addIn(client, change, settings));
-  }
-
-  /** As `add`, within a running commit of `inAdminCommit`. */
   async addIn(client: pg.ClientBase, change: Change, settings: Settings): Promise<Stored> {
     this.#table.check?.(settings, change.acquirerId);
     await this.#table.checkReferences?.(client, change, settings);
@@ -71,15 +66,12 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
   }
 
   /**
+   * Changes within a running commit.
+   *
    * @param settings those to change; the others keep their values
    * @param onLeftBehind called with what the change leaves behind, if anything, before the commit
    * @throws NotFound; RequestRejected as above, and if the rules of the table forbid the change
    */
-  change(change: Change, id: Id, settings: Partial<Settings>, onLeftBehind?: OnLeftBehind): Promise<Stored> {
-    return this.#inCommit(change, (client) => this.changeIn(client, change, id, settings, onLeftBehind));
-  }
-
-  /** As `change`, within a running commit of `inAdminCommit`. */
   async changeIn(
     client: pg.ClientBase,
     change: Change,
@@ -102,10 +94,14 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     return after;
   }
 
-  /** @throws NotFound; RequestRejected (IN_USE) */
-  /** @returns what the removal leaves behind, if anything */
+  /**
+   * Deletes the row, or marks it as removed or revoked, as its table says.
+   *
+   * @returns what the removal leaves behind, if anything
+   * @throws NotFound; RequestRejected (IN_USE)
+   */
   remove(change: Change, id: Id): Promise<Removal | undefined> {
-    return this.#inCommit(change, async (client) => {
+    return this.inCommit(change, async (client) => {
       const { acquirerId } = change;
       const { table, key, removed } = this.#table;
       const before = await this.findIn(client, change, id);
@@ -122,7 +118,8 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
     });
   }
 
-  #inCommit<Result>(change: Change, act: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
+  /** @throws NotFound for an unknown acquirer */
+  protected inCommit<Result>(change: Change, act: (client: pg.ClientBase) => Promise<Result>): Promise<Result> {
     return inAdminCommit(this.#database, change.acquirerId, act);
   }
 
@@ -187,6 +184,19 @@ export class AcquirerSettings<Settings extends object, Stored extends object> {
 
   #record(client: pg.ClientBase, change: Change, event: Omit<AdminEvent, 'kind'>): Promise<void> {
     return recordChange(client, change, { kind: this.#table.kind, ...event });
+  }
+}
+
+/** Settings that their administrators also add and change as they are. Gateways read them through the directory. */
+export class AcquirerSettings<Settings extends object, Stored extends object> extends StoredSettings<Settings, Stored> {
+  /** @throws NotFound for an unknown acquirer; RequestRejected as `addIn` */
+  add(change: Change, settings: Settings): Promise<Stored> {
+    return this.inCommit(change, (client) => this.addIn(client, change, settings));
+  }
+
+  /** @throws NotFound; RequestRejected as `changeIn` */
+  change(change: Change, id: Id, settings: Partial<Settings>, onLeftBehind?: OnLeftBehind): Promise<Stored> {
+    return this.inCommit(change, (client) => this.changeIn(client, change, id, settings, onLeftBehind));
   }
 }
 

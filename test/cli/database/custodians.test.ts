@@ -9,8 +9,8 @@ import { type CheckCustodian, createCustodianCheck } from '../../../src/cli/hsm/
 import { readConfig } from '../../../src/start/config.ts';
 import { type OpenedKeyRing, openKeyRing } from '../../../src/start/open-key-ring.ts';
 import { UserTotp } from '../../../src/store/credentials/user-totp.ts';
+import { UserSettings } from '../../../src/store/settings/credential-settings.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
-import { UserSettings } from '../../../src/store/settings/user-settings.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const PASSWORD = 'correct horse battery staple';

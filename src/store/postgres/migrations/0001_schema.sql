@@ -111,7 +111,7 @@ create index terminals_by_merchant on terminals (acquirer_id, merchant_id) where
 -- ---------------------------------------------------------------------------------------------------------------------
 
 -- Keys that sign merchant tokens (JWT): single public keys, or the URL of a key set. A key that was registered without
--- a kid is tried for any kid. All keys of an issuer belong to one owner within an acquirer (issuer-key-settings.ts),
+-- a kid is tried for any kid. All keys of an issuer belong to one owner within an acquirer (credential-settings.ts),
 -- and several acquirers may have an issuer of the same name without learning of each other.
 create table issuer_keys (
   id uuid primary key default gen_random_uuid(), -- Used in URLs, because a kid may be missing.
