@@ -14,7 +14,7 @@ import type { CardDataKey } from './opened-keys.ts';
 const MAX_CACHED_SECRETS = 4_096;
 
 /** The HSM for DUKPT keys, and what limits its calls. */
-export interface ReaderHsm {
+interface ReaderHsm {
   readonly hsm: CardDataHsm;
   readonly calls: HsmCalls;
 }

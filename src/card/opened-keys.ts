@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { CardDataPublicKey } from '#schemas/card-data';
 
 /** The curves of card data keys. */
-export type Curve = 'X25519' | 'P-256';
+type Curve = 'X25519' | 'P-256';
 
 /**
  * Opens the blobs that readers sealed for `kid`, until `retireAtMs` (Infinity while the key is announced as

@@ -11,7 +11,7 @@ export interface ReaderInUse {
 }
 
 /** The format of profiles that name none. */
-export const DEFAULT_FORMAT = 'jwe';
+const DEFAULT_FORMAT = 'jwe';
 
 /** The reader formats that terminal profiles name. */
 export class ReadersInUse {

@@ -10,7 +10,7 @@ import type { TapBinding } from '../kits/reader-kit/reader-format.ts';
 import type { TapRequest } from '../payments/ports/card-ports.ts';
 
 /** The values that a kernel read, by tag: EMV data objects and READER_TAGS. */
-export type TapValues = ReadonlyMap<number, Uint8Array>;
+type TapValues = ReadonlyMap<number, Uint8Array>;
 
 export interface CardDataSealer {
   /** Both blobs of one tap (or of its PIN step), bound to a device, a reference and, if the binding has one, a merchant. */

@@ -7,7 +7,7 @@ import { type Columns, listOf, printList } from './table.ts';
 import { flag, idOf, parseNamed, text } from './words.ts';
 
 /** One setting as a flag of a command. */
-export interface Flag {
+interface Flag {
   /** `time-zone` for `--time-zone`. */
   readonly flag: string;
   /** The name of the property in the settings. */

@@ -46,7 +46,7 @@ export interface SwitchRates extends Omit<SwitchFigures, 'roundTrips'> {
   readonly p99: number | null;
 }
 
-export interface ProcessState
+interface ProcessState
   extends Pick<
     ProcessFigures,
     'role' | 'host' | 'pid' | 'startedAtMs' | 'isDraining' | 'busy' | 'rssBytes' | 'clients' | 'messages'
@@ -89,7 +89,7 @@ export interface DatabaseState {
   readonly moved: readonly MovedAcquirer[];
 }
 
-export interface MovedAcquirer {
+interface MovedAcquirer {
   readonly acquirerId: number;
   /** Of this cell (table acquirer_cells). */
   readonly state: string;

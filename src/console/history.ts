@@ -11,27 +11,27 @@ import { percentileMs } from './timings.ts';
 const MINUTE_MS = 60_000;
 
 /** Round trips in milliseconds; null without any. */
-export interface Percentiles {
+interface Percentiles {
   readonly p50: number | null;
   readonly p95: number | null;
   readonly p99: number | null;
 }
 
 /** What the switches did in one span of time. */
-export interface HistoryPoint extends Percentiles {
+interface HistoryPoint extends Percentiles {
   /** Its begin. */
   readonly atMs: number;
   /** Numbers of taps by disposition. */
   readonly outcomes: Counts;
 }
 
-export interface SwitchHistory extends Percentiles {
+interface SwitchHistory extends Percentiles {
   readonly acquirerId: number;
   readonly processorId: number;
   readonly outcomes: Counts;
 }
 
-export interface CountedReason {
+interface CountedReason {
   readonly code: string;
   /** In the words of the interface. */
   readonly meaning: string;

@@ -23,7 +23,7 @@ const DAY_MS = 86_400_000;
  * Rows of one file, 20 MB. Reading them takes seconds of the database that serves the taps, and the browser keeps the file
  * in memory. A file is complete or refused: a person would not notice that a file lacks rows.
  */
-export const MAX_EXPORTED = 100_000;
+const MAX_EXPORTED = 100_000;
 /** Rows of one statement: few enough to end within its limit, also with a busy disk. */
 const EXPORT_BATCH = 2_000;
 

@@ -37,7 +37,7 @@ export interface StoryParts {
 }
 
 /** Refunds and voids of a sale, or the sale of a refund or void. */
-export interface RelatedTransaction {
+interface RelatedTransaction {
   readonly id: string;
   readonly type: string;
   readonly reference: string;

@@ -11,7 +11,7 @@ import type { TransactionLists } from './store/transaction-list.ts';
 import { readWorkRows, type WorkRow } from './store/work-lists.ts';
 
 /** A page of a list, and where the next one continues; null after the last. */
-export interface WorkPage {
+interface WorkPage {
   readonly rows: readonly WorkRow[];
   readonly next: readonly string[] | null;
 }

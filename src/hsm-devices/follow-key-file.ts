@@ -8,7 +8,7 @@ import { lmkKeysOf, parsePayshieldFile } from './payshield/open-payshield.ts';
 import { PayshieldHsm } from './payshield/payshield-hsm.ts';
 
 /** Every process learns of a new key within this time. A rotation waits longer before it uses one. */
-export const KEY_FILE_READ_EVERY_MS = 2_000;
+const KEY_FILE_READ_EVERY_MS = 2_000;
 
 /** The file in which keys of the HSM are registered; undefined if the HSM has none. */
 export function keyFilePath({ keysFile, module }: Pick<HsmOptions, 'keysFile' | 'module'>): string | undefined {

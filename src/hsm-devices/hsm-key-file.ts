@@ -26,10 +26,10 @@ export interface AddedKey extends FiledKey {
   readonly kcv: string;
 }
 
-export type ImportBlockRequest = Omit<ImportKeyRequest, keyof KeyBlockSource> & KeyBlockSource;
+type ImportBlockRequest = Omit<ImportKeyRequest, keyof KeyBlockSource> & KeyBlockSource;
 
 /** A key that was formed at the console of a device. */
-export interface KeyUnderLmk extends AddedKey, Pick<PayshieldFile['keys'][number], 'algorithm' | 'lengthBytes'> {
+interface KeyUnderLmk extends AddedKey, Pick<PayshieldFile['keys'][number], 'algorithm' | 'lengthBytes'> {
   readonly type: KeyType | undefined;
   /** Under the LMK, with its scheme. */
   readonly key: string;

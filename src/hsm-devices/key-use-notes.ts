@@ -8,7 +8,7 @@ const STORE_EVERY_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /** Stores that these keys were used today. */
-export type StoreKeyUses = (keyIds: readonly string[]) => Promise<void>;
+type StoreKeyUses = (keyIds: readonly string[]) => Promise<void>;
 
 export interface KeyUseNotesOptions {
   readonly store: StoreKeyUses;

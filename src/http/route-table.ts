@@ -14,7 +14,7 @@ export interface KnownRoute {
   readonly isIdempotent: boolean;
 }
 
-export interface RouteSchemas {
+interface RouteSchemas {
   readonly params?: unknown;
   readonly querystring?: unknown;
   readonly headers?: unknown;

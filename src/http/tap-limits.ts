@@ -13,7 +13,7 @@ import { bucketsOf, fingerprint, refusal } from './rate-limit.ts';
 import type { TokenBuckets } from './token-buckets.ts';
 
 /** Requests per second; 0 for no limit. */
-export interface TapRates {
+interface TapRates {
   /** All tokens of one link or intent. */
   readonly perLink: number;
   /** One token signed by a merchant's backend. */

@@ -16,7 +16,7 @@ export interface ChainFault {
 }
 
 /** The hash of an event: SHA-256 over its parts, each with its length in bytes, a colon and its value, `-` for null. */
-export function hashOf(event: ChainedEvent): string {
+function hashOf(event: ChainedEvent): string {
   const { acquirerId, number, id, at, actor, action, kind, subjectId, before, after } = event;
   const parts = [`${acquirerId}`, `${number}`, id, at, actor, action, kind, subjectId, before, after];
   const hash = createHash('sha256');

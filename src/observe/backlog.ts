@@ -27,7 +27,7 @@ export interface PendingWebhooks {
 }
 
 /** A scope with few STANs left: an acquirer, or one of its terminals. */
-export interface FewStans {
+interface FewStans {
   /** `<acquirer>` or `<acquirer> <terminal>`. */
   readonly scope: string;
   readonly left: number;

@@ -6,7 +6,7 @@ import { type LookUpAll, NameLookups } from './name-lookups.ts';
 export type MayDial = (address: string, port: number) => boolean;
 
 /** The detail of a connection that was refused here, see `CloseReason`. */
-export const ADDRESS_REFUSED = 'ADDRESS_REFUSED';
+const ADDRESS_REFUSED = 'ADDRESS_REFUSED';
 
 export function addressRefused(): NodeJS.ErrnoException {
   return Object.assign(new Error('The address may not be dialled.'), { code: ADDRESS_REFUSED });

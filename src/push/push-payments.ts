@@ -45,7 +45,7 @@ export interface PushPaymentsOptions {
   readonly onFailed: (push: FailedPush) => void;
 }
 
-export interface FailedPush {
+interface FailedPush {
   readonly acquirerId: number;
   /** Reference of the link. */
   readonly reference: string;

@@ -13,7 +13,7 @@ export function callbackPolicy(environment: 'dev' | 'qa' | 'prod'): UrlPolicy {
 }
 
 /** Browsers and proxies accept this length. */
-export const MAX_URL_CHARS = 2_048;
+const MAX_URL_CHARS = 2_048;
 /** Lower ports belong to other protocols, whose servers may read a request as commands (for example SMTP). */
 const FIRST_FREE_PORT = 1_024;
 const OPEN_PORTS: readonly string[] = ['', '443'];

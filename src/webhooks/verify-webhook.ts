@@ -4,7 +4,7 @@ import { Webhook as Signer } from 'standardwebhooks';
 import { type Webhook, webhook } from '#schemas/webhook';
 
 /** The checks in their order; the first that fails is reported. */
-export type WebhookCheck = keyof typeof WEBHOOK_CHECKS;
+type WebhookCheck = keyof typeof WEBHOOK_CHECKS;
 
 const WEBHOOK_CHECKS = {
   secret: 'the secret is not whsec_ followed by Base64',

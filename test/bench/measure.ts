@@ -67,7 +67,7 @@ export function report(title: string, { results, ratios }: BenchReport, json?: s
   if (json !== undefined) writeFileSync(json, `${JSON.stringify({ results, ratios }, null, 2)}\n`);
 }
 
-/** Results are stored here, so that no compiler removes unused work. */
+/** Results are stored here, so that no compiler removes unused work. @public */
 export let lastResult: unknown;
 
 function run(operation: () => unknown, operations: number): number {

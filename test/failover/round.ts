@@ -41,7 +41,7 @@ export interface RoundResult {
   readonly seconds: readonly SecondOfRound[];
 }
 
-export interface SecondOfRound {
+interface SecondOfRound {
   /** 0 begins with the event. */
   readonly second: number;
   readonly answered: number;

@@ -5,10 +5,10 @@ import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
 import type { PayshieldHsm } from '../../src/hsm-devices/payshield/payshield-hsm.ts';
 import { clearKey, type FileChanges, frame, type Opened } from './support.ts';
 
-export const METHOD = MAC_ALGORITHMS['x9.19'];
+const METHOD = MAC_ALGORITHMS['x9.19'];
 const LIMIT_MS = 400;
 
-export const macOf = (text: string) => Buffer.from(keyMac(clearKey('zak'), METHOD)(Buffer.from(text))).toString('hex');
+const macOf = (text: string) => Buffer.from(keyMac(clearKey('zak'), METHOD)(Buffer.from(text))).toString('hex');
 
 /** Has the HSM compute a MAC, and compares it. */
 export async function computes(hsm: PayshieldHsm, text: string): Promise<void> {

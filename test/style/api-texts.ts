@@ -15,7 +15,7 @@ const VERBS: ReadonlySet<string> = new Set([
 /** Words that begin a clause or refer to a noun which the reader has not seen. */
 const NOT_A_NOUN = /^(?:It|Its|They|Their|Of|As|What|Where|When|Who|Whom|Whose|Why|How|By|With|From|To|For|Until)\b/;
 
-export interface Schema {
+interface Schema {
   readonly $ref?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;

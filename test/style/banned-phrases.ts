@@ -1,11 +1,11 @@
 /** A phrase that texts must not contain, and what to write instead. */
-export interface BannedPhrase {
+interface BannedPhrase {
   readonly pattern: RegExp;
   readonly reason: string;
 }
 
 /** Phrases that a reader has to decode (style guide, section "Language"). Add a phrase with its reason, and correct all files. */
-export const BANNED_PHRASES: readonly BannedPhrase[] = [
+const BANNED_PHRASES: readonly BannedPhrase[] = [
   { pattern: /\bwhoever\b/i, reason: 'name the actor, such as "the caller"' },
   { pattern: /\bwhatever\b/i, reason: 'name the cases, or write "any"' },
   // In quotes it is the name of a Unix account.

@@ -12,7 +12,7 @@ export interface ConsoleSession {
   readonly username: string;
 }
 
-export interface ListPage {
+interface ListPage {
   readonly by: string[];
   readonly rows: TransactionRow[];
   readonly next: string | null;

@@ -8,7 +8,7 @@ import {
 import { type SchemaCheck, schemaCheck } from './schema-check.ts';
 
 /** A request and its response, as far as the API description covers them. */
-export interface Exchange {
+interface Exchange {
   readonly method: string;
   readonly url: URL;
   readonly headers: Headers;

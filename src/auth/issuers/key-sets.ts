@@ -12,7 +12,7 @@ import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import { type PublishedKey, readKeySet } from './issuer-keys.ts';
 
 /** @throws OutboundError if there is no response with status 200, in time and within the limits */
-export type FetchKeySet = (url: string) => Promise<string>;
+type FetchKeySet = (url: string) => Promise<string>;
 
 export interface KeySetsOptions {
   readonly fetch: FetchKeySet;

@@ -40,7 +40,7 @@ export interface LogInOptions extends LoginCheckOptions {
   readonly mustEnrol: (user: PortalUser) => boolean;
 }
 
-export interface LoginRequest {
+interface LoginRequest {
   readonly username: string;
   readonly password: string;
   /** A one-time code or a recovery code, of a user with a second factor. */
@@ -66,7 +66,7 @@ export type LogIn = (request: LoginRequest) => Promise<Session>;
 /** The user of this name and password. */
 export type CheckLogin = (request: LoginRequest) => Promise<PortalUser>;
 
-export interface Session {
+interface Session {
   readonly token: string;
   /** Seconds. */
   readonly expiresIn: number;

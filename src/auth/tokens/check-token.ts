@@ -15,7 +15,7 @@ export interface TokenCheckerOptions {
 }
 
 /** The first check that a token fails. `acquirers`, for the operator only: those that share the issuer. */
-export interface FailedCheck {
+interface FailedCheck {
   readonly name: TokenCheckName;
   readonly acquirers?: readonly number[];
 }

@@ -10,7 +10,7 @@ type IssueOf<Code extends Issue['code']> = Extract<Issue, { code: Code }>;
 z.config({ customError: describeIssue });
 
 /** What is wrong with a value, to follow the name of its field: "must have 1 to 36 characters". Never the value itself. */
-export function describeIssue(issue: Issue): string {
+function describeIssue(issue: Issue): string {
   if (issue.input === undefined && IF_MISSING.has(issue.code)) return 'is required';
   switch (issue.code) {
     case 'invalid_type':

@@ -19,7 +19,7 @@ import { type BlockKey, xor } from './block-key.ts';
  * Every fault of a block, a PIN or a PAN is the same error, because the response to a forged block must not reveal
  * what the block decrypts to.
  */
-export type PinFormat = 0 | 1 | 2 | 3 | 4;
+type PinFormat = 0 | 1 | 2 | 3 | 4;
 
 /** The formats whose clear block is 8 bytes. */
 export type ShortPinFormat = Exclude<PinFormat, 4>;

@@ -21,7 +21,7 @@ export interface Tr31Header {
   readonly optionalBlocks: readonly Tr31OptionalBlock[];
 }
 
-export interface Tr31OptionalBlock {
+interface Tr31OptionalBlock {
   readonly id: string;
   readonly data: string;
 }

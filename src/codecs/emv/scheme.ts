@@ -4,7 +4,7 @@ import type { TlvValues } from './tlv-values.ts';
 /** The international schemes as responses name them. A domestic scheme is any other name in the table below. */
 export type Scheme = 'Visa' | 'Mastercard' | 'Maestro' | 'Amex' | 'JCB' | 'UnionPay' | 'Discover' | DomesticScheme;
 
-export type DomesticScheme =
+type DomesticScheme =
   | 'Bancomat'
   | 'CB'
   | 'Dankort'

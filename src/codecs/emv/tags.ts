@@ -12,7 +12,7 @@ export type Kernel = 'visa' | 'mastercard' | 'amex' | 'jcb' | 'unionpay';
 export type TagFormat = 'n' | 'cn' | 'a' | 'an' | 'ans' | 'b' | 'var' | 'dol' | 'taglist';
 
 /** PCI DSS: sensitive authentication data, PAN, other cardholder data. */
-export type TagSecrecy = 'SAD' | 'PAN' | 'CHD';
+type TagSecrecy = 'SAD' | 'PAN' | 'CHD';
 
 export interface TagFacts {
   readonly tag: number;

@@ -4,10 +4,10 @@ import { matchesPattern } from './message.ts';
 import { type Field, subfieldsOf } from './rows.ts';
 
 /** A field, as a path of numbers and tags: `4` or `'127.25.24'`. */
-export type FieldPath = number | string;
+type FieldPath = number | string;
 
 /** Whether a field is present, or the pattern of its text: `x` matches any character. */
-export interface Condition {
+interface Condition {
   readonly field: FieldPath;
   /** True: the field must be present; false: it must be absent. */
   readonly present?: boolean | undefined;
@@ -27,7 +27,7 @@ export interface MessageRule {
 }
 
 /** A rule that a message breaks. */
-export interface Breach {
+interface Breach {
   readonly code: 'FIELD_MISSING' | 'FIELD_FORBIDDEN';
   /** The path of the field, by number. */
   readonly path: string;

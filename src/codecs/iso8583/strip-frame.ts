@@ -4,7 +4,7 @@ import { parseMti } from './message.ts';
 import { headerBytesOf, LENGTH_HEADERS, readLengthHeader } from './network/length-headers.ts';
 
 /** What a capture of a connection contains before the message. */
-export interface Skipped {
+interface Skipped {
   readonly what: 'length header' | 'TPDU';
   readonly bytes: Uint8Array;
 }

@@ -16,7 +16,7 @@ const FINDINGS = [
 ];
 const MAX_REASON_CHARS = 500;
 
-export function isInReview({ summary, related }) {
+function isInReview({ summary, related }) {
   return summary.needsReview || related.some(({ type, needsReview }) => type === 'Void' && needsReview);
 }
 

@@ -25,7 +25,7 @@ export interface CountedSwitch extends SwitchCounts {
   readonly processorId: number;
 }
 
-export interface CountedSpan extends SwitchCounts {
+interface CountedSpan extends SwitchCounts {
   readonly atMs: number;
 }
 

@@ -10,12 +10,6 @@ export type AwsOperation =
   | { readonly plane: 'data'; readonly name: string; readonly path: string }
   | { readonly plane: 'control'; readonly name: string };
 
-export interface AwsCredentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string | undefined;
-}
-
 export interface AwsClientOptions {
   readonly region: string;
   readonly endpoints: { readonly data: string; readonly control: string };

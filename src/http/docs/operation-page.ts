@@ -151,7 +151,7 @@ function responseExample({ schemas }: Reference, { responses }: DocumentedOperat
   return html`<h2>Response</h2>${code(`Response ${status}`, 'response', text)}`;
 }
 
-export function code(label: string, id: string, text: string): Markup {
+function code(label: string, id: string, text: string): Markup {
   return html`<figure class="code"><figcaption>${label}</figcaption><pre id="${id}"><code>${text}</code></pre></figure>`;
 }
 

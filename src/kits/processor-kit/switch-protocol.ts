@@ -38,7 +38,7 @@ export interface ExchangeConnection {
 }
 
 /** The part of a connection that a request of the switch may affect. */
-export interface RequestingConnection extends ExchangeConnection {
+interface RequestingConnection extends ExchangeConnection {
   /** Takes the connection out of use until it has signed on again. */
   signOnAgain(): void;
 }

@@ -84,7 +84,7 @@ export interface TapFacts {
 }
 
 /** Who submitted the transaction, and under which identity. */
-export interface Submitter {
+interface Submitter {
   readonly integratorId: number;
   readonly merchantId: string;
   readonly merchantReference: string;

@@ -44,7 +44,7 @@ type LateResponseDependencies = ReversalAnswerDependencies & Pick<TransactionDep
  * If the reversal takes a step at every read of the row, other processes work on it and will receive the response
  * again.
  */
-export const MOST_TRIES = 3;
+const MOST_TRIES = 3;
 
 /**
  * Records responses that no request waits for, and their effects. A disposition that was reported does not change.

@@ -7,7 +7,7 @@ import { connectionsOfProcess } from '../open-databases.ts';
  * Most processes that `auto` starts. Postgres takes half as much processor time for a tap as a gateway process, so
  * eight processes already need four cores of it, and their connections (136) exceed the usual limit of 100.
  */
-export const MOST_AUTOMATIC = 8;
+const MOST_AUTOMATIC = 8;
 /** The primary migrates and checks with these. It keeps none open afterwards. */
 const CONNECTIONS_OF_PRIMARY = 2;
 

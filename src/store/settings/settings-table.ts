@@ -6,10 +6,10 @@ import type { Reach } from './admin-commit.ts';
  * The column of a property; `as` is the SQL for reading it, null if it is never returned. Null for a property that says
  * something about a change and is not stored; the admin event contains it.
  */
-export type Column = string | { readonly column: string; readonly as: string | null } | null;
+type Column = string | { readonly column: string; readonly as: string | null } | null;
 
 /** Identifies a row within its acquirer. */
-export interface SettingsKey {
+interface SettingsKey {
   /** Name of the property and of its column. */
   readonly name: string;
   readonly column: string;

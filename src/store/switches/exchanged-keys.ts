@@ -6,7 +6,7 @@ import type { Database } from '../postgres/open-database.ts';
  * Two announcements within this time may have overtaken each other on two connections. The gateway does not know which
  * key the switch considers the later one, so neither ends the other. Longer than an announcement waits to be taken in.
  */
-export const SAME_MOMENT_SECONDS = 5;
+const SAME_MOMENT_SECONDS = 5;
 
 /**
  * Check values that are remembered for one switch and use. An hourly change reaches this after a year. An older

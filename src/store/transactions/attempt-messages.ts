@@ -6,7 +6,7 @@ import type { Database } from '../postgres/open-database.ts';
 import { fromDay } from '../postgres/partitions.ts';
 
 /** Which exchanges are stored: all, those that are not an ordinary approval, or none. */
-export type KeptMessages = 'all' | 'exceptions' | 'none';
+type KeptMessages = 'all' | 'exceptions' | 'none';
 
 /**
  * Limit of waiting bytes for each class, ordinary and other exchanges; the same amount may be on its way to the

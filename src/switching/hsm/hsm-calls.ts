@@ -11,7 +11,7 @@ const LIMIT_MS = 3_000;
 const LINES_PER_SECOND = 1;
 
 /** What the calls are for: logged if one fails. */
-export type HsmPurpose = 'PIN' | 'MAC' | 'card data';
+type HsmPurpose = 'PIN' | 'MAC' | 'card data';
 
 /**
  * Concurrent calls for one switch. PINs: at 20 ms each, more than ten thousand a second. MACs: two for each request in

@@ -16,7 +16,7 @@ export interface ReportedLines {
 }
 
 /** The switches of this process by name. */
-export type OwnSwitches = Iterable<readonly [string, { readonly isSignedOn: boolean }]>;
+type OwnSwitches = Iterable<readonly [string, { readonly isSignedOn: boolean }]>;
 
 export interface OtherProcessesOptions {
   readonly reported: ReportedLines;

@@ -3,7 +3,7 @@ import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts
 import type { AttemptName, TakenStan } from '../../payments/ports/switch-ports.ts';
 
 /** The scope in which a STAN is unique: a terminal of an acquirer, or all of its messages. */
-export interface StanScope {
+interface StanScope {
   readonly acquirerId: number;
   /** DE41, at most 8 characters; a longer text names a scope that is not a terminal. Null: the whole acquirer. */
   readonly tid: string | null;
@@ -64,7 +64,7 @@ export interface ReplacedKey {
 }
 
 /** The keys of one switch. */
-export interface KeysOfSwitch {
+interface KeysOfSwitch {
   /** The exchanged keys that have not retired, the last announced first. */
   readonly live: readonly LiveKey[];
   readonly replaced: readonly ReplacedKey[];

@@ -11,7 +11,7 @@ export interface PinTranslation {
 }
 
 /** How readers encipher PINs. */
-export interface ReaderPins {
+interface ReaderPins {
   /** Id of their base derivation key in the HSM. */
   readonly keyId: string;
   /** Format of blocks of 8 bytes (ISO 9564-1:2017 9.3); blocks of 16 bytes are format 4. */

@@ -4,7 +4,7 @@ import type { Cell } from './cell-list.ts';
 import { type CellSession, openCellSession } from './cell-session.ts';
 
 /** An acquirer in one cell. */
-export interface AcquirerInCell {
+interface AcquirerInCell {
   readonly id: number;
   readonly name: string;
   /** `serving` also if it was never moved. */
@@ -31,7 +31,7 @@ from acquirers a full join acquirer_cells c on c.acquirer_id = a.id
 left join lateral (select step, at from cell_moves m where m.acquirer_id = c.acquirer_id order by generation desc, id desc limit 1) m on true
 order by 1`;
 
-export function acquirersIn(session: CellSession): Promise<AcquirerInCell[]> {
+function acquirersIn(session: CellSession): Promise<AcquirerInCell[]> {
   return session.query<AcquirerInCell>(ACQUIRERS);
 }
 

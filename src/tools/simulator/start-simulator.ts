@@ -23,7 +23,6 @@ import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
 import { type SimulatorEvent, SwitchServer } from './switch-server.ts';
 import { startTimetable, type TimetableOptions } from './timetable.ts';
 
-export type { SimulatorHsm } from './switch-keys.ts';
 export type { SimulatorEvent } from './switch-server.ts';
 
 /** Longer than the deadline of the profiles, so that 30.30 gets its response in time. */

@@ -14,7 +14,7 @@ import type { UnmatchedInTransit } from './unmatched.ts';
 import { wholeText } from './whole-text.ts';
 
 /** That a fault has happened: then there may be no more of them. */
-export const A_FAULT = 'a fault';
+const A_FAULT = 'a fault';
 
 /** A state with its name: two with the same name continue alike after any event, and are judged alike but for excuses. */
 export interface NamedState {
@@ -44,12 +44,12 @@ function named({ text, excuses }: DescribedState): NamedState {
   return { name: hash('md5', text, 'buffer'), excuses };
 }
 
-export interface DescribedState {
+interface DescribedState {
   readonly text: string;
   readonly excuses: readonly string[];
 }
 
-export function describeState(execution: Execution, isCalm = false): DescribedState {
+function describeState(execution: Execution, isCalm = false): DescribedState {
   const { store, ledger, reported, events, alarms, tasks, parked, processes } = execution;
   const labels = new Labels(execution, isCalm && execution.isStill && execution.nextMs() === undefined);
   const rows = [...store.rows.values()].map((row) => rowText(row, labels));

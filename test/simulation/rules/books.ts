@@ -4,7 +4,7 @@ import type { SentRequest } from '../switch/sent-request.ts';
 import type { Statement } from '../switch/statements.ts';
 
 /** An outcome that a webhook reported to the integrator. */
-export interface ToldEvent {
+interface ToldEvent {
   readonly transactionId: string;
   readonly type: string;
   readonly disposition: string;

@@ -15,7 +15,7 @@ const PIN_BLOCK_CHARS = 16;
  */
 export const PIN_FORMAT_CODES = { 0: '01', 1: '05', 3: '47' } as const;
 
-export type ShortPinFormatCode = (typeof PIN_FORMAT_CODES)[keyof typeof PIN_FORMAT_CODES];
+type ShortPinFormatCode = (typeof PIN_FORMAT_CODES)[keyof typeof PIN_FORMAT_CODES];
 
 /** The fields that all PIN translations share. */
 interface PinFields {

@@ -1,6 +1,3 @@
-/** Before each message: its length without these two bytes (TCP/IP protocol of the host port). */
-export const LENGTH_BYTES = 2;
-
 /** The largest I/O buffer of a device (NO, I/O buffer size 3). */
 export const FRAME_BYTES_MOST = 32_768;
 

@@ -10,7 +10,7 @@ export interface ChartSeries {
 }
 
 /** A horizontal axis that is not time. */
-export interface Axis {
+interface Axis {
   readonly name: string;
   readonly ticks: readonly number[];
   readonly format: (x: number) => string;

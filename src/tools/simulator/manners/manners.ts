@@ -5,7 +5,7 @@ import { SimulatorError } from '../../../basics/errors.ts';
  * responses are lost, late, duplicated and corrupted, but their content is correct. `none`: it also sends arbitrary
  * responses to any request, at any time.
  */
-export const MANNERS = ['good', 'poor', 'none'] as const;
+const MANNERS = ['good', 'poor', 'none'] as const;
 
 export type Manners = (typeof MANNERS)[number];
 

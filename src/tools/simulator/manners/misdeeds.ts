@@ -7,7 +7,7 @@ import type { Random } from '../random.ts';
 import { type ConnectionFate, type Reaction, SILENT, type Spoil } from '../simulated-switch.ts';
 
 /** The request and the tools that a misdeed can use. */
-export interface Occasion {
+interface Occasion {
   readonly random: Random;
   readonly deadlineMs: number;
   readonly amountMinor: number;
@@ -60,7 +60,7 @@ const saying = (responseCode: string, changes: Partial<Reaction> = {}): Reaction
   ...changes,
 });
 
-export const approval = (changes: Partial<Reaction> = {}): Reaction => ({
+const approval = (changes: Partial<Reaction> = {}): Reaction => ({
   ...SILENT,
   answer: { responseCode: '00', authorizationCode: UNBOOKED_CODE },
   ...changes,
