@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto';
 import type { DocumentedOperation, DocumentedParameter, Reference } from './reference.ts';
-import { sampleBody, sampleSecurity, sampleValue } from './sample-request.ts';
+import { sampleBody, sampleSecurity, sampleValue, usualParameters } from './samples.ts';
 
 /** https://schema.postman.com/json/collection/v2.1.0/collection.json */
 const FORMAT = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
-
-/** Headers that a client adds itself, or that only tracing needs. */
-const LEFT_OUT = new Set(['X-Correlation-Id', 'traceparent']);
 
 /**
  * The operations as a collection (Postman 2.1, which Bruno imports): a folder for each chapter, and variables for the base
@@ -36,10 +33,12 @@ export function postmanCollection(reference: Reference): object {
 }
 
 function itemOf(reference: Reference, operation: DocumentedOperation): object {
-  const { summary, description, method, parameters } = operation;
+  const { summary, description, method } = operation;
   const body = sampleBody(reference, operation);
-  const ofPlace = (place: DocumentedParameter['in']) => parameters.filter((each) => each.in === place);
-  const headers = ofPlace('header').filter(({ name }) => !LEFT_OUT.has(name));
+  const entries = (place: DocumentedParameter['in']) =>
+    usualParameters(operation)
+      .filter((each) => each.in === place)
+      .map((parameter) => entryOf(reference, parameter));
   return {
     name: summary,
     request: {
@@ -47,32 +46,28 @@ function itemOf(reference: Reference, operation: DocumentedOperation): object {
       description,
       header: [
         ...sampleSecurity(reference, operation).map(credentialHeader),
-        ...headers.map((parameter) => entryOf(reference, parameter)),
+        ...entries('header'),
         ...(body === undefined ? [] : [{ key: 'Content-Type', value: 'application/json' }]),
       ],
-      url: urlOf(reference, operation, ofPlace('path'), ofPlace('query')),
+      url: urlOf(operation, entries('path'), entries('query')),
       ...(body !== undefined && { body: { mode: 'raw', raw: body, options: { raw: { language: 'json' } } } }),
     },
     response: [],
   };
 }
 
-function urlOf(
-  reference: Reference,
-  { path, servers }: DocumentedOperation,
-  inPath: readonly DocumentedParameter[],
-  inQuery: readonly DocumentedParameter[],
-): object {
+type Entry = ReturnType<typeof entryOf>;
+
+function urlOf({ path, servers }: DocumentedOperation, variable: readonly Entry[], query: readonly Entry[]): object {
   const base = servers?.[0]?.url ?? '{{baseUrl}}';
   const template = path.replace(/\{(\w+)\}/g, ':$1');
-  const query = inQuery.map((parameter) => entryOf(reference, parameter));
   const sent = query.filter(({ disabled }) => !disabled).map(({ key, value }) => `${key}=${encodeURIComponent(value)}`);
   return {
     raw: `${base}${template}${sent.length > 0 ? `?${sent.join('&')}` : ''}`,
     host: [base],
     path: template.slice(1).split('/'),
     query,
-    variable: inPath.map((parameter) => entryOf(reference, parameter)),
+    variable,
   };
 }
 

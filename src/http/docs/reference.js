@@ -1,6 +1,7 @@
 // What a page of the reference adds to its text: search, theme, contents on narrow screens, copy buttons, and targets
 // inside folded parts.
 
+/** @returns {any} an element of any kind that has this id */
 const element = (id) => document.getElementById(id);
 
 /** More results than this do not help a reader. */
@@ -116,7 +117,7 @@ function startSearch() {
     if (!box.contains(target)) hideResults();
   });
   addEventListener('keydown', (event) => {
-    if (event.key !== '/' || event.target.closest('input, textarea, select')) return;
+    if (event.key !== '/' || /** @type {Element} */ (event.target).closest('input, textarea, select')) return;
     event.preventDefault();
     search.focus();
   });

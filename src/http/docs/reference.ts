@@ -56,16 +56,11 @@ type Written = Omit<DocumentedOperation, 'parameters' | 'method' | 'path' | 'isW
 /** Components of the document by kind and name. */
 type Components = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Names of the schemas that each schema and operation refers to. */
-interface References {
-  readonly ofSchemas: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly ofOperations: ReadonlyMap<DocumentedOperation, ReadonlySet<string>>;
-}
-
 const EXTENSION = 'extension';
 
 /** The API document, arranged for readers. */
 export class Reference {
+  readonly document: ApiDocument;
   readonly chapters: readonly Chapter[];
   readonly schemas: Readonly<Record<string, JsonSchema>>;
   readonly securitySchemes: Readonly<Record<string, SecurityScheme>>;
@@ -79,7 +74,6 @@ export class Reference {
   readonly credentials: Readonly<Record<string, string>>;
   readonly #components: Components;
   readonly #operations: ReadonlyMap<string, DocumentedOperation>;
-  #references: References | undefined;
 
   /** @param url URL of the installation; that of the document by default */
   constructor(document: ApiDocument, url?: string) {
@@ -88,6 +82,7 @@ export class Reference {
       readonly tags: readonly { readonly name: string; readonly description: string }[];
     };
     const [server] = servers as readonly { url: string; variables?: { env?: { default: string } } }[];
+    this.document = document;
     this.#components = components as Components;
     this.schemas = components.schemas;
     this.securitySchemes = components.securitySchemes as Readonly<Record<string, SecurityScheme>>;
@@ -147,23 +142,14 @@ export class Reference {
 
   /** Operations whose request or responses contain a schema, also inside another one. */
   usersOf(name: string): readonly DocumentedOperation[] {
-    this.#references ??= this.#findReferences();
-    const { ofSchemas, ofOperations } = this.#references;
+    const inSchemas = Object.entries(this.schemas).map(([other, schema]) => [other, namesIn(schema)] as const);
     const containing = new Set([name]);
     for (const known of containing) {
-      for (const [other, names] of ofSchemas) if (names.has(known)) containing.add(other);
+      for (const [other, names] of inSchemas) if (names.has(known)) containing.add(other);
     }
-    return this.operations.filter((operation) => !ofOperations.get(operation)!.isDisjointFrom(containing));
-  }
-
-  #findReferences(): References {
-    const schemas = Object.entries(this.schemas);
-    return {
-      ofSchemas: new Map(schemas.map(([name, schema]) => [name, namesIn(schema)])),
-      ofOperations: new Map(
-        this.operations.map((operation) => [operation, namesIn([operation.requestBody, operation.responses])]),
-      ),
-    };
+    return this.operations.filter(
+      ({ requestBody, responses }) => !namesIn([requestBody, responses]).isDisjointFrom(containing),
+    );
   }
 }
 

@@ -1,6 +1,5 @@
 import type { JsonSchema } from '../openapi/components.ts';
-import { html, type Markup } from './html.ts';
-import { inlineMarkdown } from './markdown.ts';
+import { html, inlineMarkdown, type Markup } from './html.ts';
 import { pathOfSchema, type Reference } from './reference.ts';
 
 /** A property deeper than this is shown on the page of its schema. */
@@ -31,30 +30,31 @@ export class SchemaView {
 
   /** The properties or alternatives of a schema. `prefix` keeps ids unique on a page. */
   body(schema: JsonSchema, prefix: string): Markup {
-    return this.#inner(schema, { prefix, within: [], depth: 0 }) ?? this.#alone(schema);
-  }
-
-  #alone(schema: JsonSchema): Markup {
-    return html`<p>${this.typeOf(schema)} ${constraints(schema)}</p>`;
-  }
-
-  /** One named value: a property, a parameter or a header. */
-  entry(name: string, schema: JsonSchema, isRequired: boolean, place: Place, description?: string): Markup {
-    const id = `${place.prefix}.${name}`;
-    const text = description ?? (schema.description as string | undefined);
-    const inner = this.#inner(schema, { ...place, prefix: id, depth: place.depth + 1 });
-    return html`<div class="property" id="${id}">
-      <p class="signature"><a class="anchor" href="#${id}"><code>${name}</code></a>
-        <span class="type">${this.typeOf(schema)}</span>${isRequired && html` <span class="required">required</span>`}</p>
-      ${text !== undefined && html`<p>${inlineMarkdown(text)}</p>`}
-      ${constraints(schema)}
-      ${inner && html`<details${place.depth === 0 ? html` open` : ''}><summary>Fields of <code>${name}</code></summary>${inner}</details>`}
-    </div>`;
+    const inner = this.#inner(schema, { prefix, within: [], depth: 0 });
+    return inner ?? html`<p>${this.typeOf(schema)} ${constraints(schema)}</p>`;
   }
 
   /** A parameter or header, which is never inside another schema. */
   parameter(name: string, schema: JsonSchema, isRequired: boolean, prefix: string, description?: string): Markup {
-    return this.entry(name, schema, isRequired, { prefix, within: [], depth: 0 }, description);
+    return this.#entry(name, schema, isRequired, { prefix, within: [], depth: 0 }, description);
+  }
+
+  #entry(
+    name: string,
+    schema: JsonSchema,
+    isRequired: boolean,
+    place: Place,
+    description = schema.description as string | undefined,
+  ): Markup {
+    const id = `${place.prefix}.${name}`;
+    const inner = this.#inner(schema, { ...place, prefix: id, depth: place.depth + 1 });
+    return html`<div class="property" id="${id}">
+      <p class="signature"><a class="anchor" href="#${id}"><code>${name}</code></a>
+        <span class="type">${this.typeOf(schema)}</span>${isRequired && html` <span class="required">required</span>`}</p>
+      ${description !== undefined && html`<p>${inlineMarkdown(description)}</p>`}
+      ${constraints(schema)}
+      ${inner && html`<details${place.depth === 0 && html` open`}><summary>Fields of <code>${name}</code></summary>${inner}</details>`}
+    </div>`;
   }
 
   typeOf(schema: JsonSchema): Markup {
@@ -93,7 +93,7 @@ export class SchemaView {
   #properties({ properties, required = [] }: JsonSchema, place: Place): Markup {
     const entries = Object.entries(properties as Readonly<Record<string, JsonSchema>>);
     const names = new Set(required as readonly string[]);
-    return html`<div class="properties">${entries.map(([name, each]) => this.entry(name, each, names.has(name), place))}</div>`;
+    return html`<div class="properties">${entries.map(([name, each]) => this.#entry(name, each, names.has(name), place))}</div>`;
   }
 
   /** Alternatives that are objects; scalar alternatives are named by the type. */
@@ -150,36 +150,30 @@ function factsOf(schema: JsonSchema): Markup[] {
 function rangeOf(schema: JsonSchema): Markup[] {
   const { minLength, maxLength, minItems, maxItems, minimum, maximum, exclusiveMinimum, multipleOf } = schema;
   const facts = [
-    span(minLength, maxLength, 'characters'),
-    span(minItems, maxItems, 'elements'),
-    span(minimum, maximum, ''),
-    exclusiveMinimum !== undefined && `more than ${String(exclusiveMinimum)}`,
-    multipleOf !== undefined && `multiple of ${String(multipleOf)}`,
+    span(minLength, maxLength, ' characters'),
+    span(minItems, maxItems, ' elements'),
+    span(minimum, maximum),
+    exclusiveMinimum !== undefined && `more than ${exclusiveMinimum}`,
+    multipleOf !== undefined && `multiple of ${multipleOf}`,
   ];
-  return facts.flatMap((fact) => (fact ? [html`${fact}`] : []));
+  return facts.filter((fact) => fact !== false).map((fact) => html`${fact}`);
 }
 
-function span(least: unknown, most: unknown, unit: string): string | undefined {
-  if (least === undefined && most === undefined) return undefined;
-  const range =
-    least === undefined
-      ? `at most ${String(most)}`
-      : most === undefined
-        ? `at least ${String(least)}`
-        : least === most
-          ? String(least)
-          : `${String(least)} to ${String(most)}`;
-  return unit ? `${range} ${unit}` : range;
+function span(least: unknown, most: unknown, unit = ''): string | false {
+  const ends = [...new Set([least, most])].filter((end) => end !== undefined);
+  const words = least === undefined ? 'at most ' : most === undefined ? 'at least ' : '';
+  return ends.length > 0 && `${words}${ends.join(' to ')}${unit}`;
 }
 
 function valuesOf({ pattern, enum: choices, default: byDefault, examples }: JsonSchema): Markup[] {
-  const codes = (values: readonly unknown[]) =>
-    values.map((value, at) => html`${at > 0 && ', '}<code>${JSON.stringify(value)}</code>`);
+  const codes = (words: string, values: unknown) =>
+    values !== undefined &&
+    html`${words} ${(values as readonly unknown[]).map((value, at) => html`${at > 0 && ', '}<code>${JSON.stringify(value)}</code>`)}`;
   const words = PATTERN_WORDS.find(([start]) => String(pattern).startsWith(start))?.[1];
   return [
-    ...(choices !== undefined ? [html`one of ${codes(choices as readonly unknown[])}`] : []),
-    ...(byDefault !== undefined ? [html`default ${codes([byDefault])}`] : []),
-    ...(pattern !== undefined ? [words ? html`${words}` : html`matches <code>${String(pattern)}</code>`] : []),
-    ...(examples !== undefined ? [html`for example ${codes(examples as readonly unknown[])}`] : []),
-  ];
+    codes('one of', choices),
+    codes('default', byDefault === undefined ? undefined : [byDefault]),
+    pattern !== undefined && (words ? html`${words}` : html`matches <code>${String(pattern)}</code>`),
+    codes('for example', examples),
+  ].filter((fact) => fact !== false);
 }

@@ -1,7 +1,7 @@
 import { ENUMS } from '#schemas/enums';
 import { SCOPES } from '#schemas/scopes';
 import type { JsonSchema } from '../openapi/components.ts';
-import { slugOf } from './markdown.ts';
+import { slugOf } from './html.ts';
 import { type DocumentedOperation, pathOfOperation, pathOfSchema, type Reference } from './reference.ts';
 
 /** A target of the search: a kind in words, a title, a text, and the address. */

@@ -3,8 +3,11 @@
 
 import { curlOf, fetchOf, sampleUrl } from './code-samples.js';
 
-const form = document.getElementById('try-it');
+/** @returns {any} an element of any kind that has this id */
 const element = (id) => document.getElementById(id);
+const form = element('try-it');
+/** @returns {any[]} the fields of the form that match */
+const fields = (selector) => [...form.querySelectorAll(selector)];
 
 /** The longest body that the page shows. */
 const MAX_SHOWN = 200_000;
@@ -19,7 +22,7 @@ const storageKey = (scheme) => `tapwire-docs-${scheme}`;
 const delivered = new Map();
 
 function parameters() {
-  return [...form.querySelectorAll('[data-in]')].map((field) => ({
+  return fields('[data-in]').map((field) => ({
     name: field.dataset.name,
     in: field.dataset.in,
     value: field.value,
@@ -58,8 +61,7 @@ function showExamples() {
 
 function showCredentialFields() {
   const chosen = chosenSchemes();
-  for (const part of form.querySelectorAll('[data-credential]'))
-    part.hidden = !chosen.includes(part.dataset.credential);
+  for (const part of fields('[data-credential]')) part.hidden = !chosen.includes(part.dataset.credential);
 }
 
 async function send(event) {
@@ -105,7 +107,7 @@ function pretty(text) {
 }
 
 function start() {
-  for (const field of form.querySelectorAll('[data-scheme]')) {
+  for (const field of fields('[data-scheme]')) {
     const { scheme } = field.dataset;
     if (field.value) delivered.set(scheme, field.value);
     else field.value = kept(scheme);
