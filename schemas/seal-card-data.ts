@@ -2,8 +2,10 @@
  * The reader's side of card data, for kernel teams. It imports only the definitions of the boundary, and runs in
  * every environment with Web Crypto, including browsers. Its result is the body of 4.4.
  */
-import type { webcrypto } from 'node:crypto';
 import { type CardDataPublicKey, GENERAL_TAGS, READER_TAGS } from './card-data.ts';
+
+/** What `generateKey` returns for these algorithms, by the types of Node as well as those of browsers. */
+type KeyPair = Extract<Awaited<ReturnType<typeof crypto.subtle.generateKey>>, { privateKey: unknown }>;
 
 /** Values that a kernel read, by tag: EMV data objects and READER_TAGS. */
 export type TapValues = ReadonlyMap<number, Uint8Array>;
@@ -61,7 +63,7 @@ async function sealJwe(
   const algorithm = recipient.crv === 'X25519' ? { name: 'X25519' } : { name: 'ECDH', namedCurve: 'P-256' };
   const { kid, use: _use, alg: _alg, ...point } = recipient;
   const theirs = await crypto.subtle.importKey('jwk', point, algorithm, false, []);
-  const ours = (await crypto.subtle.generateKey(algorithm, true, ['deriveBits'])) as webcrypto.CryptoKeyPair;
+  const ours = (await crypto.subtle.generateKey(algorithm, true, ['deriveBits'])) as KeyPair;
   const shared = await crypto.subtle.deriveBits({ name: algorithm.name, public: theirs }, ours.privateKey, KEY_BITS);
   const { kty, crv, x, y } = await crypto.subtle.exportKey('jwk', ours.publicKey);
   const apu = utf8(binding.deviceInstallationId);
@@ -85,7 +87,7 @@ async function sealJwe(
  * Concat KDF (NIST SP 800-56A 5.8.1) with the fields of RFC 7518 4.6.2. The first round of SHA-256 yields the whole
  * key.
  */
-async function contentKey(secret: Uint8Array, apu: Uint8Array, apv: Uint8Array): Promise<webcrypto.CryptoKey> {
+async function contentKey(secret: Uint8Array, apu: Uint8Array, apv: Uint8Array): Promise<KeyPair['publicKey']> {
   const withLength = (bytes: Uint8Array) => [uint32(bytes.length), bytes];
   const input = concat([
     uint32(1),

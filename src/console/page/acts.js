@@ -12,7 +12,23 @@ export function isAllowedToAct() {
   return mayAct;
 }
 
-/** A button for an act, with a confirmation; nothing for a user who may only look. */
+/**
+ * @typedef {object} Confirmation
+ * @property {string} title
+ * @property {string} text
+ * @property {string} yes word on the button that confirms
+ * @property {string} [no]
+ * @property {boolean} [needsReason] the person must write a reason, which becomes part of the act
+ * @property {object | (() => object)} [body] the act
+ * @property {() => Promise<unknown>} [send] what a confirmation does; by default, the act `body`
+ * @property {() => void} [onDone]
+ */
+
+/**
+ * A button for an act, with a confirmation; nothing for a user who may only look.
+ *
+ * @param {Confirmation & { label: string, name?: string }} act
+ */
 export function actButton({ label, name, body, ...confirmation }) {
   if (!mayAct) return null;
   return h(
@@ -27,10 +43,7 @@ export function actButton({ label, name, body, ...confirmation }) {
   );
 }
 
-/**
- * @param needsReason the person must write a reason, which becomes part of the act
- * @param send what a confirmation does; by default, the act `body`
- */
+/** @param {Confirmation} confirmation */
 export function askFirst({ title, text, yes, no = 'Cancel', needsReason = false, body, send, onDone }) {
   const dialog = byId('sure');
   byId('sure-title').textContent = title;

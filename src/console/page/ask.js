@@ -14,7 +14,12 @@ export function whenUnavailable(listener) {
   onUnavailable = listener;
 }
 
-/** @throws Error with a message for a person */
+/**
+ * @param {string} path
+ * @param {{ method?: string, body?: object, read?: (answer: Response) => Promise<unknown> }} [options]
+ * @returns {Promise<any>}
+ * @throws Error with a message for a person
+ */
 async function ask(path, { method = 'GET', body, read } = {}) {
   const headers = { ...(body && { 'content-type': 'application/json' }), 'x-csrf-token': csrfToken };
   const answer = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }).catch(() => {

@@ -102,7 +102,7 @@ whenUnavailable(look);
 whenAvailable(() => document.body.classList.contains('is-in') && showAddress());
 whenOver(() => askToLogIn('Your session has expired. Log in to continue.'));
 // Regions that scroll must be reachable by keyboard.
-for (const region of document.querySelectorAll('.scroll')) region.tabIndex = 0;
+for (const region of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.scroll'))) region.tabIndex = 0;
 openZones(byId('zone'));
 addView({ path: /^\/ops\/?$/, element: byId('figures'), open() {} });
 openTransactions();

@@ -1,5 +1,6 @@
 /** All content is inserted by these functions as text; none is parsed as markup. */
 
+/** @returns {any} an element of any kind that has this id */
 export const byId = (id) => document.getElementById(id);
 
 /** @param props attributes; those that begin with `on` are listeners */
@@ -14,7 +15,13 @@ export function h(tag, props = {}, ...children) {
   return element;
 }
 
-/** A table with titled columns. @param caption what the table shows, where no heading says so */
+/**
+ * A table with titled columns.
+ *
+ * @param {readonly unknown[]} titles
+ * @param {readonly unknown[]} rows
+ * @param {{ caption?: string, [attribute: string]: unknown }} [options] `caption`: what the table shows, where no heading says so
+ */
 export function table(titles, rows, { caption, ...props } = {}) {
   const head = titles.map((title) => h('th', { scope: 'col' }, title));
   return h(

@@ -24,7 +24,12 @@ export function addressOf(values) {
   return `/ops/transactions${query.size > 0 ? `?${query}` : ''}`;
 }
 
-/** The filter in a request. `card`: a card number, which is in no address. */
+/**
+ * The filter in a request.
+ *
+ * @param {Record<string, string>} values
+ * @param {string} [card] a card number, which is in no address
+ */
 export function filterOf({ period, from, to, acquirer, processor, q, ...values }, card) {
   const filter = Object.fromEntries(TEXTS.flatMap((name) => (values[name] ? [[name, values[name]]] : [])));
   const [ofAcquirer, id] = (processor ?? '').split('.').map(Number);
@@ -70,7 +75,8 @@ export function readForm() {
 
 function showRange() {
   const isCustom = field('period').value === 'custom';
-  for (const element of document.querySelectorAll('.range')) element.hidden = !isCustom;
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.range')))
+    element.hidden = !isCustom;
 }
 
 /** @param onChange called when the person changed the filter */

@@ -23,7 +23,8 @@ export function listRow() {
     { of: ({ rrn }) => rrn ?? '' },
   ]);
   for (const [at, title] of TITLES.entries()) row.element.children[at].dataset.title = title;
-  for (const [at, kind] of KINDS) row.element.children[at].classList.add(...kind.split(' '));
+  for (const [at, kind] of /** @type {[number, string][]} */ (KINDS))
+    row.element.children[at].classList.add(...kind.split(' '));
   return row;
 }
 

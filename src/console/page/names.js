@@ -3,6 +3,12 @@ import { readNames } from './ask.js';
 /** Names of acquirers and processors, with their ids beside. */
 
 const RENEWED_EVERY_MS = 60_000;
+/**
+ * @type {{
+ *   acquirers: { id: number, name: string }[],
+ *   processors: { acquirerId: number, id: number, name: string }[],
+ * }}
+ */
 let names = { acquirers: [], processors: [] };
 let renewing;
 const listeners = [];

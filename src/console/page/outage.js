@@ -38,7 +38,7 @@ async function lookOnce() {
   }
   const wasOut = isOut();
   document.body.classList.toggle('is-out', text !== undefined);
-  for (const element of document.querySelectorAll('.outage')) {
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('.outage'))) {
     element.hidden = text === undefined;
     setText(element, text ?? '');
   }

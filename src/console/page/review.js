@@ -130,7 +130,7 @@ function formOf(story, again) {
     said.textContent = '';
     const { acquirerId, id, updatedAt: seenAt } = story.summary;
     const fields = new FormData(form);
-    const reason = fields.get('reason').replace(/\s+/g, ' ').trim();
+    const reason = String(fields.get('reason')).replace(/\s+/g, ' ').trim();
     try {
       await act({ act: 'resolveReview', acquirerId, id, books: fields.get('books'), reason, seenAt });
       draft = { reason: '' };

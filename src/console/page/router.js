@@ -26,7 +26,7 @@ export function showAddress() {
   if (shown !== found) shown?.close();
   shown = found;
   for (const { element } of views) element.hidden = element !== found.element;
-  for (const link of document.querySelectorAll('header nav a')) {
+  for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll('header nav a'))) {
     if (found.path.test(new URL(link.href).pathname)) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
@@ -36,7 +36,7 @@ export function showAddress() {
 export function openRouter() {
   addEventListener('popstate', showAddress);
   document.addEventListener('click', (event) => {
-    const link = event.target.closest?.('a[data-view]');
+    const link = /** @type {Element} */ (event.target).closest?.('a[data-view]');
     const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (!link || !isPlain) return;
     event.preventDefault();

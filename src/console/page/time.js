@@ -1,7 +1,7 @@
 /** Times as people read them, in the zone that the person chose. */
 
 const OWN = Intl.DateTimeFormat().resolvedOptions().timeZone;
-let zone = isZone(localStorage.getItem('zone')) ? localStorage.getItem('zone') : OWN;
+let zone = /** @type {string} */ (isZone(localStorage.getItem('zone')) ? localStorage.getItem('zone') : OWN);
 let formats = formatsOf(zone);
 const listeners = [];
 

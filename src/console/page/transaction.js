@@ -126,6 +126,7 @@ function part(title, content, isOpen) {
   return h('details', { open: isOpen, class: 'part' }, h('summary', {}, h('h3', {}, title)), content);
 }
 
+/** @type {[name: string, of: (summary: any) => unknown][]} */
 const FACTS = [
   ['Acquirer', ({ acquirerId }) => acquirerName(acquirerId)],
   ['Merchant', ({ merchantId, merchant }) => merchantName(merchant, merchantId)],

@@ -26,6 +26,7 @@ const BY = {
   merchantName: 'merchant name',
 };
 
+/** @type {Record<string, string>} */
 let values = {};
 /** The card number of the present search; it is forgotten when another address is shown. */
 let card;
@@ -57,7 +58,7 @@ export function openTransactions() {
     showRows();
   });
   document.addEventListener('keydown', (event) => {
-    const isTyping = event.target.closest('input, select, textarea, dialog');
+    const isTyping = /** @type {Element} */ (event.target).closest('input, select, textarea, dialog');
     if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     byId('query').select();

@@ -28,8 +28,10 @@ export function openWork() {
   byId('work-more').onclick = () => void read(next);
   byId('work-filters').onsubmit = (event) => {
     event.preventDefault();
-    const given = [...new FormData(event.target)].filter(([, value]) => value !== '');
-    const { true: withheld = [], false: named = [] } = Object.groupBy(given, ([, value]) => mayBeCard(value));
+    const given = /** @type {[string, string][]} */ ([...new FormData(event.target)]).filter(
+      ([, value]) => value !== '',
+    );
+    const { true: withheld = [], false: named = [] } = Object.groupBy(given, ([, value]) => `${mayBeCard(value)}`);
     submitted = Object.fromEntries(withheld);
     const query = new URLSearchParams(named);
     go(`/ops/work/${shownList}${query.size > 0 ? `?${query}` : ''}`);
@@ -69,6 +71,7 @@ function fieldOf({ name, label, options, ...attributes }) {
   return h('label', {}, `${label} `, h('select', { name }, choices));
 }
 
+/** @param {Record<string, string>} values */
 function filterOf({ acquirer, period, ...others }) {
   const minutes = MINUTES[period];
   return {

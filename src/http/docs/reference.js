@@ -155,12 +155,13 @@ function addCopyButtons() {
     const button = document.createElement('button');
     button.type = 'button';
     button.textContent = 'Copy';
-    button.ariaLabel = `Copy ${figure.querySelector('figcaption').textContent}`;
+    const caption = /** @type {HTMLElement} */ (figure.querySelector('figcaption'));
+    button.ariaLabel = `Copy ${caption.textContent}`;
     button.addEventListener('click', async () => {
       button.textContent = (await copy(figure.querySelector('pre'))) ? 'Copied' : 'Selected';
       setTimeout(() => (button.textContent = 'Copy'), 2_000);
     });
-    figure.querySelector('figcaption').append(button);
+    caption.append(button);
   }
 }
 
@@ -170,7 +171,7 @@ async function copy(pre) {
     await navigator.clipboard.writeText(pre.textContent);
     return true;
   } catch {
-    getSelection().selectAllChildren(pre);
+    getSelection()?.selectAllChildren(pre);
     return false;
   }
 }

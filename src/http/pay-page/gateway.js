@@ -6,6 +6,11 @@ import { link } from './link.js';
 /** A request that involves no other system is answered within milliseconds. This allows for a slow connection. */
 const TIMEOUT_MS = 10_000;
 
+/**
+ * The client has the operations that this page is served (schema-modules.ts), not those of the API.
+ *
+ * @type {Record<string, (parts: any, options?: object) => Promise<any>>}
+ */
 export const gateway = createClient({
   baseUrl: new URL('../..', import.meta.url).href,
   credentials: { token: link?.token },

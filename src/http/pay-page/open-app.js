@@ -2,7 +2,8 @@
 
 import { addressWithoutApp } from './link.js';
 
-const settingOf = (name) => document.querySelector(`meta[name="${name}"]`)?.content;
+const settingOf = (name) =>
+  /** @type {HTMLMetaElement | null} */ (document.querySelector(`meta[name="${name}"]`))?.content;
 
 /**
  * The address that opens the payment app with a link.

@@ -4,7 +4,7 @@ import { clockText, localAmount } from './amounts.js';
 import { ProblemError } from './client.ts';
 import { factOf } from './facts.js';
 import { gateway, isSilence } from './gateway.js';
-import { link, rememberThatAppWasTried } from './link.js';
+import { link as linkOfPage, rememberThatAppWasTried } from './link.js';
 import { appAddress } from './open-app.js';
 import { BROKEN, phaseOf, phaseOfRefusal, phaseOfWait, phaseWithoutNews } from './phases.js';
 import { filled, texts } from './texts.js';
@@ -18,8 +18,11 @@ const HURRY_SECONDS = 60;
 /** A longer amount is set in smaller type. */
 const ROOMY_CHARS = 10;
 
+/** @returns {any} an element of any kind that has this id */
 const element = (id) => document.getElementById(id);
-const main = document.querySelector('main');
+/** The page polls and draws only with a link. */
+const link = /** @type {import('./link.js').Link} */ (linkOfPage);
+const main = /** @type {HTMLElement} */ (document.querySelector('main'));
 
 let timer;
 let isLast = false;

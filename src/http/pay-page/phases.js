@@ -69,7 +69,7 @@ const OF_A_DEBIT_ORDER = {
 };
 
 /**
- * @param {object} state response of `GET /pay/<reference>/state`
+ * @param {import('../../../schemas/pay-page.ts').PayPageState} state response of `GET /pay/<reference>/state`
  * @returns {Phase}
  */
 export function phaseOf(state) {

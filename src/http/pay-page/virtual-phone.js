@@ -8,6 +8,7 @@ import { link } from './link.js';
 import { look, watchPayment } from './pay-page.js';
 import { TapSession } from './tap-session.js';
 
+/** @returns {any} an element of any kind that has this id */
 const element = (id) => document.getElementById(id);
 const SCREENS = ['cards', 'busy', 'pin-form', 'result'];
 
@@ -19,7 +20,8 @@ let again = () => show('cards');
 /** The button works in any state of the payment. */
 let isRepeat = false;
 
-const session = link && new TapSession(link.reference, tell);
+/** The phone is shown only with a link. */
+const session = /** @type {TapSession} */ (link && new TapSession(link.reference, tell));
 
 /** Shows one screen and hides the others. */
 function show(screen, description = '') {
