@@ -6,6 +6,8 @@ import { z } from 'zod';
 const sources = new WeakMap<object, z.ZodType>();
 /** The JSON Schema of each zod schema. Many routes share a response schema. */
 const compiledSchemas = new WeakMap<z.ZodType, object>();
+/** The zod schema of a list of each schema: `array()` makes a new one each time. */
+const lists = new WeakMap<z.ZodType, z.ZodType>();
 /** Keyed by the text of the JSON Schema. Limited by the number of response schemas in the code. */
 const serializers = new Map<string, ReturnType<typeof buildSerializer>>();
 const buildSerializer = SerializerSelector()({});
@@ -19,6 +21,16 @@ export function answerSchema(schema: z.ZodType): object {
     sources.set(compiled, schema);
   }
   return compiled;
+}
+
+/** As `answerSchema`, of a response that is a list. */
+export function answerList(item: z.ZodType): object {
+  let list = lists.get(item);
+  if (list === undefined) {
+    list = item.array();
+    lists.set(item, list);
+  }
+  return answerSchema(list);
 }
 
 /** @returns the zod schema that was passed to `answerSchema`; undefined for a schema made in another way */

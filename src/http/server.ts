@@ -19,7 +19,7 @@ import { challengeOf } from './route-facts.ts';
 import { RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
-export { answerSchema } from './answer-schema.ts';
+export { answerList, answerSchema } from './answer-schema.ts';
 
 /** Both blobs at their maximum size, and the reference. */
 const MAX_BODY_BYTES = 192 * 1024;

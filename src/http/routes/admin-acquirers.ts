@@ -2,7 +2,7 @@ import { acquirerPath, numberInPath, pageOf } from '#schemas/admin';
 import { acquirerChange, newAcquirer, storedAcquirer } from '#schemas/admin-tenants';
 import type { Acquirers } from '../../store/settings/acquirers.ts';
 import { withNextPage } from '../next-page.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator, operatorOf } from './admin-settings.ts';
 
@@ -26,7 +26,7 @@ export function registerAcquirerRoutes(
       'List acquirers',
       'Lists the acquirers of the installation in ascending order of their ids. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: { querystring: pageOf(numberInPath), response: { 200: answerSchema(storedAcquirer.array()) } },
+    schema: { querystring: pageOf(numberInPath), response: { 200: answerList(storedAcquirer) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await acquirers.list(request.query);

@@ -3,7 +3,7 @@ import { changePage, type RecordedChange, recordedChange } from '#schemas/admin-
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type ChangePage, listAdminEvents } from '../../store/settings/admin-events.ts';
 import { withNextPage } from '../next-page.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { answerList, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator } from './admin-settings.ts';
 
@@ -16,7 +16,7 @@ export interface AuditRoutesOptions extends Pick<AdminRoutes, 'authenticator'> {
 
 /** The admin events: an acquirer reads its own, the operator of the installation reads all. */
 export function registerAuditRoutes(server: Server, { authenticator, database }: AuditRoutesOptions): void {
-  const response = { 200: answerSchema(recordedChange.array()) };
+  const response = { 200: answerList(recordedChange) };
   const list = (acquirerId: number | undefined, page: ChangePage) => listAdminEvents(database, { ...page, acquirerId });
   const nameOf = ({ number }: RecordedChange) => number;
 

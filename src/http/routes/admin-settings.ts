@@ -11,7 +11,7 @@ import type { Removal } from '../../store/settings/settings-table.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 type Id = number | string;
@@ -178,7 +178,7 @@ export function registerReadRoutes<Stored extends object>(
         'The header `Link` (`rel="next"`) leads to the next page.',
       ),
     }),
-    schema: { params: acquirerPath, querystring, response: { 200: answerSchema(answer.array()) } },
+    schema: { params: acquirerPath, querystring, response: { 200: answerList(answer) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await settings.list(request.change!, request.query as Page);

@@ -14,7 +14,7 @@ import type { DeviceUser } from '../../push/ports.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface DeviceRoutesOptions {
@@ -77,7 +77,7 @@ export function registerDeviceRoutes(
       description:
         'Lists the registered devices, newest first. Push tokens are never returned. The header `Link` (`rel="next"`) leads to the next page.',
     }),
-    schema: { querystring: devicePage, response: { 200: answerSchema(device.array()) } },
+    schema: { querystring: devicePage, response: { 200: answerList(device) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await devices.list(request.owner!, request.query);

@@ -14,7 +14,7 @@ import type { TerminalProfileSettings } from '../../store/settings/terminal-prof
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { identifyAdministrator, locationOf } from './admin-settings.ts';
 
@@ -131,7 +131,7 @@ function registerReads(server: Server, { authenticator, profiles }: TerminalProf
     schema: {
       params: acquirerPath,
       querystring: profilePage,
-      response: { 200: answerSchema(storedTerminalProfile.array()) },
+      response: { 200: answerList(storedTerminalProfile) },
     },
     onRequest,
     handler: async (request, reply) => {

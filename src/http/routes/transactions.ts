@@ -14,7 +14,7 @@ import type { CardVault } from '../../payments/ports/card-ports.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { Tenant, TransactionFilter, TransactionReader } from '../../payments/ports/store-ports.ts';
 import { withNextPage } from '../next-page.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { answerList, answerSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';
 import { withZod } from '../with-zod.ts';
 
@@ -53,7 +53,7 @@ export function registerTransactionRoutes(server: Server, options: TransactionRo
           'Lists transactions, newest first. Without filters, the list covers all transactions of the credential. The header `Link` (`rel="next"`) leads to the next page.',
       },
     },
-    schema: { querystring: transactionQuery, response: { 200: answerSchema(transaction.array()) } },
+    schema: { querystring: transactionQuery, response: { 200: answerList(transaction) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const tenant = narrow(request.owner!, request.query, directory);

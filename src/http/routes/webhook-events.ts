@@ -5,7 +5,7 @@ import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-facts.ts';
-import { answerSchema, type Server } from '../server.ts';
+import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface WebhookEventRoutesOptions {
@@ -57,7 +57,7 @@ function registerLists(server: Server, { authenticator, events }: WebhookEventRo
       READ,
       'Lists the webhook events of the integrator, newest first. The header `Link` (`rel="next"`) leads to the next page.',
     ),
-    schema: { querystring: eventQuery, response: { 200: answerSchema(webhookEvent.array()) } },
+    schema: { querystring: eventQuery, response: { 200: answerList(webhookEvent) } },
     onRequest: identify,
     handler: async (request, reply) => {
       const owner = request.integrator!;
@@ -75,7 +75,7 @@ function registerLists(server: Server, { authenticator, events }: WebhookEventRo
       'Lists the last 100 delivery attempts of the event with the responses of the receiver.',
       'listAttemptsOfWebhookEvent',
     ),
-    schema: { params: eventId, response: { 200: answerSchema(webhookAttempt.array()) } },
+    schema: { params: eventId, response: { 200: answerList(webhookAttempt) } },
     onRequest: identify,
     handler: async (request) => {
       const owner = request.integrator!;
