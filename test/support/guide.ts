@@ -29,8 +29,8 @@ export async function freePort(): Promise<string> {
  * @param withinMs after this time the commands are killed; processes that they left running are always killed
  */
 export async function runCommands(commands: string, settings: NodeJS.ProcessEnv, withinMs: number) {
-  const { PATH, HOME, TMPDIR } = process.env;
-  const env = { PATH, HOME, TMPDIR, ...settings };
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, ...settings };
   const shell = spawn('bash', ['-euo', 'pipefail'], { cwd: REPOSITORY, env, detached: true });
   const streams = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
