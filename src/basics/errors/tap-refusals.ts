@@ -32,6 +32,7 @@ export const TAP_REFUSALS = {
   AMOUNT_OTHER_UNSUPPORTED: 'contains a cashback amount (9F03 or 9F04), which is not supported',
   CURRENCY_MISSING: 'must contain the numeric code of an ISO 4217 currency (5F2A)',
   CURRENCY_EXPONENT_CONFLICT: 'contains a currency exponent (5F36) that differs from the currency',
+  DATE_TOO_OLD: 'contains a date (9A) of more than two years ago: set the clock of the reader',
   TEXT_MALFORMED: 'contains a text that is too long or not printable ASCII',
   TRANSACTION_TYPE_MISSING: 'must contain the transaction type (9C)',
   TRANSACTION_TYPE_UNSUPPORTED: 'must contain the transaction type 00 (9C), a purchase',

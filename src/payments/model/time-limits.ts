@@ -42,3 +42,20 @@ export const REPEAT_AFTER_DEADLINE_SECONDS = 0.1;
  * transit has arrived by then.
  */
 export const REVERSAL_CONFIRMED_AFTER_SECONDS = 60;
+
+/**
+ * A tap whose chip data have an older date (9A) is refused, so the record by which a copy of it is found can be deleted. No
+ * issuer accepts a cryptogram of that age; two years also cover a reader whose clock is wrong by a whole year.
+ */
+export const TAP_USABLE_DAYS = 730;
+/**
+ * The first date (YYMMDD) that a reader with a working clock can have. Readers without one count from an earlier date;
+ * their taps are accepted, and never forgotten.
+ */
+export const FIRST_TAP_DATE = '260101';
+
+/** @param date YYMMDD, as in 9A; two digits are enough until 2099 */
+export function isTapTooOld(date: string | undefined, nowMs: number): boolean {
+  const oldest = new Date(nowMs - TAP_USABLE_DAYS * 86_400_000).toISOString().slice(2, 10).replaceAll('-', '');
+  return date !== undefined && date >= FIRST_TAP_DATE && date < oldest && nowMs > Date.UTC(2026);
+}

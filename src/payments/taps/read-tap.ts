@@ -25,7 +25,7 @@ import { keepChipTags } from './chip-tags.ts';
 /** Tags of the blobs (design: card data). */
 const AMOUNT_AUTHORISED = 0x9f02;
 const TRANSACTION_CURRENCY = 0x5f2a;
-const TRANSACTION_DATE = 0x9a;
+export const TRANSACTION_DATE = 0x9a;
 const TRANSACTION_COUNTER = 0x9f36;
 const CRYPTOGRAM = 0x9f26;
 const READER_ID = 0xdf8a01;

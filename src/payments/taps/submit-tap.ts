@@ -16,6 +16,7 @@ import { NO_PIN } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
 import { isInDoubt } from '../model/review.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
+import { isTapTooOld } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import { saysOnlinePin } from '../pins/read-pin.ts';
 import type { OpenedTap, TapRequest } from '../ports/card-ports.ts';
@@ -34,7 +35,7 @@ import {
   refusedLink,
 } from './link-of-tap.ts';
 import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
-import { openTap, type ReadTap, readTap, reportCopy, usesOfTap } from './read-tap.ts';
+import { openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
 
 type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 
@@ -213,6 +214,8 @@ async function planTap(deps: TapDependencies, principal: Principal, draft: Draft
   try {
     ({ opened, fault } = applyProfile(deps.directory, principal, await openTap(deps, principal, request)));
     tap = readTap(opened);
+    if (isTapTooOld(tap.chip.hex(TRANSACTION_DATE), deps.clock.nowMs()))
+      throw new TapRefused('/generalCardData', 'DATE_TOO_OLD', 'request');
     checkLinkedAmount(draft.link, tap);
     if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
   } catch (error) {

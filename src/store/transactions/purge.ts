@@ -1,5 +1,6 @@
 import { PinState } from '../../payments/model/pin.ts';
 import { MUST_NOT_REST } from '../../payments/model/status.ts';
+import { FIRST_TAP_DATE, TAP_USABLE_DAYS } from '../../payments/model/time-limits.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, VoidState } from '../../payments/model/transaction.ts';
 import { IS_HELD } from '../links/link-claims.ts';
 import type { Database } from '../postgres/open-database.ts';
@@ -19,6 +20,8 @@ export interface Retention {
   readonly linkDays: number;
   /** Masked exchanges with switches. */
   readonly messageDays: number;
+  /** Chip data that copies are found by. Only tests have another time than that in which a tap is accepted. */
+  readonly useDays?: number;
 }
 
 /**
@@ -135,6 +138,23 @@ marked as (
 )
 select count(*) from due`;
 
+/**
+ * Taps of a refused date have no more copies that could pay. Their hashes begin with the date, so the rows are one range of
+ * the primary key; those of PIN blocks and of taps without a date are outside of it. The date is that of the reader's time
+ * zone, and processes have clocks of their own.
+ */
+const USE_SLACK_DAYS = 3;
+const DELETE_USES = `
+with deleted as (
+  delete from used_values where hash = any (array(
+    select hash from used_values
+    where hash >= '${FIRST_TAP_DATE}00-0000-0000-0000-000000000000'
+      and hash < (to_char((${CUTOFF}) at time zone 'UTC', 'YYMMDD') || '00-0000-0000-0000-000000000000')::uuid
+    order by hash limit ${BATCH_ROWS}))
+  returning 1
+)
+select count(*) from deleted`;
+
 /** Selected only by age: a summary of each range of pages finds them. */
 const DELETE_CHANGES = unmarkedDeletion('admin_events', 'at');
 const DELETE_SESSIONS = unmarkedDeletion('console_sessions', 'begun_at');
@@ -226,7 +246,7 @@ export async function purge(
   retention: Retention,
   onError: (error: unknown) => void = rethrow,
 ): Promise<'more' | 'done'> {
-  const { cardDays, auditDays, webhookDays, linkDays, messageDays } = retention;
+  const { cardDays, auditDays, webhookDays, linkDays, messageDays, useDays = TAP_USABLE_DAYS } = retention;
   await keepPartitions(database, retention, onError);
   let isFull = false;
   for (const [statement, days] of [
@@ -242,6 +262,7 @@ export async function purge(
     [DELETE_ATTEMPTS, webhookDays],
     [DELETE_LINKS, linkDays],
     [DELETE_STRAY_MESSAGES, messageDays],
+    [DELETE_USES, useDays + USE_SLACK_DAYS],
     [DELETE_SESSIONS, LINE_DAYS],
     [DELETE_BUSINESS_DATES, LINE_DAYS],
     [DELETE_KEYS, LINE_DAYS],

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { JobTable } from '../../../src/jobs/job-table.ts';
 import { REVERSAL_SCHEDULE } from '../../../src/kits/processor-kit/profile.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
+import { isTapTooOld, TAP_USABLE_DAYS } from '../../../src/payments/model/time-limits.ts';
 import { readConfig } from '../../../src/start/config.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
@@ -355,4 +356,46 @@ test('for any number of processes there is one purge job', async () => {
   } finally {
     for (const table of tables) await table.close();
   }
+});
+
+describe('the values by which copies of taps are found', () => {
+  const DAY_MS = 86_400_000;
+  const dateOf = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(2, 10).replaceAll('-', '');
+  const use = (beginning: string) => `${beginning}${randomUUID().replaceAll('-', '').slice(beginning.length)}`;
+  const stored = async () => {
+    const { rows } = await query(`select left(hash::text, 6) as date from used_values order by hash`);
+    return rows.map(({ date }) => date);
+  };
+  const insert = (...hashes: string[]) =>
+    query('insert into used_values (hash, used_by, acquirer_id) select unnest($1::uuid[]), gen_random_uuid(), 1', [
+      hashes,
+    ]);
+
+  test('are deleted, batch by batch, once taps of their date are refused; those of PINs and without a date stay', async () => {
+    const dates = ['000000', '000101', '251231', dateOf(40), dateOf(39), dateOf(20), dateOf(0), dateOf(-2), 'ffffff'];
+    await insert(...dates.map(use));
+    await insert(...Array.from({ length: 2_500 }, () => use(dateOf(45))));
+    const left: string[] = [];
+    for (let batches = 0; batches < 4; batches++)
+      left.push(await purge(testDatabase.database, { ...RETENTION, useDays: 30 }));
+    expect(left).toEqual(['more', 'more', 'done', 'done']);
+    expect(await stored()).toEqual(dates.filter((date) => ![dateOf(40), dateOf(39)].includes(date)).sort());
+  });
+
+  test('are kept for as long as a tap of their date is accepted', async () => {
+    await insert(use(dateOf(0)), use('260101'));
+    expect(await purge(testDatabase.database, RETENTION)).toBe('done');
+    expect(await stored()).toEqual(['260101', dateOf(0)]);
+    for (const years of [0, 1, 3, 20]) {
+      const nowMs = Date.UTC(2026 + years, 6, 1);
+      // As in the purge: the last date whose rows it deletes is refused.
+      const deleted = new Date(nowMs - (TAP_USABLE_DAYS + 3 + 1) * DAY_MS)
+        .toISOString()
+        .slice(2, 10)
+        .replaceAll('-', '');
+      expect(isTapTooOld(deleted, nowMs)).toBe(deleted >= '260101');
+      const today = new Date(nowMs).toISOString().slice(2, 10).replaceAll('-', '');
+      for (const accepted of [today, '000101', '991231', undefined]) expect(isTapTooOld(accepted, nowMs)).toBe(false);
+    }
+  });
 });

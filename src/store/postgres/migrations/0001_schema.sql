@@ -506,9 +506,8 @@ create index transactions_owed on transactions (acquirer_id, stan) where reversa
 create index transactions_by_age on transactions using brin (created_at) with (autosummarize = on);
 
 -- Values that are accepted once in the installation: the chip data of a tap, and the key serial number of a PIN block.
--- A copy of a tap would otherwise pay for another merchant. The key has no tenant for that reason. Rows never change
--- and are never deleted, because a copy stays readable for as long as the keys of its reader, which may have no end
--- (../uniqueness.md).
+-- A copy of a tap would otherwise pay for another merchant. The key has no tenant for that reason. Rows never change.
+-- Those of taps are deleted when a tap of their date is refused (../uniqueness.md).
 create table used_values (
   hash uuid primary key, -- HMAC of the value. That of a tap begins with its date (9A): a day's are adjacent.
   -- Hash of the merchant's reference, which may use the value again while nothing reached a switch.
