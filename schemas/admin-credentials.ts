@@ -161,7 +161,9 @@ const password = z
 
 export const newUser = z.object({
   username: plainText(255)
-    .describe('User name for the login; unique in the installation, ignoring case')
+    .describe(
+      'User name for the login; unique in the installation, ignoring case; in the login domain of the acquirer, if it has one',
+    )
     .meta({ examples: ['till@coffee.example'] }),
   role,
   permissions: permissions.default([]),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { newPassword, newUser, type StoredUser, userChange } from '#schemas/admin-credentials';
+import { readConfig } from '../start/config.ts';
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
 import { UserSettings } from '../store/settings/credential-settings.ts';
 import { changeOf, checkedBy, listAll, onDatabase, ownerOf } from './administration.ts';
@@ -119,7 +120,8 @@ function namedUser(args: string[]): { readonly acquirerId: number; readonly id: 
 }
 
 function onUsers<Result>(act: (users: UserSettings) => Promise<Result>): Promise<Result> {
-  return onDatabase((database) => act(new UserSettings(database)));
+  const { LOGIN_DOMAINS: domains } = readConfig(process.env);
+  return onDatabase((database) => act(new UserSettings(database, domains)));
 }
 
 /** One line of standard input. An argument would be visible to every user of the machine. */

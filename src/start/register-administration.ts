@@ -32,7 +32,7 @@ export function registerAdministration(
     });
   registerTenantRoutes(server, { ...admin, database });
   const issuerRules = { policy, ownName: config.TAPWIRE_AUDIENCE };
-  registerCredentialRoutes(server, { ...admin, database, mode, issuerRules });
+  registerCredentialRoutes(server, { ...admin, database, mode, issuerRules, loginDomains: config.LOGIN_DOMAINS });
   registerProcessorRoutes(server, { ...admin, database, types, access: switchAccessOf(config) });
   registerAdminCallbackRoutes(server, { ...admin, callbacksOf });
   registerAuditRoutes(server, { authenticator, database });

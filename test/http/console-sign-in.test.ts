@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { createSignInRecorder } from '../../src/console/store/sign-ins.ts';
 import { CLIENT, IdentityProvider, type Person } from '../support/identity-provider.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
-import { savePortalUser } from '../support/portal-users.ts';
+import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
 import { SignInBrowser } from '../support/sign-in-browser.ts';
 
 /** The console with an OpenID provider: real redirects, cookies and tokens over loopback. */
@@ -80,6 +80,31 @@ describe('a person whom the provider knows', () => {
     expect((await session()).status).toBe(200);
     browser = before;
     expect((await session()).status).toBe(200);
+  });
+
+  test('replaces the session of the same browser by a second sign-in, also if the first one had a password', async () => {
+    const { username } = await savePortalUser(installation.database, { acquirerId: 1 }, 'admin');
+    const loggedIn = await fetch(at('/ops/session'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username, password: PASSWORD }),
+    });
+    expect(loggedIn.status).toBe(200);
+    const secretOf = (cookies: string) => /tapwire-console=([\w-]+)/.exec(cookies)![1]!;
+    const statusOf = async (secret: string) => (await session({ cookie: `tapwire-console=${secret}` })).status;
+    let current = secretOf(loggedIn.headers.get('set-cookie')!);
+    browser.setCookie(installation.url, 'tapwire-console', current);
+    const person = personWith('operators');
+    for (let signIns = 0; signIns < 2; signIns++) {
+      // A sign-in that is not finished ends no session.
+      provider.person = undefined;
+      await browser.follow(at('/ops/oidc'));
+      expect(await statusOf(current)).toBe(200);
+      await signIn(person);
+      const next = secretOf(browser.cookiesOf(installation.url));
+      expect([await statusOf(current), await statusOf(next)]).toEqual([401, 200]);
+      current = next;
+    }
   });
 
   test('loses an earlier session when the role changes', async () => {

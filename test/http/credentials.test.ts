@@ -254,3 +254,34 @@ test('only the operator and the acquirer set the endpoint for links', async () =
   );
   expect(rows.map(({ action }) => action)).toEqual(['add', 'change', 'change']);
 });
+
+test('with login domains, no response reveals a user name of another acquirer', async () => {
+  const { url } = await installation.startGateway({ LOGIN_DOMAINS: '1=bank.example,2=pay.example,2=other.example' });
+  const keyOf = (acquirerId: number) => saveApiKey(installation.database, { acquirerId }, SCOPE_NAMES);
+  const add = async (acquirerId: number, username: string) =>
+    request(url, `/acquirers/${acquirerId}/users`, {
+      method: 'POST',
+      headers: { 'x-api-key': await keyOf(acquirerId), 'content-type': 'application/json' },
+      body: JSON.stringify({ username, role: 'viewer', password: 'correct horse battery' }),
+    });
+  for (const username of ['ops@pay.example', 'ops@till.OTHER.example'])
+    expect((await add(2, username)).status).toBe(201);
+  const answers = await Promise.all(
+    [
+      'ops@pay.example',
+      'free@pay.example',
+      'ops@till.other.example',
+      'x@ｐａｙ.example',
+      'ops',
+      'x@y@pay.example',
+      'x@notbank.example',
+    ].map((name) => add(1, name)),
+  );
+  const shown = ({ status, body }: RawAnswer) => [status, (body as Problem).title, (body as Problem).errors];
+  for (const answer of answers) {
+    expectProblem(answer, { status: 400, errorCode: 104 });
+    expect(pointersOf(answer)).toEqual(['/username']);
+    expect(shown(answer)).toEqual(shown(answers[0]!));
+  }
+  for (const expected of [201, 409]) expect((await add(1, 'ops@Bank.example')).status).toBe(expected);
+}, 30_000);

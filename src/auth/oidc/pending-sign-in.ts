@@ -17,6 +17,8 @@ export interface PendingSignIn {
   /** Path and query of the console's page that the person came from. */
   readonly returnTo: string;
   readonly startedAtMs: number;
+  /** Hash of the secret of the session that this browser has, which ends when the sign-in begins another one. */
+  readonly replaces?: string | undefined;
 }
 
 /** Time for a person to authenticate. */
@@ -38,16 +40,18 @@ const pendingSignIn = z.strictObject({
   verifier: random,
   returnTo: z.string().regex(RETURN_TO),
   startedAtMs: z.number(),
+  replaces: random.optional(),
 });
 
 /** @param returnTo as the browser asks for it; the console's first page replaces any other place */
-export function beginSignIn(returnTo: unknown, nowMs: number): PendingSignIn {
+export function beginSignIn(returnTo: unknown, replaces: string | undefined, nowMs: number): PendingSignIn {
   const fresh = () => randomBytes(RANDOM_BYTES).toString('base64url');
   const isPage = typeof returnTo === 'string' && RETURN_TO.test(returnTo);
   return {
     ...{ state: fresh(), nonce: fresh(), verifier: fresh() },
     returnTo: isPage ? returnTo : DEFAULT_RETURN_TO,
     startedAtMs: nowMs,
+    replaces,
   };
 }
 

@@ -56,10 +56,14 @@ export class SignIns {
     return new URL(this.#parts.provider.issuer).host;
   }
 
-  /** @throws SignInError PROVIDER_UNAVAILABLE, Overloaded */
-  start(returnTo: unknown): Promise<StartedSignIn> {
-    const { provider, pending, nowMs } = this.#parts;
-    const begun = beginSignIn(returnTo, nowMs());
+  /**
+   * @param current secret of the session of this browser. The navigation back from the provider is one of another site, so
+   * its cookie is not sent with it.
+   * @throws SignInError PROVIDER_UNAVAILABLE, Overloaded
+   */
+  start(returnTo: unknown, current: string | undefined): Promise<StartedSignIn> {
+    const { provider, pending, sessions, nowMs } = this.#parts;
+    const begun = beginSignIn(returnTo, sessions.hashOf(current), nowMs());
     return this.#line.run(async () => ({
       url: await provider.startUrl(begun, this.#redirectUrl()),
       sealed: pending.seal(begun),
@@ -80,7 +84,9 @@ export class SignIns {
     return this.#line.run(async () => {
       const identity = await provider.finish(begun, callback);
       if (!(await record(begun.state, identity))) throw new SignInError('INVALID', 'state was used');
-      return { secret: await sessions.beginOfIdentity(identity, origin), returnTo: begun.returnTo };
+      const secret = await sessions.beginOfIdentity(identity, origin);
+      if (begun.replaces !== undefined) await sessions.endByHash(begun.replaces);
+      return { secret, returnTo: begun.returnTo };
     });
   }
 

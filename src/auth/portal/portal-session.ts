@@ -135,6 +135,16 @@ export class PortalSessions {
     return { ...sessionOf(stored, user, secret), mustEnrol };
   }
 
+  /** @returns the hash of the secret in Base64url; undefined for what is no secret of a session */
+  hashOf(secret: string | undefined): string | undefined {
+    return secret !== undefined && SECRET.test(secret) ? hashOf(secret).toString('base64url') : undefined;
+  }
+
+  /** @param secretHash as `hashOf` returned it */
+  async endByHash(secretHash: string): Promise<void> {
+    await this.#options.sessions.end(Buffer.from(secretHash, 'base64url'));
+  }
+
   /** @returns whether there was a session of a person whom an identity provider had authenticated */
   async end(secret: string | undefined): Promise<{ readonly isOfProvider: boolean }> {
     if (secret === undefined || !SECRET.test(secret)) return { isOfProvider: false };

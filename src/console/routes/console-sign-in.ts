@@ -30,7 +30,8 @@ export function registerConsoleSignIn(server: Server, { provider, cookie }: Cons
     onRequest: async (request) => refuseOtherStarts(request),
     handler: (request, reply) =>
       answer(provider, reply, async () => {
-        const { url, sealed } = await signIns.start((request.query as { to?: unknown }).to);
+        const { to } = request.query as { to?: unknown };
+        const { url, sealed } = await signIns.start(to, cookie.read(request));
         pending.set(reply, sealed, SIGN_IN_SECONDS);
         return url;
       }),

@@ -2,6 +2,7 @@ import { issuerKeyPath } from '#schemas/admin';
 import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
 import type { ApiKeyMode } from '../../auth/api-key.ts';
 import { MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
+import type { LoginDomain } from '../../auth/portal/login-domains.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import {
   ApiKeySettings,
@@ -37,6 +38,7 @@ export interface CredentialRoutesOptions extends AdminRoutes {
   /** Mode of the keys that this installation accepts. */
   readonly mode: ApiKeyMode;
   readonly issuerRules: IssuerRules;
+  readonly loginDomains: readonly LoginDomain[];
 }
 
 /**
@@ -44,10 +46,10 @@ export interface CredentialRoutesOptions extends AdminRoutes {
  */
 export function registerCredentialRoutes(
   server: Server,
-  { database, mode, issuerRules, ...admin }: CredentialRoutesOptions,
+  { database, mode, issuerRules, loginDomains, ...admin }: CredentialRoutesOptions,
 ): void {
   registerKeyRoutes(server, { ...admin, apiKeys: new ApiKeySettings(database, mode) });
-  registerUserRoutes(server, { ...admin, settings: new UserSettings(database) });
+  registerUserRoutes(server, { ...admin, settings: new UserSettings(database, loginDomains) });
   const ofIssuerKeys = new IssuerKeySettings(database, issuerRules);
   registerSettingsRoutes(server, admin, { ...issuerKeys, body: newIssuerKey, settings: ofIssuerKeys });
 }

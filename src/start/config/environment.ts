@@ -1,7 +1,17 @@
 import { z } from 'zod';
 import { FAILPOINTS, Failpoints } from '../../observe/failpoints.ts';
 import { readKeyGrant, readListenerGrant, readNetworkGrant } from '../../switching/switches/access/grants.ts';
-import { androidName, days, flag, grants, list, publicUrl, secretFile, tapRate } from './setting-forms.ts';
+import {
+  androidName,
+  days,
+  flag,
+  grants,
+  list,
+  loginDomains,
+  publicUrl,
+  secretFile,
+  tapRate,
+} from './setting-forms.ts';
 import { signInSettings } from './sign-in-settings.ts';
 
 /** The console shows as many processes. */
@@ -104,6 +114,10 @@ export const environment = z.object({
   ),
   SWITCH_KEYS: grants('zone-pin or bank-1-*', readKeyGrant).describe(
     'HSM keys granted to acquirers, besides those named acquirer/<id>/...: ACQUIRER=KEY, comma-separated, * for all acquirers',
+  ),
+  LOGIN_DOMAINS: loginDomains.describe(
+    'Domains of the names of portal users: ACQUIRER=DOMAIN, comma-separated. An acquirer creates names in its domains only, ' +
+      'so no response reveals a name of another one. List every acquirer if there are several',
   ),
   PROCESSORS: list.describe('Processors besides those in processors/: folders or packages, comma-separated'),
   READERS: list.describe('Reader formats besides those in readers/: folders or packages, comma-separated'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { areShared, type LoginDomain, readLoginDomain } from '../../auth/portal/login-domains.ts';
 import type { SecretName } from '../../observe/secret-files.ts';
 import { type Grant, readGrant } from '../../switching/switches/access/grants.ts';
 
@@ -13,6 +14,19 @@ export const list = z
       .map((item) => item.trim())
       .filter(Boolean),
   );
+
+/** Lists the domain of each acquirer's user names. */
+export const loginDomains = list.transform((entries, context): readonly LoginDomain[] => {
+  const domains = entries.flatMap((entry) => {
+    const domain = readLoginDomain(entry);
+    if (domain === undefined)
+      context.addIssue(`${JSON.stringify(entry)} is not ACQUIRER=DOMAIN, such as 1=bank.example`);
+    return domain ?? [];
+  });
+  if (domains.some((one) => domains.some((other) => areShared(one, other))))
+    context.addIssue('the domains of different acquirers must not be the same, nor in one another');
+  return domains;
+});
 
 /** Lists grants of the operator to acquirers. */
 export const grants = <What>(example: string, read: (what: string) => What | undefined) =>

@@ -13,6 +13,7 @@ import { type ApiKeyMode, createApiKey } from '../../auth/api-key.ts';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
 import { isPossessionProof } from '../../auth/issuers/possession-proof.ts';
 import { isReservedIssuer } from '../../auth/issuers/reserved-issuers.ts';
+import { domainFault, type LoginDomain } from '../../auth/portal/login-domains.ts';
 import { loginNameOf, userSubject } from '../../auth/portal/login-tries.ts';
 import { hashPassword, passwordFault } from '../../auth/portal/password.ts';
 import { brokenRules, invalidValue, invalidValues, RequestRejected } from '../../basics/errors.ts';
@@ -157,16 +158,21 @@ export interface CreatedUser {
 /** The portal users of acquirers, their integrators and merchants. */
 export class UserSettings extends StoredSettings<UserRow, StoredUser> {
   readonly #line = new ConcurrencyLimit({ atOnce: HASHES_AT_ONCE, waitMost: HASHES_WAITING });
+  readonly #domains: readonly LoginDomain[];
 
-  constructor(database: Database) {
+  constructor(database: Database, domains: readonly LoginDomain[] = []) {
     super(database, USERS);
+    this.#domains = domains;
   }
 
   /**
-   * @throws NotFound for an unknown acquirer; RequestRejected for a name in use, a weak password, or an unknown owner
+   * @throws NotFound for an unknown acquirer; RequestRejected for a name in use or outside the acquirer's domains, a weak
+   * password, or an unknown owner
    */
   async add(change: Change, { password: given, ...wanted }: NewUser): Promise<CreatedUser> {
     const username = wanted.username.normalize('NFKC');
+    const fault = domainFault(this.#domains, change.acquirerId, username);
+    if (fault) throw invalidValue('username', fault);
     const { made, passwordHash } = await this.#hash(given, username);
     const stored = await this.inCommit(change, async (client) => {
       const owner = ownerAlone(await findOwner(client, change, wanted));

@@ -20,7 +20,7 @@ const clientOf = (more: { readonly roleClaim?: string; readonly maxAgeSeconds?: 
   });
 
 function finish(forgery: Forgery, client = clientOf()) {
-  const pending = beginSignIn('/ops', Date.now());
+  const pending = beginSignIn('/ops', undefined, Date.now());
   provider.forge(forgery, pending.nonce);
   return client.finish(pending, new URL(`${REDIRECT}?code=abc&state=${pending.state}`));
 }

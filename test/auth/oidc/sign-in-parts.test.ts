@@ -44,7 +44,7 @@ describe('a sign-in in the cookie', () => {
 
   test('is opened by the installation that sealed it, until it expires', () => {
     const [own, other] = [createPendingSignIns(keys), createPendingSignIns(ring())];
-    const pending = beginSignIn('/ops/work/jobs?state=dead', NOW_MS);
+    const pending = beginSignIn('/ops/work/jobs?state=dead', undefined, NOW_MS);
     const sealed = own.seal(pending);
     expect(own.open(sealed, NOW_MS + 599_000)).toEqual(pending);
     expect(own.open(sealed, NOW_MS + 600_000)).toBeUndefined();
