@@ -16,12 +16,14 @@ declare module 'vitest' {
 
 const run = promisify(execFile);
 
-/** Runs before the first test file: makes the tarball of each package, which takes one build in each folder. */
+/**
+ * Runs before the first test file: makes the tarball of each package, which takes one build in each folder. Most of it is
+ * the start of npm and of the compiler, so all are made at once.
+ */
 export async function setup(project: TestProject): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-tarballs-'));
-  const tarballs: Record<string, string> = {};
-  for (const [name, path] of Object.entries(PACKAGES)) tarballs[name] = await pack(path, folder);
-  project.provide('tarballs', tarballs);
+  const packed = Object.entries(PACKAGES).map(async ([name, path]) => [name, await pack(path, folder)] as const);
+  project.provide('tarballs', Object.fromEntries(await Promise.all(packed)));
   return () => rmSync(folder, { recursive: true, force: true });
 }
 

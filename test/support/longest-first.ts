@@ -31,6 +31,22 @@ export const LONG_FILES: readonly string[] = [
   'cli/database/demo.test.ts',
   'security/markers.test.ts',
   'simulation/on-postgres/mirror.test.ts',
+  // Of `npm run test:crash`: those that start a gateway for each test, and those that wait for limits of real time.
+  'flow/crash/manners.test.ts',
+  'flow/crash/manners-of-others.test.ts',
+  'flow/crash/silent-gateways.test.ts',
+  'flow/crash/failpoints.test.ts',
+  'flow/crash/failpoints-of-workers.test.ts',
+  'flow/crash/silent-hosts.test.ts',
+  'foreign/crash/books.test.ts',
+  'flow/crash/silent-connections.test.ts',
+  'flow/crash/refunds.test.ts',
+  'store/switches/crash/stans-after-failover.test.ts',
+  'store/cells/crash/hindered-moves.test.ts',
+  'flow/crash/processes.test.ts',
+  'store/cells/crash/interrupted-moves.test.ts',
+  'store/cells/crash/lost-cells.test.ts',
+  'flow/crash/rolling-restart.test.ts',
 ];
 
 /**

@@ -10,6 +10,7 @@ import { Phone, type PhoneAnswer } from '../../../src/tools/phone/phone.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';
+import { expectSoundStates } from '../../support/invariants.ts';
 import type { TestDatabase } from '../../support/test-database.ts';
 import { letAllDoubtsPass } from '../../support/transactions.ts';
 import { Backend } from '../../webhooks/backend.ts';
@@ -19,8 +20,6 @@ import { type Receiver, startReceiver } from '../../webhooks/receiver.ts';
 const DEADLINE_MS = 2_500;
 /** Longer than any policy allows a job to be held (150 s), and than a reversal waits on another connection (60 s). */
 const LONG_SECONDS = 200;
-/** For all due work after the test has let time pass. */
-const QUIET_WITHIN_MS = 240_000;
 
 export interface CrashSiteOptions {
   readonly onDatabase?: TestDatabase;
@@ -130,7 +129,7 @@ export class CrashSite {
 
   /** A tap is approved: the processes have found each other. */
   async untilApproved(url: string): Promise<void> {
-    await eventually(async () => expect(await this.tap(url, ['10.00'])).toEqual(['Approved']), QUIET_WITHIN_MS);
+    await eventually(async () => expect(await this.tap(url, ['10.00'])).toEqual(['Approved']));
   }
 
   /** Releases the work of killed processes: lets the time of every claim pass. */
@@ -159,7 +158,17 @@ export class CrashSite {
         `select name, state, data from pgboss.job where state < 'completed' and name <> 'purge'`,
       );
       expect(rows).toEqual([]);
-    }, QUIET_WITHIN_MS);
+    });
+  }
+
+  /** After a fault: taps are approved again, all work that it left is done, and nothing is lost. */
+  async comesToRest(url: string): Promise<void> {
+    await this.untilApproved(url);
+    this.expectTimelyAnswers();
+    await expectSoundStates(this.installation.database);
+    await this.letClaimsLapse();
+    await this.untilQuiet();
+    await this.expectNothingLost(url);
   }
 
   /** No money is lost or taken twice; phones and the integrator know the state of the database. */
