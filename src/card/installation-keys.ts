@@ -4,7 +4,7 @@ import { CryptoError, HsmUnavailable, TokenError } from '../basics/errors.ts';
 import { decodeBase64Url } from '../codecs/bytes/base64.ts';
 import { LruMap } from '../codecs/bytes/lru-map.ts';
 import type { CardDataHsm } from '../codecs/crypto/hsm.ts';
-import type { DukptKey, EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../kits/reader-kit/reader-keys.ts';
+import type { EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../kits/reader-kit/reader-keys.ts';
 import { CardDataRefusal } from '../kits/reader-kit/refusal.ts';
 import type { HsmCalls } from '../switching/hsm/hsm-calls.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -37,7 +37,7 @@ interface CachedSecret {
 }
 
 /** The keys of the installation for reader formats: the key ring's for key agreement, the HSM's for DUKPT. */
-export class InstallationKeys implements ReaderKeys {
+export class InstallationKeys {
   readonly #options: InstallationKeysOptions;
   /** ECDH secrets by kid and ephemeral key: a reader may keep one `epk` for a proximity session (design: card data). */
   readonly #secrets = new LruMap<string, CachedSecret>(MAX_CACHED_SECRETS);
@@ -60,12 +60,14 @@ export class InstallationKeys implements ReaderKeys {
     return { secret, keep: () => this.#secrets.set(sessionId, { key, secret }) };
   }
 
-  verifyDukptMac(key: DukptKey, message: Uint8Array, mac: Uint8Array): Promise<boolean> {
-    return this.#inHsm((hsm) => hsm.verifyDukptMac({ ...key, message, mac }));
-  }
-
-  decipherDukpt(key: DukptKey, ciphertext: Uint8Array): Promise<Uint8Array> {
-    return this.#inHsm((hsm) => hsm.decipherDukpt({ ...key, ciphertext }));
+  /** The keys for a tap of this acquirer, whose calls take its share of the HSM. */
+  of(acquirerId: number): ReaderKeys {
+    return {
+      agree: (name, ephemeral) => this.agree(name, ephemeral),
+      verifyDukptMac: (key, message, mac) =>
+        this.#inHsm(acquirerId, (hsm) => hsm.verifyDukptMac({ ...key, message, mac })),
+      decipherDukpt: (key, ciphertext) => this.#inHsm(acquirerId, (hsm) => hsm.decipherDukpt({ ...key, ciphertext })),
+    };
   }
 
   #liveKey(name: KeyName): CardDataKey {
@@ -91,11 +93,11 @@ export class InstallationKeys implements ReaderKeys {
     return made;
   }
 
-  async #inHsm<Value>(call: (hsm: CardDataHsm) => Promise<Value>): Promise<Value> {
+  async #inHsm<Value>(acquirerId: number, call: (hsm: CardDataHsm) => Promise<Value>): Promise<Value> {
     const { readerHsm } = this.#options;
     if (readerHsm === undefined) throw new CardDataRefusal('unknown-key');
     try {
-      return await readerHsm.calls.run(() => call(readerHsm.hsm));
+      return await readerHsm.calls.run(() => call(readerHsm.hsm), acquirerId);
     } catch (error) {
       if (!(error instanceof CryptoError)) throw error;
       const isKnown = error.code !== 'KEY_UNKNOWN' && error.code !== 'KEY_USAGE';

@@ -3,16 +3,16 @@ import { CardDataError, TlvError } from '../basics/errors.ts';
 import { decodeBase64 } from '../codecs/bytes/base64.ts';
 import { joinBlobs, openBlobs } from '../kits/reader-kit/open-blobs.ts';
 import type { SealedBlobs } from '../kits/reader-kit/reader-format.ts';
-import type { ReaderKeys } from '../kits/reader-kit/reader-keys.ts';
 import { CardDataRefusal, type CardDataRefusalReason } from '../kits/reader-kit/refusal.ts';
 import type { CardDataOpener, OpenedTap, TappedReader, TapRequest } from '../payments/ports/card-ports.ts';
 import { fingerprintBlobs, isFingerprintOf } from './fingerprint-blobs.ts';
+import type { InstallationKeys } from './installation-keys.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { ReaderInUse, ReadersInUse } from './readers-in-use.ts';
 
 export interface CardDataOpenerOptions {
   readonly blobHmac: KeyRing['blobHmac'];
-  readonly keys: ReaderKeys;
+  readonly keys: Pick<InstallationKeys, 'of'>;
   readonly readers: ReadersInUse;
   /**
    * Also accepts `paymentCardData` that is Base64 of bare TLV. Only if the environment is `dev` and the config
@@ -77,7 +77,7 @@ async function openBoth(
   const isBare = allowBare && format.format === 'jwe' && !JWE_BEGINNING.equals(blobs.payment.subarray(0, 3));
   if (isBare) return joinBlobs(blobs.general, blobs.payment, { needsDigest: false });
   const binding = { deviceInstallationId, merchantReference, merchant: { acquirerId, merchantId } };
-  return openBlobs(format, blobs, { settings, keys, binding });
+  return openBlobs(format, blobs, { settings, keys: keys.of(acquirerId), binding });
 }
 
 function decodeCapped(text: string, maxChars: number): Buffer {

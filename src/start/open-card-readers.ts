@@ -2,7 +2,6 @@ import { InstallationKeys } from '../card/installation-keys.ts';
 import { ReadersInUse } from '../card/readers-in-use.ts';
 import type { OpenedHsm } from '../hsm-devices/open-hsm.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
-import type { ReaderKeys } from '../kits/reader-kit/reader-keys.ts';
 import type { Log } from '../observe/log.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { ReaderRules } from '../payments/settings/check-reader.ts';
@@ -13,7 +12,7 @@ import { keyOwnershipOf } from './switch-access-of.ts';
 
 /** What opens the card data of readers. */
 export interface CardReaders {
-  readonly keys: ReaderKeys;
+  readonly keys: InstallationKeys;
   readonly readers: ReadersInUse;
 }
 

@@ -1,12 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type CardDataPublicKey, READER_TAGS } from '../../schemas/card-data.ts';
-import { CardDataError } from '../../src/basics/errors.ts';
+import { CardDataError, HsmUnavailable } from '../../src/basics/errors.ts';
 import type { KeyRing } from '../../src/card/key-ring.ts';
 import type { RefusedCardData } from '../../src/card/open-card-data.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
+import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { encodeTlv } from '../../src/codecs/emv/tlv.ts';
+import { loadReaders } from '../../src/kits/reader-kit/load-readers.ts';
+import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';
 import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import { HsmCalls } from '../../src/switching/hsm/hsm-calls.ts';
 import { anyText } from '../support/any-text.ts';
 import { BINDING, digestOf, freshKeyRing, openerOf, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';
 
@@ -421,4 +426,35 @@ describe('any input', () => {
       { numRuns: 200 },
     );
   });
+});
+
+test('an acquirer whose reader keys respond slowly keeps no tap of another acquirer out', async () => {
+  const { baseKeys } = freshSampleKeys().ofReaders;
+  const owned = baseKeys.flatMap((key) => [1, 2].map((owner) => ({ ...key, keyId: `acquirer/${owner}/${key.keyId}` })));
+  const keys = owned.map(({ bytes, ...key }) => ({ ...key, usage: 'dukptBase' as const, bytes: new Secret(bytes) }));
+  const hsm = new SoftHsm({ environment: 'qa', keys });
+  const released = Promise.withResolvers<void>();
+  const slow = {
+    verifyDukptMac: async (request: Parameters<typeof hsm.verifyDukptMac>[0]) => {
+      if (request.keyId.startsWith('acquirer/1/')) await released.promise;
+      return hsm.verifyDukptMac(request);
+    },
+    decipherDukpt: hsm.decipherDukpt.bind(hsm),
+  };
+  const clock = { monotonicMs: () => 0 };
+  const calls = new HsmCalls({ purpose: 'card data', clock, log: { warn: () => {} }, limitMs: 600_000 });
+  const opener = openerOf(ring, { readerHsm: { hsm: slow, calls } });
+  const dukpt = (await loadReaders()).get('dukpt')!;
+  const tapOf = (acquirerId: number) => {
+    const own = owned.find(({ keyId }) => keyId.startsWith(`acquirer/${acquirerId}/`))!;
+    const [reader] = dukpt.sampleReaders({ publicKeys: [], baseKeys: [own] });
+    const sealed = createCardDataSealer(reader!).seal(visaTap(), BINDING);
+    return opener.open(sealed, { format: 'dukpt', settings: reader!.settings as Record<string, unknown> }, acquirerId);
+  };
+  const waiting = Array.from({ length: 600 }, () => tapOf(1));
+  const ends = Promise.allSettled(waiting);
+  await expect(Promise.any(waiting.map((tap) => tap.catch((error) => error)))).resolves.toBeInstanceOf(HsmUnavailable);
+  await expect(tapOf(2)).resolves.toBeDefined();
+  released.resolve();
+  expect(Map.groupBy(await ends, ({ status }) => status).get('fulfilled')).toHaveLength(512);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
-import { HsmCalls } from '../../src/switching/hsm/hsm-calls.ts';
+import { HsmCalls, type HsmPurpose } from '../../src/switching/hsm/hsm-calls.ts';
 
-function callsOf(purpose: 'PIN' | 'MAC', limitMs: number) {
+function callsOf(purpose: HsmPurpose, limitMs: number) {
   const lines: object[] = [];
   const log = { warn: (fields: object) => void lines.push(fields) };
   const clock = { monotonicMs: () => 0 };
@@ -64,4 +64,39 @@ test('a module that reports that it is unavailable is logged, and a refusal of a
   expect(lines).toMatchObject([{ code: 'UNAVAILABLE' }]);
   await expect(failWith(new CryptoError('KEY_UNKNOWN'))).rejects.toThrow('KEY_UNKNOWN');
   expect(calls.failed).toBe(1);
+});
+
+/** Calls that never end, and those that the HSM received. */
+function holdCalls() {
+  const held: PromiseWithResolvers<string>[] = [];
+  const hold = () => {
+    held.push(Promise.withResolvers());
+    return held.at(-1)!.promise;
+  };
+  return { held, hold };
+}
+
+test('calls that acquirers share: one whose calls do not end is refused at half of them, and delays no other', async () => {
+  const { lines, calls } = callsOf('card data', 60_000);
+  const { held, hold } = holdCalls();
+  const first = Array.from({ length: 512 }, () => calls.run(hold, 1));
+  await expect(calls.run(hold, 1)).rejects.toThrow(HsmUnavailable);
+  expect(lines).toMatchObject([{ acquirerId: 1, purpose: 'card data', code: 'BUSY' }]);
+  expect(held).toHaveLength(512);
+  const second = Array.from({ length: 256 }, () => calls.run(hold, 2));
+  await expect(calls.run(hold, 2)).rejects.toThrow(HsmUnavailable);
+  expect(await calls.run(async () => 'third', 3)).toBe('third');
+  for (const { resolve } of held) resolve('late');
+  await Promise.all([...first, ...second]);
+  expect(await calls.run(async () => 'again', 1)).toBe('again');
+});
+
+test('calls that were given up and do not end are limited for each acquirer, too', async () => {
+  const { calls } = callsOf('card data', 1);
+  const { held, hold } = holdCalls();
+  const most = (4 * 1_024) / 2;
+  while (held.length < most) await Promise.allSettled(Array.from({ length: 256 }, () => calls.run(hold, 1)));
+  await expect(calls.run(hold, 1)).rejects.toThrow(HsmUnavailable);
+  expect(held).toHaveLength(most);
+  expect(await calls.run(async () => 'other', 2)).toBe('other');
 });

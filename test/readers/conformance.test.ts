@@ -19,7 +19,7 @@ async function keysOfGateway(): Promise<SampleKeyRing> {
   const calls = new HsmCalls({ purpose: 'card data', clock, log: { warn: () => {} } });
   return {
     ofReaders: { publicKeys: ring.publicCardDataKeys(Date.now()).keys, baseKeys },
-    ofInstallation: new InstallationKeys({ keys: ring, nowMs: Date.now, readerHsm: { hsm, calls } }),
+    ofInstallation: new InstallationKeys({ keys: ring, nowMs: Date.now, readerHsm: { hsm, calls } }).of(1),
   };
 }
 

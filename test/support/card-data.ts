@@ -45,8 +45,8 @@ type OpenerChanges = Partial<Omit<CardDataOpenerOptions, 'keys'>> & Partial<Omit
 export function openerOf(ring: KeyRing, { nowMs = Date.now, readerHsm, ...options }: OpenerChanges = {}) {
   const keys = new InstallationKeys({ keys: ring, nowMs, readerHsm });
   const opener = createCardDataOpener({ blobHmac: ring.blobHmac, keys, readers, ...options });
-  const open = (request: TapRequest, reader?: TappedReader['reader']) =>
-    opener.open(request, { acquirerId: 1, merchantId: '1001', reader });
+  const open = (request: TapRequest, reader?: TappedReader['reader'], acquirerId = 1) =>
+    opener.open(request, { acquirerId, merchantId: '1001', reader });
   return { ...opener, open };
 }
 

@@ -1,5 +1,6 @@
 import { HsmUnavailable } from '../../basics/errors.ts';
 import { LogBudget } from '../../basics/limits/log-budget.ts';
+import { Shares } from '../../basics/limits/shares.ts';
 import { isTimeout, within } from '../../basics/limits/within.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 
@@ -10,18 +11,21 @@ import type { ConnectionLog } from '../connection/pool-options.ts';
 const LIMIT_MS = 3_000;
 const LINES_PER_SECOND = 1;
 
+/** Holder of the calls of a switch. Acquirers have numbers from 1. */
+const UNSHARED = 0;
+
 /** What the calls are for: logged if one fails. */
 type HsmPurpose = 'PIN' | 'MAC' | 'card data';
 
 /**
  * Concurrent calls for one switch. PINs: at 20 ms each, more than ten thousand a second. MACs: two for each request in
- * flight, and one for each late response that is being looked up. Card data, for the whole process: as PINs, with two
- * calls for each tap.
+ * flight, and one for each late response that is being looked up. Card data, for all acquirers of the process: one that
+ * is alone has half of them, which is as many as for PINs, with two calls for each tap.
  */
 const MOST_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = {
   PIN: 256,
   MAC: 4_096,
-  'card data': 512,
+  'card data': 1_024,
 };
 
 /**
@@ -41,17 +45,21 @@ export interface HsmCallsOptions {
 
 /**
  * The calls to the HSM for one purpose, each within a limit. An HSM that hangs delays only those that
- * need it, by a few seconds.
+ * need it, by a few seconds. If acquirers share them, each has its share: slow calls of one acquirer's keys keep none of
+ * another acquirer out.
  */
 export class HsmCalls {
   readonly #options: HsmCallsOptions;
   readonly #budget = new LogBudget(LINES_PER_SECOND);
-  #underWay = 0;
-  #givenUp = 0;
+  readonly #underWay: Shares;
+  readonly #givenUp: Shares;
   #failed = 0;
 
   constructor(options: HsmCallsOptions) {
     this.#options = options;
+    const most = MOST_UNDER_WAY[options.purpose];
+    this.#underWay = new Shares(most);
+    this.#givenUp = new Shares(most * MOST_GIVEN_UP);
   }
 
   /** Calls that the HSM did not take or did not answer in time; only increases. */
@@ -60,40 +68,43 @@ export class HsmCalls {
   }
 
   /**
+   * @param acquirerId whose share the call takes, if acquirers share the calls
    * @throws HsmUnavailable if the HSM does not respond in time or too many calls wait for it; else what `call` throws
    */
-  async run<Value>(call: () => Promise<Value>): Promise<Value> {
-    const { purpose, limitMs = LIMIT_MS } = this.#options;
-    const most = MOST_UNDER_WAY[purpose];
-    if (this.#underWay >= most || this.#givenUp >= most * MOST_GIVEN_UP) throw this.#failure('BUSY');
-    this.#underWay++;
+  async run<Value>(call: () => Promise<Value>, acquirerId?: number): Promise<Value> {
+    const { limitMs = LIMIT_MS } = this.#options;
+    const isFull = (shares: Shares) => (acquirerId === undefined ? shares.free <= 0 : shares.isAtShare(acquirerId));
+    if (isFull(this.#underWay) || isFull(this.#givenUp)) throw this.#failure('BUSY', acquirerId);
+    const holder = acquirerId ?? UNSHARED;
+    this.#underWay.hold(holder);
     const called = Promise.try(call);
     try {
       return await within(limitMs, called);
     } catch (cause) {
       if (isTimeout(cause)) {
-        this.#giveUp(called);
-        throw this.#failure('TIMEOUT', cause);
+        this.#giveUp(called, holder);
+        throw this.#failure('TIMEOUT', acquirerId, cause);
       }
-      throw cause instanceof HsmUnavailable ? this.#failure('UNAVAILABLE', cause) : cause;
+      throw cause instanceof HsmUnavailable ? this.#failure('UNAVAILABLE', acquirerId, cause) : cause;
     } finally {
-      this.#underWay--;
+      this.#underWay.release(holder);
     }
   }
 
-  #giveUp(called: Promise<unknown>): void {
-    this.#givenUp++;
-    const end = () => {
-      this.#givenUp--;
-    };
+  #giveUp(called: Promise<unknown>, holder: number): void {
+    this.#givenUp.hold(holder);
+    const end = () => this.#givenUp.release(holder);
     called.then(end, end);
   }
 
-  #failure(code: string, cause?: unknown): HsmUnavailable {
+  #failure(code: string, acquirerId?: number, cause?: unknown): HsmUnavailable {
     const { owner, purpose, clock, log } = this.#options;
     this.#failed++;
     this.#budget.spend(clock.monotonicMs(), (suppressed) =>
-      log.warn({ ...owner, purpose, code, suppressed }, 'HSM call failed'),
+      log.warn(
+        { ...owner, ...(acquirerId !== undefined && { acquirerId }), purpose, code, suppressed },
+        'HSM call failed',
+      ),
     );
     return new HsmUnavailable({ cause });
   }
