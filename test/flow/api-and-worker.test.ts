@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { outcomeOf } from '../support/answers.ts';
+import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';
 import { expectInvariants } from '../support/invariants.ts';
@@ -83,7 +83,15 @@ describe('with a worker', () => {
   test('a hundred simultaneous taps each get their own response', async () => {
     const amounts = Array.from({ length: 100 }, (_, index) => (index % 5 === 0 ? '10.51' : `${index + 1}.00`));
     const phone = installation.phone('bakery');
-    const answers = await Promise.all(amounts.map((amount) => phone.tap({ amount, currency: 'ZAR' })));
+    const answers = await Promise.all(
+      amounts.map(async (amount) => {
+        const tap = await phone.seal({ amount, currency: 'ZAR' });
+        let answer = await phone.submit(tap);
+        // On a busy machine the outcome may not be known in time. The phone then repeats its request.
+        while (answer.status === 500 && problemOf(answer).errorCode === 201) answer = await phone.submit(tap);
+        return answer;
+      }),
+    );
     for (const [index, answer] of answers.entries()) {
       const { type, amount } = outcomeOf(answer);
       expect(type).toBe(index % 5 === 0 ? 'Declined' : 'Approved');

@@ -10,6 +10,9 @@ afterEach(async () => {
   await opened.closeAll();
 });
 
+/** Half of it is enough for a good device on a busy machine; a call waits for a silent one as long. */
+const PATIENT = { timeLimitMs: 3_000 };
+
 describe('several devices', () => {
   let good: { port: number; stop(): Promise<void> };
   beforeEach(async () => {
@@ -18,7 +21,7 @@ describe('several devices', () => {
 
   test('share the commands', async () => {
     const other = await opened.simulator();
-    const hsm = await readyHsm(opened, [good.port, other.port]);
+    const hsm = await readyHsm(opened, [good.port, other.port], PATIENT);
     await Promise.all(Array.from({ length: 100 }, (_, at) => computes(hsm, `text ${at}`)));
     for (const { succeeded } of hsm.deviceStates()) expect(succeeded).toBeGreaterThan(25);
   });
@@ -33,7 +36,7 @@ describe('several devices', () => {
     ['sends noise', ({ socket }: { socket: Socket }) => socket.write(Buffer.alloc(50, 0x41))],
   ])('one of which %s fail no call', async (_, answer) => {
     const bad = await opened.fake(healthyBut(answer));
-    const hsm = await readyHsm(opened, [bad, good.port]);
+    const hsm = await readyHsm(opened, [bad, good.port], PATIENT);
     for (let round = 0; round < 10; round++) {
       await Promise.all(Array.from({ length: 4 }, (_, at) => computes(hsm, `text ${round} ${at}`)));
     }
@@ -42,7 +45,7 @@ describe('several devices', () => {
 
   test('one of which is slow leave most commands to the other', async () => {
     const slow = await opened.simulator({ latencyMs: 100 });
-    const hsm = await readyHsm(opened, [slow.port, good.port], { timeLimitMs: 2_000 });
+    const hsm = await readyHsm(opened, [slow.port, good.port], PATIENT);
     for (let round = 0; round < 50; round++) {
       const calls = Array.from({ length: 2 }, (_, at) => computes(hsm, `text ${round} ${at}`));
       await Promise.race(calls);
@@ -55,7 +58,7 @@ describe('several devices', () => {
 
   test('one of which is stopped under load fail no call', async () => {
     const other = await opened.simulator({ latencyMs: 3 });
-    const hsm = await readyHsm(opened, [good.port, other.port], { timeLimitMs: 2_000 });
+    const hsm = await readyHsm(opened, [good.port, other.port], PATIENT);
     const calls = Array.from({ length: 300 }, (_, at) => computes(hsm, `text ${at}`));
     await other.stop();
     await Promise.all(calls);
@@ -69,7 +72,7 @@ describe('several devices', () => {
       commands++;
       socket.write(frame(`${header}CD20`));
     });
-    const hsm = await readyHsm(opened, [await opened.fake(refuse), await opened.fake(refuse)]);
+    const hsm = await readyHsm(opened, [await opened.fake(refuse), await opened.fake(refuse)], PATIENT);
     const from = { keyId: 'zpk', format: 0, block: new Uint8Array(8) } as const;
     const pan = '4111111111111111';
     const translated = hsm.translatePin({ from, to: { keyId: 'zpk', format: 0 }, pan });
@@ -79,7 +82,7 @@ describe('several devices', () => {
 
   test('no error and no state contains the account number, the PIN block or a key', async () => {
     const refuse = healthyBut(({ header, socket }) => socket.write(frame(`${header}CD10`)));
-    const hsm = await readyHsm(opened, [await opened.fake(refuse)]);
+    const hsm = await readyHsm(opened, [await opened.fake(refuse)], PATIENT);
     const block = Buffer.from('A1B2C3D4E5F60718', 'hex');
     const from = { keyId: 'zpk', format: 0, block } as const;
     const translated = hsm.translatePin({ from, to: { keyId: 'zpk', format: 0 }, pan: '4111111111111111' });
@@ -91,7 +94,7 @@ describe('several devices', () => {
   });
 
   test('after close, calls that wait are rejected and no connection is left', async () => {
-    const hsm = await readyHsm(opened, [await opened.fake(healthyBut(() => {}))], { timeLimitMs: 3_000 });
+    const hsm = await readyHsm(opened, [await opened.fake(healthyBut(() => {}))], PATIENT);
     const waiting = failureOf(compute(hsm));
     await hsm.close();
     expect((await waiting).code).toBe('CLOSED');

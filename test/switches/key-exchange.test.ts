@@ -263,3 +263,43 @@ test('a switch that repeatedly announces unacceptable keys does not flood the lo
   expect(exchange.stats.failed).toBe(500);
   expect(warned.length).toBeLessThan(20);
 });
+
+describe('after a process has died between its response to an announcement and the record of it', () => {
+  test('a new key is requested before the first PIN, and no PIN is sent until it is there', async () => {
+    const kept = new KeptKeys();
+    const pins = { keys: ['pin'] as WorkingKeyUse[], startedBy: 'switch' as const };
+    const died = await workerWith(kept, pins);
+    await died.exchange.afterSignOn(died.line(), undefined);
+    expect(await died.announce('pin')).toBe('00');
+    kept.acknowledge = () => new Promise(() => {});
+    expect(await died.announce('pin')).toBe('00');
+    died.exchange.close();
+    expect(kept.rows.map(({ acknowledgedMsAgo }) => acknowledgedMsAgo)).toEqual([null, 0]);
+
+    Reflect.deleteProperty(kept, 'acknowledge');
+    const next = await workerWith(kept, pins);
+    expect(() => next.exchange.pinKey()).toThrow(expect.objectContaining({ code: 'NO_KEY' }));
+    expect(await next.exchange.afterSignOn(next.line(), undefined)).toBe(true);
+    expect(next.asked).toEqual(['pin']);
+    const [newest] = kept.rows;
+    expect(next.exchange.pinKey()).toMatchObject({ keyId: newest!.keyId });
+    expect(kept.rows).toHaveLength(3);
+  });
+
+  test('the first, configured key is not used for a PIN either', async () => {
+    const kept = new KeptKeys();
+    const pins = { keys: ['pin'] as WorkingKeyUse[], startedBy: 'switch' as const };
+    const died = await workerWith(kept, pins);
+    await died.exchange.afterSignOn(died.line(), undefined);
+    kept.acknowledge = () => new Promise(() => {});
+    expect(await died.announce('pin')).toBe('00');
+    died.exchange.close();
+
+    Reflect.deleteProperty(kept, 'acknowledge');
+    const next = await workerWith(kept, pins);
+    expect(() => next.exchange.pinKey()).toThrow(expect.objectContaining({ code: 'NO_KEY' }));
+    await next.exchange.afterSignOn(next.line(), undefined);
+    expect(next.asked).toEqual(['pin']);
+    expect(next.exchange.pinKey()).not.toBe('configured');
+  });
+});

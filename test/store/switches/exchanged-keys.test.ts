@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { postgresExchangedKeys } from '../../../src/store/switches/exchanged-keys.ts';
 import type { ExchangedKey } from '../../../src/switching/switches/ports.ts';
+import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const OVERLAP = { overlapSeconds: 60, configured: ['first-pin'] };
@@ -103,4 +104,38 @@ test('the first acknowledged key sets the end of the configured one, and no late
   await keep(keyOf(2));
   await acknowledge(keyOf(2));
   expect((await kept().read(where)).replaced[0]!.endsInMs).toBeLessThan(0);
+});
+
+test('a key whose process died before the commit of its record is taken when it is repeated, and refused once it has retired', async () => {
+  const [first, lost, next] = [keyOf(1), keyOf(2), keyOf(3)];
+  await keep(first);
+  await acknowledge(first);
+  const { database } = testDatabase;
+  const lock = await database.connect();
+  try {
+    await lock.query('begin');
+    await lock.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      `exchanged keys ${where.acquirerId} ${where.processorId} pin`,
+    ]);
+    const keeping = keep(lost);
+    const waiting = `select pid from pg_locks where locktype = 'advisory' and not granted
+      and database = (select oid from pg_database where datname = current_database())`;
+    const pid = await eventually(async () => {
+      const { rows } = await database.query<{ pid: number }>(waiting);
+      expect(rows).toHaveLength(1);
+      return rows[0]!.pid;
+    });
+    await Promise.all([expect(keeping).rejects.toThrow(), database.query('select pg_terminate_backend($1)', [pid])]);
+    await lock.query('rollback');
+  } finally {
+    lock.release();
+  }
+  expect(await ends()).toEqual([['key-1', false]]);
+  const repeated = { ...lost, keyId: 'repeated' };
+  expect(await keep(repeated)).toEqual({ keyId: 'repeated' });
+  await acknowledge(repeated);
+  await letPass(6);
+  await keep(next);
+  await acknowledge(next);
+  expect(await keep({ ...lost, keyId: 'replayed' })).toBe('replayed');
 });
