@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
-import { HsmCalls, type HsmPurpose } from '../../src/switching/hsm/hsm-calls.ts';
+import { HsmCalls } from '../../src/switching/hsm/hsm-calls.ts';
 
-function callsOf(purpose: HsmPurpose, limitMs: number) {
+function callsOf(purpose: ConstructorParameters<typeof HsmCalls>[0]['purpose'], limitMs: number) {
   const lines: object[] = [];
   const log = { warn: (fields: object) => void lines.push(fields) };
   const clock = { monotonicMs: () => 0 };
