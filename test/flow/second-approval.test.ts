@@ -100,6 +100,18 @@ describe('a process that has not received the first response', () => {
   });
 });
 
+test('a response to an approved sale that cannot be compared, because its card cannot be opened, has the sale reviewed', async () => {
+  await scene.install();
+  const { id, sale } = await tap();
+  await scene.installation.database.query(`update transactions set sealed_card = '\\x00' where id = $1`, [id]);
+  sale.answer(withCode('51'));
+  await eventually(async () => expect(await scene.stored(id)).toMatchObject({ needsReview: true }));
+  expect(await scene.stored(id)).toMatchObject({
+    disposition: Disposition.Approved,
+    reversalState: ReversalState.none,
+  });
+});
+
 test('a repeated approval has no effect', async () => {
   const { id, sale } = await tap();
   sale.answer();

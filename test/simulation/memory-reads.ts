@@ -41,10 +41,28 @@ export function findAnswered(rows: Rows, responses: readonly ResponseIdentity[])
   const requests = [...rows.values()].flatMap(({ transaction, superseded }) => [transaction, ...superseded]);
   const answerable = requests.filter((request) => {
     const isUncertain = request.reversalState !== ReversalState.none;
-    return isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request);
+    return (
+      isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request) || request.attempt > 1
+    );
   });
+  return namedBy(answerable, responses);
+}
+
+/** What the last look finds. */
+export function findApproved(rows: Rows, responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
+  const requests = [...rows.values()].map(({ transaction }) => transaction);
+  return namedBy(
+    requests.filter(({ disposition }) => disposition === Disposition.Approved),
+    responses,
+  );
+}
+
+function namedBy(
+  requests: readonly Transaction[],
+  responses: readonly ResponseIdentity[],
+): (Transaction | undefined)[] {
   return responses.map(({ acquirerId, stan, rrn, tid, transmissionDateTime: sent }) =>
-    answerable.find((each) => {
+    requests.find((each) => {
       const isNamed = each.rrn === rrn || transmissionDateTime(each.sentAtMs ?? 0) === sent;
       return isNamed && each.acquirerId === acquirerId && each.stan === stan && each.tid === tid;
     }),

@@ -27,7 +27,7 @@ import type {
   ResponseIdentity,
   ReversalKey,
 } from '../../src/payments/ports/store-ports.ts';
-import { dependsOnReview, factsOf, findAnswered, findReversals } from './memory-reads.ts';
+import { dependsOnReview, factsOf, findAnswered, findApproved, findReversals } from './memory-reads.ts';
 import type { Job, Row } from './memory-rows.ts';
 
 /** The database's own clock. */
@@ -291,6 +291,10 @@ export class MemoryStore {
 
   findAnswered(responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
     return findAnswered(this.rows, responses);
+  }
+
+  findApproved(responses: readonly ResponseIdentity[]): (Transaction | undefined)[] {
+    return findApproved(this.rows, responses);
   }
 
   findReversals(responses: readonly ResponseIdentity[]): (ReversalKey | undefined)[] {

@@ -112,7 +112,7 @@ function storeOf(effects: Effects, store: MemoryStore, links: MemoryLinks): Tran
     findOriginalFacts: (transaction) => effects.read('findOriginalFacts', () => store.findOriginalFacts(transaction)),
     findRequest: (key) => effects.read('findRequest', () => store.findRequest(key)),
     findAnswered: (responses) => effects.read('findAnswered', () => store.findAnswered(responses)),
-    findApproved: async (responses) => responses.map(() => undefined),
+    findApproved: (responses) => effects.read('findApproved', () => store.findApproved(responses)),
     findReversals: (responses) => effects.read('findReversals', () => store.findReversals(responses)),
   };
 }

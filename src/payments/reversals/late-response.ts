@@ -128,7 +128,7 @@ export async function recordLate(
     const isSecond = await isSecondBooking(deps, request, late);
     const nowMs = deps.clock.nowMs();
     const rearm = lateStep(deps, request, late, nowMs);
-    const isContradiction = isSecond || isWithdrawn(request, late) || contradictsResolution(request, late);
+    const isContradiction = isSecond || isDisputed(request, late) || contradictsResolution(request, late);
     const outcome = await deps.store.recordLate({ transaction: request, late, rearm, isContradiction, nowMs });
     if (outcome === 'recorded') {
       deps.wakeups.announce(request);
@@ -175,10 +175,17 @@ async function isSecondBooking(
 /**
  * Whether a response declines what the switch has approved, as one that approved for the issuer does if the issuer then
  * declines. Perhaps nothing is booked: a refund of the sale would return money that was never taken, and the customer of a
- * refund does not get it. Of a sale that the switch has voided, nothing remains booked in either case.
+ * refund does not get it. A response that cannot be compared with its request may say so, or be a second approval. Of a sale
+ * that the switch has voided, nothing remains booked in either case.
  */
-function isWithdrawn({ disposition }: Transaction, { kind }: LateFacts): boolean {
-  return kind === 'declined' && disposition === Disposition.Approved;
+function isDisputed({ disposition }: Transaction, late: LateFacts): boolean {
+  return disposition === Disposition.Approved && (late.kind === 'declined' || isUnreadable(late));
+}
+
+const UNREADABLE: LateFacts = { kind: 'unknown', responseCode: '', authorizationCode: '' };
+
+function isUnreadable({ kind, responseCode }: LateFacts): boolean {
+  return kind === UNREADABLE.kind && responseCode === UNREADABLE.responseCode;
 }
 
 function wasApproved({ disposition, voidState }: Transaction): boolean {
@@ -242,7 +249,7 @@ function readLate(
   } catch {
     // The card's key no longer exists, or the processor fails on the response. The other responses of the batch must
     // not suffer.
-    return { kind: 'unknown', responseCode: '', authorizationCode: '' };
+    return UNREADABLE;
   }
   if (outcome?.kind === 'declined' && outcome.needsReview && wasApproved(request)) return 'duplicate';
   return outcome && lateFactsOf(outcome);

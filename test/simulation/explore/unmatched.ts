@@ -41,10 +41,11 @@ export function lookUp(execution: Execution, unmatched: UnmatchedInTransit): voi
   // The reduction does not know what a process remembers of approvals.
   const approved = execution.honest && process.approvals.get(approvalKey(unmatched.response));
   const found: UnmatchedResponse = 'read' in unknown ? { ...unknown, approved } : unknown;
+  const isLastLook = unmatched.looks >= AGAIN_AFTER_MS.length;
   execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task, within) => {
     task.recall('hears', () => task.hears(unmatched.said));
     // The database was unavailable: a look that failed counts for nothing.
-    const [kind] = await recordUnmatchedResponses(deps, [found]).catch(() => ['failed' as const]);
+    const [kind] = await recordUnmatchedResponses(deps, [found], isLastLook).catch(() => ['failed' as const]);
     within.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
     const againMs = kind === 'failed' ? AGAIN_AFTER_MS[0] : AGAIN_AFTER_MS[unmatched.looks];
     const looks = unmatched.looks + (kind === 'failed' ? 0 : 1);
@@ -63,9 +64,11 @@ function isInert(execution: Execution, { about, transactionId, number, meaning }
   const stan = execution.requests[number - 1]!.message.stan;
   const request = [row.transaction, ...row.superseded].find((each) => each.stan === stan);
   if (!request) return false;
-  // Of a request that was answered, a late decline changes nothing.
-  if (DECLINES.includes(meaning) && request.responseCode !== null) return true;
+  const isDecline = DECLINES.includes(meaning);
+  const isApproved = request.disposition === Disposition.Approved;
+  // Of a request that was answered, a late decline contradicts an approval, and else changes nothing.
+  if (isDecline && request.responseCode !== null && !isApproved) return true;
   // What is approved can be reversed by a void only.
-  const isSettled = request.disposition === Disposition.Approved && request.reversalState === ReversalState.none;
+  const isSettled = isApproved && !isDecline && request.reversalState === ReversalState.none;
   return isSettled && (request.type === TransactionType.Refund || !execution.mayBeVoided);
 }
