@@ -10,7 +10,7 @@ import type { ExchangedKeys } from '../../src/switching/switches/ports.ts';
 import { WorkingKeys } from '../../src/switching/switches/working-keys.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { seededRandom } from '../../src/tools/simulator/random.ts';
-import { KeysOfSwitch, type Order, OVERLAP_MS, type SwitchKey, USES } from './keys-of-switch.ts';
+import { type Habits, KeysOfSwitch, OVERLAP_MS, type SwitchKey, USES } from './keys-of-switch.ts';
 
 const type1 = (await loadProcessors()).get('type-1')!;
 const keyChange = type1.keyChange!;
@@ -35,11 +35,15 @@ export class History {
   #wire: { readonly worker: Worker; readonly epoch: number; readonly arrive: () => void }[] = [];
   readonly #tasks = new Set<Promise<unknown>>();
 
-  constructor(database: Database, seed: number, startedBy: 'us' | 'switch', order: Order) {
+  /** Whether a PIN may wait under the key that it was translated to. */
+  readonly #mayPinsWait: boolean;
+
+  constructor(database: Database, seed: number, startedBy: 'us' | 'switch', habits: Habits) {
     this.database = database;
     this.#random = seededRandom(seed);
     this.where = { acquirerId: 1, processorId: seed };
-    this.keysOfSwitch = new KeysOfSwitch(order, this.nowMs);
+    this.keysOfSwitch = new KeysOfSwitch(habits, this.nowMs);
+    this.#mayPinsWait = habits.pinOverlapMs > 0;
     const keyExchange = keyExchangeConfig.parse({
       ...{ transportKeyId: 'zmk', keys: USES, startedBy, overlapSeconds: OVERLAP_MS / 1_000, maxAgeSeconds: 60 },
     });
@@ -176,7 +180,7 @@ export class History {
     if (which === 6) return worker.die();
     if (which === 7) worker.isHsmRefusing = !worker.isHsmRefusing && this.happens(0.5);
     if (which === 8) return worker.follow();
-    if (which === 9) return void this.run(worker, worker.sendPin());
+    if (which === 9 && this.#mayPinsWait) return void this.run(worker, worker.sendPin());
     worker.sendMac();
     worker.release();
   }

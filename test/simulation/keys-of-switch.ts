@@ -18,17 +18,28 @@ export interface SwitchKey {
 /** Which of two keys that are announced at one moment the switch considers the later one. */
 export type Order = 'byAnnouncement' | 'byAnswer';
 
+export interface Habits {
+  readonly order: Order;
+  /**
+   * How long the switch keeps a PIN key that the gateway has replaced. A switch may drop it at once: then only a gateway of one
+   * process can follow.
+   */
+  readonly pinOverlapMs: number;
+}
+
 /** The keys of a switch, as the switch sees them. */
 export class KeysOfSwitch {
   readonly #order: Order;
+  readonly #pinOverlapMs: number;
   readonly #nowMs: () => number;
   readonly keys: SwitchKey[] = USES.map((use) => ({
     ...{ use, name: 'configured', announcement: undefined, announcedAtMs: 0 },
     ...{ isAnswered: true, validUntilMs: Number.POSITIVE_INFINITY },
   }));
 
-  constructor(order: Order, nowMs: () => number) {
+  constructor({ order, pinOverlapMs }: Habits, nowMs: () => number) {
     this.#order = order;
+    this.#pinOverlapMs = pinOverlapMs;
     this.#nowMs = nowMs;
   }
 
@@ -40,7 +51,7 @@ export class KeysOfSwitch {
     }
     key.isAnswered = true;
     const others = this.keys.filter((other) => other !== key && other.use === key.use);
-    const endsAtMs = this.#nowMs() + OVERLAP_MS;
+    const endsAtMs = this.#nowMs() + (key.use === 'pin' ? this.#pinOverlapMs : OVERLAP_MS);
     const isLatest =
       this.#order === 'byAnswer' ||
       !others.some((other) => other.isAnswered && other.announcedAtMs > key.announcedAtMs);

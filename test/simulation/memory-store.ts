@@ -63,6 +63,8 @@ export class MemoryStore {
   readonly #time: Clock;
   readonly #newId: () => string;
   #stans = 0;
+  /** The attempt with a PIN that has each value which is accepted once. */
+  readonly #used = new Map<string, string>();
 
   constructor(time: Clock, newId: () => string, sabotage?: Sabotage) {
     this.#time = time;
@@ -79,6 +81,7 @@ export class MemoryStore {
     }
     for (const [id, job] of this.jobs) copy.jobs.set(id, { ...job });
     copy.#stans = this.#stans;
+    for (const [value, user] of this.#used) copy.#used.set(value, user);
   }
 
   /** The first STAN of a new block. */
@@ -152,6 +155,7 @@ export class MemoryStore {
   submitPin(attempt: PinAttempt): boolean {
     const { transaction, fromStatus, remove } = attempt;
     const row = this.rows.get(transaction.id);
+    if (!this.#takeValues(attempt)) return false;
     const isAwaited = row && isAwaitingPin(row.transaction) && (row.transaction.pinExpiresAtMs ?? 0) > this.#time.nowMs;
     const isGuarded = row?.transaction.attempt === transaction.attempt - 1 && row.transaction.status === fromStatus;
     if (!row || !((isAwaited && isGuarded && !isInDoubt(row.transaction)) || this.sabotage === 'takes two PINs'))
@@ -167,6 +171,14 @@ export class MemoryStore {
     this.addEntries(transaction, attempt.auditEntries);
     this.enqueue(attempt.enqueue);
     this.remove(remove.map(({ id }) => id));
+    return true;
+  }
+
+  /** All of them or none. They stay taken if the attempt is refused for another reason. */
+  #takeValues({ transaction: { id, attempt }, uses = [] }: PinAttempt): boolean {
+    const user = `${id} ${attempt}`;
+    if (uses.some(({ hash }) => (this.#used.get(hash) ?? user) !== user)) return false;
+    for (const { hash } of uses) this.#used.set(hash, user);
     return true;
   }
 

@@ -80,7 +80,11 @@ export function respond(execution: Execution, receipt: Receipt): void {
   const { code, authorizationCode, entry } = reply;
   receipt.delivered++;
   const request = execution.requests[number - 1]!;
-  const statement = statementOf(request, { code }, execution.ledger, execution.time.nowMs);
+  const statement = {
+    ...statementOf(request, { code }, execution.ledger, execution.time.nowMs),
+    authorizationCode,
+    sentBefore: execution.requests.length,
+  };
   const said = execution.statements.push(statement) - 1;
   if (entry !== undefined) execution.honest!.deliveries.push({ statement: said, entry });
   const answer = { responseCode: code, amountMinor: undefined, authorizationCode };

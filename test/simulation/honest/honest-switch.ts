@@ -138,7 +138,7 @@ export class HonestSwitch {
   declineLater(index: number): Receipt {
     const entry = this.entries[index]!;
     entry.state = 'declined';
-    return this.#note(entry.message, entry.request, { code: '51' });
+    return this.#note(entry.message, entry.request, { code: '51', entry: index });
   }
 }
 

@@ -8,6 +8,8 @@ interface Trace {
 
 /** More than a test of every commit has time for: each guard meets rows of every kind. */
 const MIRROR_WRITES = '12000';
+/** Of key exchanges: some times as many as a test of every commit has time for. */
+const KEY_HISTORIES = '50';
 /** Longer than any hunt takes on a busy machine. */
 const LONGEST_MS = 900_000;
 /** How much of the output of a command is kept, from its end. */
@@ -21,7 +23,9 @@ export async function hunt(order: Hunt, path: string): Promise<Trace> {
     case 'histories':
       return runHistories(order.count, path);
     case 'comparison with Postgres':
-      return runTest('test/simulation/on-postgres', path, { MIRROR_WRITES });
+      return runTest('test/simulation/on-postgres/mirror.test.ts', path, { MIRROR_WRITES });
+    case 'histories of keys':
+      return runTest('test/simulation/on-postgres/key-exchange.test.ts', path, { KEY_HISTORIES });
     case 'test':
       return runTest(order.file, path);
   }
@@ -65,7 +69,7 @@ async function runHistories(count: number, path: string): Promise<Trace> {
 }
 
 async function runTest(file: string, path: string, env: NodeJS.ProcessEnv = {}): Promise<Trace> {
-  const { code, text } = await run('node_modules/.bin/vitest', ['run', '--reporter=dot', file], path, env);
+  const { code, text } = await run('node_modules/.bin/vitest', ['run', '--reporter=dot', '--bail=1', file], path, env);
   const failed = text.split('\n').find((line) => line.includes('FAIL') || line.includes('AssertionError'));
   return { isCaught: code !== 0 && failed !== undefined, evidence: (failed ?? lastLine(text)).trim() };
 }

@@ -6,6 +6,8 @@ export type Hunt =
   | { readonly by: 'histories'; readonly count: number }
   /** The comparison of the simulation's store with Postgres, for guards in SQL. */
   | { readonly by: 'comparison with Postgres' }
+  /** Histories of key exchanges, which the switch judges. */
+  | { readonly by: 'histories of keys' }
   /** A test of its own, for what neither simulates. */
   | { readonly by: 'test'; readonly file: string };
 

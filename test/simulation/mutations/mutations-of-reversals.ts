@@ -79,7 +79,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
     before: "    if (isAcceptedAnswer(request, late)) return 'duplicate';\n",
     after: '',
     meaning: 'a repeated approval of a sale cancels the acknowledgement of its void',
-    hunt: VOID,
+    hunt: { by: 'exploration', cases: ['refunds and a void, plain'], depth: 3 },
   },
   {
     name: 'a late approval does not re-arm',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { History, Worker } from '../key-exchange-history.ts';
+import { OVERLAP_MS } from '../keys-of-switch.ts';
 
 /**
  * Histories of key exchanges: real workers on a real database, and a switch that shares no code with the gateway. Keys are announced at any
@@ -8,7 +9,7 @@ import { History, Worker } from '../key-exchange-history.ts';
  * connections are lost, and an HSM refuses keys. The judge is the switch: no PIN and no MAC may be under a key that it no
  * longer has, and in the end each worker has a key for both.
  */
-const HISTORIES = Number(process.env.KEY_HISTORIES ?? 16);
+const HISTORIES = Number(process.env.KEY_HISTORIES ?? 20);
 const FIRST_SEED = Number(process.env.KEY_SEED ?? 1);
 const STEPS = 40;
 
@@ -19,15 +20,16 @@ beforeAll(async () => {
 afterAll(() => testDatabase.drop());
 
 test.each([
-  ['the gateway begins, one worker', 'us', 1, 'byAnnouncement'],
-  ['the gateway begins, two workers', 'us', 2, 'byAnswer'],
-  ['the switch begins, two workers', 'switch', 2, 'byAnnouncement'],
-  ['the switch begins, two workers, the last response counts', 'switch', 2, 'byAnswer'],
+  ['the gateway begins, one worker', 'us', 1, 'byAnnouncement', OVERLAP_MS],
+  ['the gateway begins, two workers', 'us', 2, 'byAnswer', OVERLAP_MS],
+  ['the switch begins, two workers', 'switch', 2, 'byAnnouncement', OVERLAP_MS],
+  ['the switch begins, two workers, the last response counts', 'switch', 2, 'byAnswer', OVERLAP_MS],
+  ['the switch begins, and drops a PIN key at once, one worker', 'switch', 1, 'byAnnouncement', 0],
 ] as const)('no message is under a key that the switch no longer has, and keys return: %s', async (...kind) => {
-  const [, startedBy, workers, order] = kind;
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + HISTORIES / 4; seed++) {
+  const [, startedBy, workers, order, pinOverlapMs] = kind;
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + HISTORIES / 5; seed++) {
     await testDatabase.database.query('truncate exchanged_keys, replaced_keys, announced_keys, key_requests');
-    const history = new History(testDatabase.database, seed, startedBy, order);
+    const history = new History(testDatabase.database, seed, startedBy, { order, pinOverlapMs });
     history.workers = Array.from({ length: workers }, (_, at) => new Worker(`worker ${at + 1}`, history));
     for (let step = 0; step < STEPS; step++) {
       await history.act();

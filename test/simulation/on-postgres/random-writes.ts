@@ -66,6 +66,7 @@ export class RandomWrites {
   readonly #nowMs: () => number;
   readonly #look: Look;
   #numbers = 0;
+  #ksns = 0;
 
   constructor(random: Random, newId: () => string, nowMs: () => number, look: Look) {
     this.#look = look;
@@ -195,7 +196,10 @@ export class RandomWrites {
       ...(seen.pinJob === null ? [] : [{ queue: 'expire-pin', id: seen.pinJob } as const]),
       ...(seen.overdueJob === null ? [] : [{ queue: 'overdue', id: seen.overdueJob } as const]),
     ];
-    const write = { ...this.#attempt({ ...next, pinExpiresAtMs: null }), fromStatus: seen.status, remove };
+    // The KSN of a PIN block, in some cases that of an earlier one.
+    const ksn = this.#random.next() < 0.7 ? ++this.#ksns : Math.ceil(this.#random.next() * this.#ksns);
+    const uses = ksn === 0 ? [] : [{ hash: String(ksn).padStart(32, '0') }];
+    const write = { ...this.#attempt({ ...next, pinExpiresAtMs: null }), uses, fromStatus: seen.status, remove };
     return { name: 'submitPin', on: (store) => store.submitPin(write) };
   }
 

@@ -3,8 +3,11 @@ import { type Transaction, TransactionType } from '../../../src/payments/model/t
 import type { Execution } from '../explore/execution.ts';
 import { booksOf } from '../explore/replay.ts';
 import type { Entry, HonestSwitch } from '../honest/honest-switch.ts';
+import type { Row } from '../memory-rows.ts';
 import { acquirerOf } from '../switch/dialect.ts';
+import type { Books } from './books.ts';
 import { isInReview } from './rules-of-money.ts';
+import { faultsOfNeedlessReversals } from './rules-of-requests.ts';
 import { faultsOfRest } from './rules-of-rest.ts';
 import { faultsOfTelling } from './rules-of-telling.ts';
 
@@ -18,26 +21,18 @@ export function faultsOfHonestBooks(execution: Execution): string[] {
   const books = booksOf(execution);
   const rows = [...store.rows.values()];
   const ofRows = rows.flatMap((row) =>
-    [...faultsOfRest(books, row), ...faultsOfTelling(books, row.transaction)].map(
+    [...faultsOfReview(row), ...faultsOfRest(books, row), ...faultsOfTelling(books, row.transaction)].map(
       (fault) => `${row.transaction.id} ${fault}`,
     ),
   );
   const transactions = rows.map(({ transaction }) => transaction);
   const entries = knowableEntries(execution, honest!);
   const accounts = new Set([...transactions.map(accountOf), ...entries.map(({ merchant }) => merchant)]);
-  const isDoubtful = (transaction: Transaction) => isInReview(books, transaction);
-  // The switch has booked a request once more, and the review of its transaction names that amount.
-  const doubled = entries.filter(({ request }, index) => entries.findIndex((each) => each.request === request) < index);
-  // The issuer has declined a sale after all, and a refund of it may have been under way before that was known.
-  const withdrawn = honest!.entries.filter(({ state, amountMinor }) => state === 'declined' && amountMinor > 0);
-  const reviewed = [...doubled, ...withdrawn].filter(({ request }) => {
-    const { transactionId } = execution.requests[request - 1]!;
-    return isDoubtful(store.rows.get(transactionId)!.transaction);
-  });
-  const reviewedMinor = sum(reviewed.map(({ amountMinor }) => Math.abs(amountMinor)));
+  const known = { execution, books, transactions, entries, withdrawn: withdrawalsOf(execution, honest!) };
   return [
     ...ofRows,
-    ...[...accounts].flatMap((account) => faultsOfAccount(account, transactions, entries, isDoubtful, reviewedMinor)),
+    ...faultsOfNeedlessReversals(books),
+    ...[...accounts].flatMap((account) => faultsOfAccount(account, known)),
     ...faultsOfOrders(execution, entries),
   ];
 }
@@ -66,23 +61,80 @@ function isOfAccount(account: string, { message, merchant }: Entry): boolean {
   return account === merchant || account === `${acquirerOf(message)} ${mid.slice(-4)}`;
 }
 
-function faultsOfAccount(
-  account: string,
-  transactions: readonly Transaction[],
-  entries: readonly Entry[],
-  isDoubtful: (transaction: Transaction) => boolean,
-  reviewedMinor: number,
-): string[] {
+/** What the issuer has declined after the switch had approved it. */
+interface Withdrawal {
+  readonly entry: Entry;
+  /** A process could store the decline. */
+  readonly isHeard: boolean;
+}
+
+/**
+ * The switch says only once that an issuer has declined after all. If the process that received this died before it could
+ * store it, the gateway cannot know of it.
+ */
+function withdrawalsOf({ statements }: Execution, { entries, deliveries }: HonestSwitch): Withdrawal[] {
+  return entries.flatMap((entry, index) => {
+    if (entry.state !== 'declined') return [];
+    const declines = deliveries.filter((each) => each.entry === index).map(({ statement }) => statements[statement]!);
+    return [{ entry, isHeard: declines.some(({ meaning, isUnheard }) => meaning === 'declined' && !isUnheard) }];
+  });
+}
+
+interface Known {
+  readonly execution: Execution;
+  readonly books: Books;
+  readonly transactions: readonly Transaction[];
+  readonly entries: readonly Entry[];
+  readonly withdrawn: readonly Withdrawal[];
+}
+
+function faultsOfAccount(account: string, known: Known): string[] {
   if (account.includes('TEST')) return []; // the name of the same account at the switch
+  const { books, transactions, entries, withdrawn } = known;
   const mine = transactions.filter((each) => accountOf(each) === account && each.type !== TransactionType.Void);
   const booked = sum(entries.filter((entry) => isOfAccount(account, entry)).map(({ amountMinor }) => amountMinor));
   const reported = sum(mine.map(reportedMinor));
-  const doubts = mine.filter(isDoubtful).map(({ amountMinor }) => amountMinor ?? 0);
+  const doubts = [
+    ...mine.filter((each) => isInReview(books, each)).map(({ amountMinor }) => [-(amountMinor ?? 0), amountMinor ?? 0]),
+    ...withdrawn.flatMap(({ entry, isHeard }) =>
+      isOfAccount(account, entry) && !isHeard ? [[entry.amountMinor]] : [],
+    ),
+  ];
   const faults: string[] = [];
   if (!isExplained(booked - reported, doubts))
     faults.push(`merchant ${account} has ${booked} in the books, and its clients got ${reported}`);
-  if (booked + reviewedMinor < 0) faults.push(`merchant ${account} has given ${-booked} more than it has taken`);
+  if (booked + excusedMinor(account, known) < 0)
+    faults.push(`merchant ${account} has given ${-booked} more than it has taken`);
   return faults;
+}
+
+/**
+ * What a merchant may have given beyond what it has taken, each amount once:
+ * - a refund that the switch has booked once more, if its review says so
+ * - a refund of a sale that the issuer has declined meanwhile: it was under way before that was known. `faultsOfReview`
+ *   finds one that was accepted later.
+ */
+function excusedMinor(account: string, { execution, books, entries, withdrawn }: Known): number {
+  const mine = entries.filter((entry) => isOfAccount(account, entry));
+  const transactionOf = ({ request }: Entry) =>
+    execution.store.rows.get(execution.requests[request - 1]!.transactionId)!.transaction;
+  const doubled = mine.filter(
+    ({ request, amountMinor }, index) => amountMinor < 0 && mine.findIndex((each) => each.request === request) < index,
+  );
+  const doubledMinor = sum(
+    doubled.filter((entry) => isInReview(books, transactionOf(entry))).map(({ amountMinor }) => -amountMinor),
+  );
+  const unfunded = withdrawn.map(({ entry, isHeard }) => {
+    const sale = transactionOf(entry);
+    if (!isOfAccount(account, entry) || (isHeard && !isInReview(books, sale))) return 0;
+    const refunds = mine.filter((each) => each.amountMinor < 0 && transactionOf(each).originalId === sale.id);
+    return Math.min(entry.amountMinor, -sum(refunds.map(({ amountMinor }) => amountMinor)));
+  });
+  return doubledMinor + sum(unfunded.filter((minor) => minor > 0));
+}
+
+function faultsOfReview({ usesReview }: Row): string[] {
+  return usesReview ? ['moves money that depends on an amount in review'] : [];
 }
 
 /** The effect of a transaction on the account, as the gateway reported it. */
@@ -91,10 +143,10 @@ function reportedMinor({ type, disposition, approvedMinor, amountMinor }: Transa
   return (approvedMinor ?? amountMinor ?? 0) * (type === TransactionType.Refund ? -1 : 1);
 }
 
-/** Whether a difference is the sum of amounts that are in review, each once or not at all. */
-function isExplained(difference: number, [first, ...others]: readonly number[]): boolean {
+/** Whether a difference disappears with one of the changes of each doubt, or none. */
+function isExplained(difference: number, [first, ...others]: readonly (readonly number[])[]): boolean {
   if (first === undefined) return difference === 0;
-  return [-first, 0, first].some((change) => isExplained(difference + change, others));
+  return [0, ...first].some((change) => isExplained(difference + change, others));
 }
 
 /** A link is paid once, and so is the order of a till. */

@@ -12,6 +12,10 @@ export interface Statement {
   readonly about: 'request' | 'reversal' | 'completion';
   readonly reversalAttempt: number;
   readonly meaning: Meaning | ReversalMeaning | 'posted';
+  /** DE38, if the switch gives out different ones. */
+  readonly authorizationCode?: string | undefined;
+  /** How many requests were sent before it. */
+  readonly sentBefore?: number;
   /** The amount in the response. */
   readonly amountMinor: number;
   readonly stateThen: ReturnType<Ledger['stateOf']>;
