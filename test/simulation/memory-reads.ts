@@ -41,9 +41,7 @@ export function findAnswered(rows: Rows, responses: readonly ResponseIdentity[])
   const requests = [...rows.values()].flatMap(({ transaction, superseded }) => [transaction, ...superseded]);
   const answerable = requests.filter((request) => {
     const isUncertain = request.reversalState !== ReversalState.none;
-    return (
-      isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request) || request.attempt > 1
-    );
+    return isUncertain || request.disposition === Disposition.Declined || isAwaitingPin(request) || request.attempt > 1;
   });
   return namedBy(answerable, responses);
 }
