@@ -25,7 +25,7 @@ import { startReceiver } from '../../webhooks/receiver.ts';
  *
  * - What stands at the switches is what the gateway has stored, or it is in review.
  * - A reversal or a refund is at the switch that has the sale, and a reversal names the terminal of its original.
- * - The last event of every transaction that has reached an endpoint tells its outcome.
+ * - The last event of every transaction that has reached an endpoint has its outcome.
  *
  * The seeds of the short form find it if a reversal may go to another switch than its original. The long form is
  * `npm run search-settings`; SEEDS, FIRST_SEED and STEPS change its size.
@@ -214,7 +214,7 @@ test.each(
     const agrees = needsReview || (disposition !== Disposition.Indeterminate && booked === expected);
     expect({ rrn, booked, disposition, needsReview, agrees, trail }).toMatchObject({ agrees: true });
   }
-  // What was never booked cannot be given back.
+  // What was never booked cannot be refunded.
   for (const { booked, atOtherTerminal } of switches) {
     const unfunded = rows.filter(({ rrn, saleRrn }) => saleRrn !== null && booked.has(rrn) && !booked.has(saleRrn));
     expect({ unfunded, atOtherTerminal, trail }).toMatchObject({ unfunded: [], atOtherTerminal: [] });
