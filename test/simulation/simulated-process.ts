@@ -11,6 +11,7 @@ import { decideOverdue } from '../../src/payments/reversals/overdue.ts';
 import { type ReversalJobResult, sendReversal } from '../../src/payments/reversals/reverse.ts';
 import { sendCompletion } from '../../src/payments/taps/complete.ts';
 import type { Random } from '../../src/tools/simulator/random.ts';
+import { takenStan } from '../support/stans.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
 import type { MemoryLinks } from './memory-links.ts';
 import type { Job } from './memory-rows.ts';
@@ -274,6 +275,6 @@ export class SimulatedProcess implements Effects {
       this.#stans = Array.from({ length: STANS_IN_BLOCK }, (_, index) => first + index);
     }
     const stan = this.#stans.shift()!;
-    return { stan: String(stan).padStart(6, '0'), putBack: () => void this.#stans.unshift(stan) };
+    return { ...takenStan(String(stan).padStart(6, '0')), putBack: () => void this.#stans.unshift(stan) };
   }
 }

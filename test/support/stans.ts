@@ -26,7 +26,11 @@ export async function take(
 }
 
 /** A number that is not used again when it is returned. */
-export const takenStan = (stan: string): TakenStan => ({ stan, putBack: () => {} });
+export const takenStan = (stan: string): TakenStan => ({
+  stan,
+  rrnAtMs: (sentAtMs) => sentAtMs,
+  putBack: () => {},
+});
 
 export const stansFrom = (first: number, count: number) =>
   Array.from({ length: count }, (_, index) => String(first + index).padStart(6, '0'));

@@ -57,6 +57,11 @@ export interface SendTiming {
 export interface TakenStan {
   readonly stan: string;
   /**
+   * The time of the RRN for a request that is sent now. It is another one only near the end of a period whose numbers are all
+   * different, if the clocks of the process and of the database disagree: hour and STAN together are never used twice.
+   */
+  rrnAtMs(sentAtMs: number): number;
+  /**
    * Lets the next message have it. Only if nothing was sent with it, and no row has it or may get it: never after a COMMIT
    * whose fate is unknown.
    */

@@ -75,7 +75,7 @@ export async function prepareSubmission(
     if (taken === undefined) return 'down';
     const { stan, putBack } = taken;
     const sentAtMs = clock.nowMs();
-    const rrn = retrievalReference(sentAtMs, stan);
+    const rrn = retrievalReference(taken.rrnAtMs(sentAtMs), stan);
     const request = build({ stan, rrn, sentAtMs });
     const startedAtMs = clock.monotonicMs();
     const { deadlineMs } = target.profile;

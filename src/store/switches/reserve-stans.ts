@@ -38,6 +38,8 @@ export interface Reserved {
   /** Whether the database has not reserved numbers that this process has had. */
   readonly isLost: boolean;
   readonly day: string;
+  /** When the period begins in whose RRNs the numbers may be used. */
+  readonly periodAtMs: number;
   readonly owed: readonly string[];
   /** Numbers that the business date has used, including those of this block. */
   readonly used: number;
@@ -55,18 +57,20 @@ const FIRST = `greatest(b.next_value, (select floor from x where x.scope = b.sco
 const DAY_FIRST = `coalesce((select p.first - (${STANS} - p.free) from placed p where p.scope = b.scope),
       case when excluded.business_date > least(b.business_date, ${LATEST_DATE}) then ${FIRST} else b.day_first end)`;
 
-/** An RRN is the hour and the STAN, so a number is used once in an hour, too: two business dates can share one. */
-const HOUR = `date_trunc('hour', clock_timestamp(), 'UTC')`;
-
 /**
- * Numbers before an hour's first block that may be used in the hour: those of the blocks that a hundred processes hold, and
- * of processes whose clocks differ from the database's.
+ * An RRN is the hour and the STAN, so a number is used once in an hour, too: two business dates can share one. A process may
+ * hold a block for long while others use up a business date. So a block counts for the RRNs of one period of the UTC day
+ * only, and a period has each number once. With one hour, each process would waste most of a block in every hour.
  */
-const BEFORE_HOUR = 100 * BLOCK_SIZE;
+export const RRN_PERIOD_HOURS = 6;
+const PERIOD = `date_bin('${RRN_PERIOD_HOURS} hours', clock_timestamp(), '2000-01-01 00:00Z')`;
 
-/** The first counter value of the hour. A counter that was placed again has passed everything that was used. */
+/** A clock that was slightly ahead has begun a period early. A time of a clock that was wrong counts for nothing. */
+const IS_IN_PERIOD = `b.hour_at between ${PERIOD} and ${PERIOD} + interval '1 day'`;
+
+/** The first counter value of the period. A counter that was placed again has passed everything that was used. */
 const HOUR_FIRST = `coalesce((select p.first - (${STANS} - p.free) from placed p where p.scope = b.scope),
-      case when b.hour_at >= ${HOUR} then b.hour_first else ${FIRST} - ${BEFORE_HOUR} end)`;
+      case when ${IS_IN_PERIOD} then b.hour_first else ${FIRST} end)`;
 
 /** A terminal's scope in `stan_blocks` (as in its index). Network messages have scopes with longer names. */
 const IS_TERMINAL = `length(o.scope) - position(' ' in o.scope) <= 8 and position(' ' in o.scope) > 0`;
@@ -98,7 +102,7 @@ const OLDEST_DATE = `x.day - ${FURTHEST_DAYS + 1}`;
 // no number until the next business date.
 //
 // Reserves nothing in a database that was not noted as it is or lacks the last note of this process, and nothing for a scope
-// that is held or whose business date or hour has no block left. A date that a wrong clock has set counts no longer than until that
+// that is held or whose business date or period has no block left. A date that a wrong clock has set counts no longer than until that
 // clock is right again. $2: whether the database was noted in this transaction. $3: the id of this process. $4: the time of
 // its last note.
 export const RESERVE = `
@@ -148,7 +152,7 @@ placed as (
 reserved as (
   insert into stan_blocks as b (scope, next_value, business_date, day_first, clear_at, hour_at, hour_first)
   select x.scope, f.first + ${BLOCK_SIZE}, day, coalesce(p.first - (${STANS} - p.free), f.first), clock_timestamp(),
-    ${HOUR}, coalesce(p.first - (${STANS} - p.free), f.first)
+    ${PERIOD}, coalesce(p.first - (${STANS} - p.free), f.first)
   from x cross join known left join placed p on p.scope = x.scope
     cross join lateral (select greatest(floor, first_value, p.first) as first) as f
   where ($2::boolean or not exists (select from lost))
@@ -156,7 +160,7 @@ reserved as (
   on conflict (scope) do update
   set next_value = ${FIRST} + ${BLOCK_SIZE},
     day_first = ${DAY_FIRST},
-    hour_at = ${HOUR},
+    hour_at = case when ${IS_IN_PERIOD} then b.hour_at else ${PERIOD} end,
     hour_first = ${HOUR_FIRST},
     business_date = greatest(least(b.business_date, ${LATEST_DATE}), excluded.business_date),
     held_until = null,
@@ -164,9 +168,10 @@ reserved as (
     clear_at = case when exists (select from placed p where p.scope = b.scope) then clock_timestamp() else b.clear_at end
   where (b.held_until is null or excluded.business_date > b.held_until)
     and ${FIRST} + ${BLOCK_SIZE} - least(${DAY_FIRST}, ${HOUR_FIRST}) <= (select most from x where x.scope = b.scope)
-  returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used
+  returning scope, next_value - ${BLOCK_SIZE} as first, business_date, next_value - day_first as used,
+    (extract(epoch from hour_at) * 1000)::float8 as period_at_ms
 )
-select x.scope, first, greatest(business_date, asked)::text as day, used, exists (select from known) as "isKnown",
+select x.scope, first, greatest(business_date, asked)::text as day, used, period_at_ms as "periodAtMs", exists (select from known) as "isKnown",
   not $2::boolean and exists (select from lost where lost.scope = x.scope) as "isLost", array(
   select t.stan from transactions t
   where t.acquirer_id = x."acquirerId" and t.stan = any(${OF_BLOCK}) and t.reversal_state in (${OPEN_REVERSAL_STATES.join()}) and (x.tid is null or t.tid = x.tid)

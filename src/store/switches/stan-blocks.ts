@@ -4,7 +4,15 @@ import type { TakenStan } from '../../payments/ports/switch-ports.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { NOTE_EPOCH, NOTE_STOP } from './database-epoch.ts';
-import { BLOCK_SIZE, RESERVE, type Reserved, type StanScope, scopeText, type Wanted } from './reserve-stans.ts';
+import {
+  BLOCK_SIZE,
+  RESERVE,
+  type Reserved,
+  RRN_PERIOD_HOURS,
+  type StanScope,
+  scopeText,
+  type Wanted,
+} from './reserve-stans.ts';
 import { STANS } from './stans.ts';
 
 /** An operator is alerted while a tenth is left: at a steady rate, more than two hours before the numbers run out. */
@@ -16,14 +24,19 @@ const MAX_REPORTED = 1_000;
  * opened blocks are dropped with their unused numbers.
  */
 const MAX_SCOPES = 50_000;
+const PERIOD_MS = RRN_PERIOD_HOURS * 3_600_000;
+/** If the clock of the process is ahead of the database's, it does not ask for another block more often than this. */
+const CLOCKS_APART_MS = 600_000;
+
 /**
  * System trace audit numbers, unique in their scope and business date on any number of processes. A process reserves
  * them in the database in blocks and never returns a block, so a crash loses numbers and repeats none. A number that was
  * taken for nothing is used for the next message of the process, so requests that send nothing do not use up a day's numbers.
  *
  * The counter of a scope never restarts, and the STAN is its remainder: a cut-over does not reset it. Each number can
- * be used once per business date, and once per UTC hour, because an RRN is the hour and the number. When all are used, no
- * further number exists until the switch cuts over, or until the hour ends. A number that a reversal still needs is skipped.
+ * be used once per business date, and once in a quarter of a UTC day, because an RRN is the hour and the number. When all are
+ * used, no further number exists until the switch cuts over, or until the quarter ends. A block is dropped with its quarter.
+ * A number that a reversal still needs is skipped.
  *
  * A restored backup or a standby that took over may lack the last reservations. Two measures prevent a repetition. A
  * running process requires numbers above those it has had. And a database that is not the same as before (by system
@@ -121,7 +134,7 @@ export class StanBlocks {
       const wanted = { scope, acquirerId, tid, asked: day, floor: this.#floors.get(scope) ?? 0, most: STANS - leaving };
       const opening = this.#blocks.get(key) ?? this.#openBlock(key, wanted);
       const block = await opening;
-      const stan = block && block.day >= day ? block.stans.pop() : undefined;
+      const stan = block && block.day >= day && !isOver(block) ? block.stans.pop() : undefined;
       if (stan !== undefined) return this.#taken(key, block!, stan);
       if (this.#blocks.get(key) === opening) this.#blocks.delete(key);
       if (block === undefined) {
@@ -138,10 +151,10 @@ export class StanBlocks {
       isTaken = false;
       this.#putBack(key, block, stan);
     };
-    return { stan, putBack };
+    return { stan, rrnAtMs: (sentAtMs) => withinPeriod(block, sentAtMs), putBack };
   }
 
-  /** The number joins the present block of its class. It is lost if that is of another business date. */
+  /** The number joins the present block of its class. It is lost if that is of another business date or period. */
   #putBack(key: string, block: Block, stan: string): void {
     const present = this.#blocks.get(key);
     if (present === undefined) {
@@ -150,7 +163,7 @@ export class StanBlocks {
       return;
     }
     present.then(
-      (current) => current?.day === block.day && current.stans.push(stan),
+      (current) => current?.day === block.day && current.periodAtMs === block.periodAtMs && current.stans.push(stan),
       () => {},
     );
   }
@@ -218,6 +231,10 @@ interface Reservation {
 /** Numbers that only this process may use, on this business date. */
 interface Block {
   readonly day: string;
+  /** The beginning of the period whose RRNs may have the numbers, by the clock of the database. */
+  readonly periodAtMs: number;
+  /** By the clock of this process. */
+  readonly reservedAtMs: number;
   /** The new value of the counter. */
   readonly end: number;
   /** The remaining numbers; the next one is last. */
@@ -228,12 +245,23 @@ interface Block {
 
 function blockOf(reserved: Reserved | undefined): Block | undefined {
   if (reserved === undefined || reserved.first === null) return undefined;
-  const { first, day, owed, used } = reserved;
+  const { first, day, periodAtMs, owed, used } = reserved;
   const end = first + BLOCK_SIZE;
   const stans: string[] = [];
   for (let counter = end - 1; counter >= first; counter--) {
     const stan = String((counter % STANS) + 1).padStart(6, '0');
     if (!owed.includes(stan)) stans.push(stan);
   }
-  return { day, end, stans, left: Math.max(STANS - used, 0) };
+  return { day, periodAtMs, reservedAtMs: Date.now(), end, stans, left: Math.max(STANS - used, 0) };
+}
+
+/** Whether the period has ended. If the clock of the database is still in it, its numbers are used nevertheless. */
+function isOver({ periodAtMs, reservedAtMs }: Block): boolean {
+  const nowMs = Date.now();
+  return nowMs >= periodAtMs + PERIOD_MS && nowMs >= reservedAtMs + CLOCKS_APART_MS;
+}
+
+/** The time for the RRN of a request: another one only if the clock of the process is not in the period. */
+function withinPeriod({ periodAtMs }: Block, sentAtMs: number): number {
+  return Math.min(Math.max(sentAtMs, periodAtMs), periodAtMs + PERIOD_MS - 1);
 }

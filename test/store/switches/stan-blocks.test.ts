@@ -1,8 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { retrievalReference } from '../../../src/kits/processor-kit/field-values.ts';
 import { openAlike, openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { FEW_STANS, type OnSkip, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
-import { BLOCK, DAY, LAST_STAN, openProcess as openIn, stansFrom, TERMINAL, take } from '../../support/stans.ts';
+import { seededRandom } from '../../../src/tools/simulator/random.ts';
+import {
+  ACQUIRER,
+  BLOCK,
+  DAY,
+  LAST_STAN,
+  openProcess as openIn,
+  stansFrom,
+  TERMINAL,
+  take,
+} from '../../support/stans.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 const NEXT_DAY = '2026-03-03';
@@ -150,7 +161,7 @@ describe('a number that is returned', () => {
   });
 });
 
-test('a number does not come again in its hour, although a new business date has begun: an RRN is the hour and the number', async () => {
+test('a number does not come again in its period, although a new business date has begun: an RRN is the hour and the number', async () => {
   const { database } = testDatabase;
   const [before, after] = [await openProcess(), await openProcess()];
   await take(before, 1);
@@ -167,8 +178,60 @@ test('a number does not come again in its hour, although a new business date has
   }
   expect(seen.size).toBeGreaterThan(BLOCK);
   expect(await after.next(TERMINAL, NEXT_DAY, 4 * BLOCK)).toBeUndefined();
-  await database.query(`update stan_blocks set hour_at = hour_at - interval '1 hour'`);
+  await database.query(`update stan_blocks set hour_at = hour_at - interval '6 hours'`);
   expect(await take(after, 1, TERMINAL, NEXT_DAY)).toEqual([expect.stringMatching(/^\d{6}$/)]);
+});
+
+/** The database and the processes have a clock that the test sets; those of the processes differ by minutes. */
+test('no reference comes twice: 150 processes that hold blocks for long, busy hours, and a cut-over that some see later', async () => {
+  const HOUR_MS = 3_600_000;
+  const random = seededRandom(20_261_124);
+  const { database } = testDatabase;
+  await database.query(`create schema shifted; create table shifted.clock (by_ms float8); insert into shifted.clock values (0);
+    create function shifted.clock_timestamp() returns timestamptz volatile language sql as
+      'select pg_catalog.clock_timestamp() + by_ms * interval ''1 ms'' from shifted.clock'`);
+  const url = new URL(testDatabase.url);
+  url.searchParams.set('options', '-c search_path=shifted,public,pg_catalog');
+  const shifted = await openDatabase(url.href, { maxConnections: 4 });
+  const startMs = Date.UTC(2026, 10, 24, 9);
+  const realMs = Date.now();
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const processes = await Promise.all(Array.from({ length: 150 }, () => StanBlocks.open(shifted)));
+    const references = new Set<string>();
+    const earlier: number[] = [];
+    let taken = 0;
+    for (let hour = 0; hour < 24; hour++) {
+      const nowMs = startMs + hour * HOUR_MS;
+      await shifted.query('update shifted.clock set by_ms = $1', [nowMs - realMs]);
+      const wanted = processes.filter(() => random.next() < 0.4 || hour === 0);
+      for (const blocks of wanted) {
+        const isLate = hour < 16 && processes.indexOf(blocks) % 3 === 0;
+        const day = hour < 12 || isLate ? '2026-11-24' : '2026-11-25';
+        vi.setSystemTime(nowMs + (random.next() - 0.5) * 240_000);
+        for (let count = 0; count < 3; count++) {
+          const number = await blocks.next(ACQUIRER, day);
+          if (!number) continue;
+          taken++;
+          earlier.push(Number(number.stan) - 1);
+          references.add(retrievalReference(number.rrnAtMs(Date.now()), number.stan));
+        }
+        // Others use what is before a number that was taken earlier, if the business date and the period allow it.
+        if (random.next() < 0.3)
+          await shifted.query(
+            `update stan_blocks set next_value = next_value + mod($1 - mod(next_value, ${LAST_STAN}) + ${LAST_STAN}, ${LAST_STAN})
+             where next_value + mod($1 - mod(next_value, ${LAST_STAN}) + ${LAST_STAN}, ${LAST_STAN}) <= least(day_first, hour_first) + ${LAST_STAN} - ${BLOCK}`,
+            [earlier[Math.floor(random.next() * earlier.length)] ?? 0],
+          );
+      }
+    }
+    expect(taken).toBeGreaterThan(500);
+    expect(references.size).toBe(taken);
+  } finally {
+    vi.useRealTimers();
+    await shifted.end();
+    await database.query('drop schema shifted cascade');
+  }
 });
 
 test('a date of a clock that was years ahead does not keep the numbers of the days until then', async () => {

@@ -22,7 +22,7 @@ function setUp(changes: Partial<Switch> = {}, seal = () => new Uint8Array(1)) {
   const target = {
     profile: { deadlineMs: 30_000 },
     isFull: false,
-    nextStan: async () => ({ stan: '000001', putBack }),
+    nextStan: async () => ({ stan: '000001', rrnAtMs: (atMs: number) => atMs, putBack }),
     takeSlot: async () => ({ release }),
     ...changes,
   } as unknown as Switch;

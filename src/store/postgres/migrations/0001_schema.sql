@@ -638,7 +638,7 @@ create unlogged table process_lines (
 
 -- Counters of STANs (DE11). A process reserves the next numbers of a scope with one update and never returns them, so a
 -- crash loses numbers and repeats none. The counter never restarts: a STAN is its remainder modulo 999,999, plus 1, and
--- each number is used once on a business date and once in an hour (stan-blocks.ts).
+-- each number is used once on a business date and once in a quarter of a UTC day (stan-blocks.ts).
 create table stan_blocks (
   -- `<acquirer> <tid>`, or `<acquirer>` for all of its messages; a longer text for network messages.
   scope text primary key,
@@ -650,8 +650,8 @@ create table stan_blocks (
   -- Until then, numbers of overlapping scopes (a terminal, and its acquirer as a whole) are known to be behind this
   -- counter.
   clear_at timestamptz,
-  hour_at timestamptz, -- The UTC hour of the last reservation: an RRN is the hour and the STAN.
-  hour_first bigint -- The first counter value of that hour.
+  hour_at timestamptz, -- The beginning of the period of the last reservation: an RRN is the hour and the STAN.
+  hour_first bigint -- The first counter value of that period.
 ) with (fillfactor = 50);
 
 -- Terminals of an acquirer whose counters have moved since. A longer text after the acquirer is no terminal.
