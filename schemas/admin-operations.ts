@@ -29,7 +29,7 @@ import {
   storedUser,
   userChange,
 } from './admin-credentials.ts';
-import { processorSettings, routeSettings, storedProcessor, storedRoute } from './admin-routing.ts';
+import { processorChange, processorSettings, routeSettings, storedProcessor, storedRoute } from './admin-routing.ts';
 import {
   acquirerChange,
   integratorChange,
@@ -64,27 +64,98 @@ const acquirer = '/acquirers/{acquirerId}';
 const profiles = `${acquirer}/softposconfigs`;
 const linkCallback = `${acquirer}/integrators/{id}/callbacks/links`;
 
-/** List, add, show, change, replace and remove for one kind of an acquirer's settings. */
-const listed = <Answer extends z.ZodType>(path: string, id: z.ZodType<number | string>, answer: Answer) =>
-  get(`${acquirer}${path}`, 'key', { params: acquirerPath, query: pageOf(id), answer: z.array(answer) });
-const added = <Body extends z.ZodType, Answer extends z.ZodType>(path: string, body: Body, answer: Answer) =>
-  create(`${acquirer}${path}`, 'key', { params: acquirerPath, body, answer });
-const shown = <Params extends z.ZodType, Answer extends z.ZodType>(path: string, params: Params, answer: Answer) =>
-  get(`${acquirer}${path}/{id}`, 'key', { params, answer });
-const changed = <Params extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType>(
-  path: string,
-  params: Params,
-  body: Body,
-  answer: Answer,
-) => patch(`${acquirer}${path}/{id}`, 'key', { params, body, answer });
-const replaced = <Params extends z.ZodType, Body extends z.ZodType, Answer extends z.ZodType>(
-  path: string,
-  params: Params,
-  body: Body,
-  answer: Answer,
-) => put(`${acquirer}${path}/{id}`, 'key', { params, body, answer });
-const removed = <Params extends z.ZodType>(path: string, params: Params) =>
-  remove(`${acquirer}${path}/{id}`, 'key', { params, answer: nothing });
+/** What the operations of one kind of settings read and return. */
+interface SettingsParts<Path extends SettingsPath, Body extends z.ZodType, Answer extends z.ZodType> {
+  /** The path of one entry. */
+  readonly params: Path;
+  readonly body: Body;
+  /** An entry, as it is listed and shown. */
+  readonly answer: Answer;
+}
+
+type SettingsPath = typeof acquirerPath & z.ZodObject<{ id: z.ZodType<number | string> }>;
+
+/** List, add, show and remove for one kind of settings, under `/acquirers/{acquirerId}/<name>`. */
+function settingsAt<Path extends SettingsPath, Body extends z.ZodType, Answer extends z.ZodType>(
+  name: string,
+  { params, body, answer }: SettingsParts<Path, Body, Answer>,
+) {
+  const all = `${acquirer}/${name}`;
+  const one = `${all}/{id}`;
+  return {
+    list: get(all, 'key', {
+      params: acquirerPath,
+      query: pageOf(params.shape.id as Path['shape']['id']),
+      answer: z.array(answer),
+    }),
+    add: create(all, 'key', { params: acquirerPath, body, answer }),
+    show: get(one, 'key', { params, answer }),
+    remove: remove(one, 'key', { params, answer: nothing }),
+  };
+}
+
+/** The change of one entry, in addition: PATCH changes the given settings, PUT replaces all. */
+function changeableAt<
+  Path extends SettingsPath,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+  Change extends z.ZodType,
+  Method extends 'PATCH' | 'PUT',
+>(name: string, parts: SettingsParts<Path, Body, Answer>, method: Method, body: Change) {
+  const { params, answer } = parts;
+  const path = `${acquirer}/${name}/{id}`;
+  const change = { method, path, shows: 'key' as const, params, body, answer };
+  return { ...settingsAt(name, parts), change };
+}
+
+/**
+ * The settings of an acquirer by kind, each with its operations. The routes of the admin API, the client and the commands
+ * of `tapwire` are made from them.
+ */
+export const SETTINGS = {
+  integrators: changeableAt(
+    'integrators',
+    { params: integratorPath, body: newIntegrator, answer: storedIntegrator },
+    'PATCH',
+    integratorChange,
+  ),
+  merchants: changeableAt(
+    'merchants',
+    { params: merchantPath, body: newMerchant, answer: storedMerchant },
+    'PATCH',
+    merchantChange,
+  ),
+  terminals: changeableAt(
+    'terminals',
+    { params: terminalPath, body: newTerminal, answer: storedTerminal },
+    'PATCH',
+    terminalChange,
+  ),
+  blockedDevices: settingsAt('blocked-devices', {
+    params: blockedDevicePath,
+    body: newBlockedDevice,
+    answer: storedBlockedDevice,
+  }),
+  attesters: changeableAt(
+    'attesters',
+    { params: attesterPath, body: newAttester, answer: storedAttester },
+    'PATCH',
+    attesterChange,
+  ),
+  apiKeys: settingsAt('keys', { params: apiKeyPath, body: newApiKey, answer: storedApiKey }),
+  users: changeableAt('users', { params: portalUserPath, body: newUser, answer: storedUser }, 'PATCH', userChange),
+  issuerKeys: settingsAt('issuer-keys', { params: issuerKeyPath, body: newIssuerKey, answer: storedIssuerKey }),
+  processors: changeableAt(
+    'processors',
+    { params: processorPath, body: processorSettings, answer: storedProcessor },
+    'PUT',
+    processorChange,
+  ),
+  routes: changeableAt('routes', { params: routePath, body: routeSettings, answer: storedRoute }, 'PUT', routeSettings),
+} as const;
+
+const { integrators, merchants, terminals, blockedDevices, attesters, apiKeys, users, issuerKeys, processors, routes } =
+  SETTINGS;
 
 /** Operations on acquirers and on their settings, by operationId. */
 export const ADMIN_OPERATIONS = {
@@ -98,63 +169,63 @@ export const ADMIN_OPERATIONS = {
     answer: z.array(recordedChange),
   }),
   listChangesOfInstallation: get('/audit', 'key', { query: changePage, answer: z.array(recordedChange) }),
-  listIntegrators: listed('/integrators', numberInPath, storedIntegrator),
-  addIntegrator: added('/integrators', newIntegrator, storedIntegrator),
-  showIntegrator: shown('/integrators', integratorPath, storedIntegrator),
-  changeIntegrator: changed('/integrators', integratorPath, integratorChange, storedIntegrator),
-  removeIntegrator: removed('/integrators', integratorPath),
-  listMerchants: listed('/merchants', z.string(), storedMerchant),
-  addMerchant: added('/merchants', newMerchant, storedMerchant),
-  showMerchant: shown('/merchants', merchantPath, storedMerchant),
-  changeMerchant: changed('/merchants', merchantPath, merchantChange, storedMerchant),
-  removeMerchant: removed('/merchants', merchantPath),
-  listTerminals: listed('/terminals', z.string(), storedTerminal),
-  addTerminal: added('/terminals', newTerminal, storedTerminal),
-  showTerminal: shown('/terminals', terminalPath, storedTerminal),
-  changeTerminal: changed('/terminals', terminalPath, terminalChange, storedTerminal),
-  removeTerminal: removed('/terminals', terminalPath),
-  listBlockedDevices: listed('/blocked-devices', z.string(), storedBlockedDevice),
-  addBlockedDevice: added('/blocked-devices', newBlockedDevice, storedBlockedDevice),
-  showBlockedDevice: shown('/blocked-devices', blockedDevicePath, storedBlockedDevice),
-  removeBlockedDevice: removed('/blocked-devices', blockedDevicePath),
-  listAttesters: listed('/attesters', z.string(), storedAttester),
-  addAttester: added('/attesters', newAttester, storedAttester),
-  showAttester: shown('/attesters', attesterPath, storedAttester),
-  changeAttester: changed('/attesters', attesterPath, attesterChange, storedAttester),
-  removeAttester: removed('/attesters', attesterPath),
-  listApiKeys: listed('/keys', z.string(), storedApiKey),
-  makeApiKey: added('/keys', newApiKey, createdApiKey),
-  showApiKey: shown('/keys', apiKeyPath, storedApiKey),
-  removeApiKey: removed('/keys', apiKeyPath),
-  rotateApiKey: create(`${acquirer}/keys/{id}/rotate`, 'key', {
+  listIntegrators: integrators.list,
+  addIntegrator: integrators.add,
+  showIntegrator: integrators.show,
+  changeIntegrator: integrators.change,
+  removeIntegrator: integrators.remove,
+  listMerchants: merchants.list,
+  addMerchant: merchants.add,
+  showMerchant: merchants.show,
+  changeMerchant: merchants.change,
+  removeMerchant: merchants.remove,
+  listTerminals: terminals.list,
+  addTerminal: terminals.add,
+  showTerminal: terminals.show,
+  changeTerminal: terminals.change,
+  removeTerminal: terminals.remove,
+  listBlockedDevices: blockedDevices.list,
+  addBlockedDevice: blockedDevices.add,
+  showBlockedDevice: blockedDevices.show,
+  removeBlockedDevice: blockedDevices.remove,
+  listAttesters: attesters.list,
+  addAttester: attesters.add,
+  showAttester: attesters.show,
+  changeAttester: attesters.change,
+  removeAttester: attesters.remove,
+  listApiKeys: apiKeys.list,
+  makeApiKey: { ...apiKeys.add, answer: createdApiKey },
+  showApiKey: apiKeys.show,
+  removeApiKey: apiKeys.remove,
+  rotateApiKey: create(`${apiKeys.show.path}/rotate`, 'key', {
     params: apiKeyPath,
     body: apiKeyRotation,
     answer: createdApiKey,
   }),
-  listPortalUsers: listed('/users', z.string(), storedUser),
-  addPortalUser: added('/users', newUser, createdUser),
-  showPortalUser: shown('/users', portalUserPath, storedUser),
-  changePortalUser: changed('/users', portalUserPath, userChange, storedUser),
-  removePortalUser: removed('/users', portalUserPath),
-  resetPasswordOfPortalUser: create(`${acquirer}/users/{id}/password`, 'key', {
+  listPortalUsers: users.list,
+  addPortalUser: { ...users.add, answer: createdUser },
+  showPortalUser: users.show,
+  changePortalUser: users.change,
+  removePortalUser: users.remove,
+  resetPasswordOfPortalUser: create(`${users.show.path}/password`, 'key', {
     params: portalUserPath,
     body: newPassword,
     answer: madePassword,
   }),
-  listIssuerKeys: listed('/issuer-keys', z.string(), storedIssuerKey),
-  addIssuerKey: added('/issuer-keys', newIssuerKey, storedIssuerKey),
-  showIssuerKey: shown('/issuer-keys', issuerKeyPath, storedIssuerKey),
-  removeIssuerKey: removed('/issuer-keys', issuerKeyPath),
-  listProcessors: listed('/processors', numberInPath, storedProcessor),
-  addProcessor: added('/processors', processorSettings, storedProcessor),
-  showProcessor: shown('/processors', processorPath, storedProcessor),
-  changeProcessor: replaced('/processors', processorPath, processorSettings, storedProcessor),
-  removeProcessor: removed('/processors', processorPath),
-  listRoutes: listed('/routes', numberInPath, storedRoute),
-  addRoute: added('/routes', routeSettings, storedRoute),
-  showRoute: shown('/routes', routePath, storedRoute),
-  changeRoute: replaced('/routes', routePath, routeSettings, storedRoute),
-  removeRoute: removed('/routes', routePath),
+  listIssuerKeys: issuerKeys.list,
+  addIssuerKey: issuerKeys.add,
+  showIssuerKey: issuerKeys.show,
+  removeIssuerKey: issuerKeys.remove,
+  listProcessors: processors.list,
+  addProcessor: processors.add,
+  showProcessor: processors.show,
+  changeProcessor: processors.change,
+  removeProcessor: processors.remove,
+  listRoutes: routes.list,
+  addRoute: routes.add,
+  showRoute: routes.show,
+  changeRoute: routes.change,
+  removeRoute: routes.remove,
   getCallbackUrlOfLinks: get(linkCallback, 'key', { params: integratorPath, answer: callback }),
   setCallbackUrlOfLinks: put(linkCallback, 'key', {
     params: integratorPath,

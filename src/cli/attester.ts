@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
-import { attesterChange, newAttester, type StoredAttester } from '#schemas/attestation';
+import { SETTINGS } from '#schemas/admin-operations';
+import type { StoredAttester } from '#schemas/attestation';
 import { StartError } from '../basics/errors.ts';
 import { readConfig } from '../start/config.ts';
+import { AcquirerSettings } from '../store/settings/acquirer-settings.ts';
 import { ATTESTER_SETTINGS } from '../store/settings/tenant-settings.ts';
 import { signAttestation } from '../tools/phone/sign-attestation.ts';
 import { type Commands, command } from './commands.ts';
@@ -16,9 +18,9 @@ import { flag, readNumber, readYesOrNo, text } from './words.ts';
 export const commands: Commands = {
   ...settingsCommands({
     noun: 'attester',
-    table: ATTESTER_SETTINGS,
-    body: newAttester,
-    change: attesterChange,
+    operations: SETTINGS.attesters,
+    open: (database) => new AcquirerSettings(database, ATTESTER_SETTINGS),
+    key: ATTESTER_SETTINGS.key,
     flags: [
       { flag: 'name', property: 'name', value: 'TEXT', isFixed: true },
       { flag: 'issuer', property: 'issuer', value: 'ISS' },

@@ -1,5 +1,8 @@
 import type { Sections } from './commands.ts';
 
+const tenants = () => import('./tenants.ts');
+const credentials = () => import('./credentials.ts');
+
 /** One file per command, or per group of commands. */
 export const COMMANDS: Sections = {
   'Try it': {
@@ -61,28 +64,46 @@ export const COMMANDS: Sections = {
     },
   },
   'Acquirers and their settings': {
-    acquirer: { description: 'add, list, change and block acquirers', load: () => import('./acquirer.ts') },
+    acquirer: {
+      description: 'add, list, change and block acquirers',
+      load: async () => ({ commands: (await tenants()).acquirer }),
+    },
     integrator: {
       description: 'manage the companies that write merchants’ software',
-      load: () => import('./integrator.ts'),
+      load: async () => ({ commands: (await tenants()).integrator }),
     },
-    merchant: { description: 'manage the merchants of an acquirer', load: () => import('./merchant.ts') },
-    terminal: { description: 'manage the terminals of an acquirer', load: () => import('./terminal.ts') },
+    merchant: {
+      description: 'manage the merchants of an acquirer',
+      load: async () => ({ commands: (await tenants()).merchant }),
+    },
+    terminal: {
+      description: 'manage the terminals of an acquirer',
+      load: async () => ({ commands: (await tenants()).terminal }),
+    },
     'terminal-profile': {
       description: 'manage what readers accept (add, list, show, change, remove)',
       load: () => import('./terminal-profile.ts'),
     },
     'blocked-device': {
       description: 'manage the devices whose taps an acquirer refuses',
-      load: () => import('./blocked-device.ts'),
+      load: async () => ({ commands: (await tenants()).blockedDevice }),
     },
     attester: {
       description: 'manage the services that attest devices; sign an attestation for tests',
       load: () => import('./attester.ts'),
     },
-    user: { description: 'manage portal users: passwords, roles and permissions', load: () => import('./user.ts') },
-    'api-key': { description: 'create, rotate and revoke API keys', load: () => import('./api-key.ts') },
-    'issuer-key': { description: 'manage the keys that sign merchants’ tokens', load: () => import('./issuer-key.ts') },
+    user: {
+      description: 'manage portal users: passwords, roles and permissions',
+      load: async () => ({ commands: (await credentials()).user }),
+    },
+    'api-key': {
+      description: 'create, rotate and revoke API keys',
+      load: async () => ({ commands: (await credentials()).apiKey }),
+    },
+    'issuer-key': {
+      description: 'manage the keys that sign merchants’ tokens',
+      load: async () => ({ commands: (await credentials()).issuerKey }),
+    },
     callback: { description: 'set the webhook URL for links and intents', load: () => import('./callback.ts') },
   },
   Switches: {
@@ -94,7 +115,10 @@ export const COMMANDS: Sections = {
       description: 'list and verify the formats in which readers encrypt card data',
       load: () => import('./reader/reader.ts'),
     },
-    route: { description: 'assign taps of an acquirer to its processors', load: () => import('./route.ts') },
+    route: {
+      description: 'assign taps of an acquirer to its processors',
+      load: async () => ({ commands: (await tenants()).route }),
+    },
     stan: {
       description: 'show STANs; continue those that are held after a restored backup',
       load: () => import('./stan.ts'),

@@ -1,10 +1,15 @@
-import { parseArgs } from 'node:util';
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { z } from 'zod';
-import type { SettingsTable } from '../store/settings/settings-table.ts';
-import { changeOf, checkedBy, listAll, onSettings } from './administration.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import type { Page } from '../store/settings/acquirer-settings.ts';
+import { type Change, INSTALLATION, type Reach } from '../store/settings/admin-commit.ts';
+import type { Removal, SettingsKey } from '../store/settings/settings-table.ts';
+import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
 import { type Commands, command } from './commands.ts';
 import { type Columns, listOf, printList } from './table.ts';
-import { flag, idOf, parseNamed, text } from './words.ts';
+import { flag, idOf, onlyOne, text, texts } from './words.ts';
+
+type Id = number | string;
 
 /** One setting as a flag of a command. */
 interface Flag {
@@ -20,20 +25,41 @@ interface Flag {
   readonly defaultValue?: string;
   /** Set at creation only. */
   readonly isFixed?: true;
+  /** May be given several times; the value is the list. */
+  readonly isRepeated?: true;
+}
+
+/** The store of one kind of settings, which the routes of the admin API use, too. */
+interface SettingsStore<Stored> {
+  list(reach: Reach, page: Page): Promise<Stored[]>;
+  find(reach: Reach, id: Id): Promise<Stored>;
+  remove(change: Change, id: Id): Promise<Removal | undefined>;
+}
+
+export interface ChangeableSettings<Settings, Stored> extends SettingsStore<Stored> {
+  add(change: Change, settings: Settings): Promise<Stored>;
+  change(change: Change, id: Id, settings: Partial<Settings>): Promise<Stored>;
 }
 
 /** One kind of an acquirer's settings, as its commands show it. */
-export interface SettingsNoun<Settings extends object, Stored extends object> {
+export interface SettingsNoun<Settings extends object, Stored extends object, Store = SettingsStore<Stored>> {
   /** `merchant`; in capitals it is the placeholder for an id in the help. */
   readonly noun: string;
-  readonly table: SettingsTable<Settings, Stored>;
-  readonly body: z.ZodType<Settings>;
-  /** Without it, an entry cannot be changed. */
-  readonly change?: z.ZodType<Partial<Settings>>;
+  /** Its entry in `SETTINGS` of schemas/admin-operations.ts. Without `change`, an entry cannot be changed. */
+  readonly operations: {
+    readonly add: { readonly body: z.ZodType<Settings> };
+    readonly change?: { readonly body: z.ZodType<Partial<Settings>> };
+  };
+  readonly open: (database: Database) => Store;
+  readonly key: Pick<SettingsKey, 'name' | 'from'>;
   readonly flags: readonly Flag[];
   /** The entry has the setting `blocked`. */
   readonly canBeBlocked?: true;
+  /** The installation has entries, too, as acquirer 0. */
+  readonly isOfInstallation?: true;
   readonly columns: Columns<Stored>;
+  /** What a removal prints. */
+  readonly removed?: (id: Id) => string;
 }
 
 /**
@@ -41,19 +67,20 @@ export interface SettingsNoun<Settings extends object, Stored extends object> {
  * admin API.
  */
 export function settingsCommands<Settings extends object, Stored extends object>(
-  noun: SettingsNoun<Settings, Stored>,
+  noun: SettingsNoun<Settings, Stored, ChangeableSettings<Settings, Stored>>,
 ): Commands {
   const one = noun.noun.toUpperCase();
   const named = withArticle(noun.noun);
-  const { change: canChange, canBeBlocked } = noun;
-  const changing = noun.flags.filter(({ isFixed }) => !isFixed);
-  const required = requiredIn(noun.body);
+  const { canBeBlocked } = noun;
+  const { add: adding, change: changing } = noun.operations;
+  const changeable = noun.flags.filter(({ isFixed }) => !isFixed);
+  const required = requiredIn(adding.body);
   return {
     add: command(`--acquirer ID ${usageOf(noun.flags, required)} [--json]: add ${named}`, (args) => add(noun, args)),
     list: command(`--acquirer ID [--json]: list the ${noun.noun}s of the acquirer`, (args) => list(noun, args)),
     show: command(`--acquirer ID ${one}: show ${named}`, (args) => show(noun, args)),
-    ...(canChange && {
-      change: command(`--acquirer ID ${usageOf(changing)} ${one}: change the given settings`, (args) =>
+    ...(changing && {
+      change: command(`--acquirer ID ${usageOf(changeable)} ${one}: change the given settings`, (args) =>
         change(noun, args),
       ),
     }),
@@ -65,90 +92,122 @@ export function settingsCommands<Settings extends object, Stored extends object>
   };
 }
 
+/**
+ * Reads a new entry and validates it as the admin API does.
+ *
+ * @param more options besides the flags of the noun
+ * @param further settings that follow from those options
+ */
+export function readNew<Settings extends object, Stored extends object, More extends ParseArgsOptionsConfig>(
+  noun: SettingsNoun<Settings, Stored, unknown>,
+  args: string[],
+  more: More,
+  further: (values: Readonly<Record<string, unknown>>) => object = () => ({}),
+): { change: Change; given: Settings; values: Readonly<Record<string, unknown>> } {
+  const options: ParseArgsOptionsConfig = { acquirer: text, ...optionsOf(noun.flags), ...more };
+  const values: Readonly<Record<string, unknown>> = parseArgs({ args, options }).values;
+  const change = changeOf(acquirerIn(noun, values));
+  const settings = { ...settingsIn(noun.flags, { ...defaultsOf(noun.flags), ...values }), ...further(values) };
+  return { change, given: checkedBy(noun.operations.add.body, settings), values };
+}
+
 async function add<Settings extends object, Stored extends object>(
-  noun: SettingsNoun<Settings, Stored>,
+  noun: SettingsNoun<Settings, Stored, ChangeableSettings<Settings, Stored>>,
   args: string[],
 ): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json: flag, ...optionsOf(noun.flags) } });
-  const acquirerId = idOf(values.acquirer, '--acquirer');
-  const given = checkedBy(noun.body, settingsIn(noun.flags, { ...defaultsOf(noun.flags), ...values }));
-  const added = await onSettings(noun.table, (settings) => settings.add(changeOf(acquirerId), given));
+  const { change, given, values } = readNew(noun, args, { json: flag });
+  const added = await onDatabase((database) => noun.open(database).add(change, given));
   console.log(values.json ? JSON.stringify(added, null, 2) : listOf([added], noun.columns));
   return 0;
 }
 
-async function list<Settings extends object, Stored extends object>(
+export async function list<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
 ): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
-  const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
-  const rows = await onSettings(noun.table, (settings) =>
-    listAll(noun.table.key.name as keyof Stored & string, (page) => settings.list(reach, page)),
-  );
+  const reach = { acquirerId: acquirerIn(noun, values) };
+  const rows = await onDatabase((database) => {
+    const settings = noun.open(database);
+    return listAll(noun.key.name as keyof Stored & string, (page) => settings.list(reach, page));
+  });
   printList(rows, noun.columns, values.json);
   return 0;
 }
 
-async function show<Settings extends object, Stored extends object>(
+export async function show<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
 ): Promise<number> {
-  const { acquirerId, id } = named(noun, args);
-  console.log(JSON.stringify(await onSettings(noun.table, (settings) => settings.find({ acquirerId }, id)), null, 2));
+  const { change, id } = readNamed(noun, args);
+  console.log(JSON.stringify(await onDatabase((database) => noun.open(database).find(change, id)), null, 2));
   return 0;
 }
 
-async function change<Settings extends object, Stored extends object>(
-  noun: SettingsNoun<Settings, Stored>,
+export async function change<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored, Pick<ChangeableSettings<Settings, Stored>, 'change'>>,
   args: string[],
 ): Promise<number> {
-  const { acquirerId, id, values } = named(noun, args, optionsOf(noun.flags.filter(({ isFixed }) => !isFixed)));
-  return apply(noun, acquirerId, id, settingsIn(noun.flags, values));
+  const changeable = noun.flags.filter(({ isFixed }) => !isFixed);
+  const { change, id, values } = readNamed(noun, args, optionsOf(changeable));
+  return apply(noun, change, id, settingsIn(changeable, values));
 }
 
-function setBlocked<Settings extends object, Stored extends object>(
-  noun: SettingsNoun<Settings, Stored>,
+export function setBlocked<Settings extends object, Stored extends object>(
+  noun: SettingsNoun<Settings, Stored, Pick<ChangeableSettings<Settings, Stored>, 'change'>>,
   args: string[],
   blocked: boolean,
 ): Promise<number> {
-  const { acquirerId, id } = named(noun, args);
-  return apply(noun, acquirerId, id, { blocked });
+  const { change, id } = readNamed(noun, args);
+  return apply(noun, change, id, { blocked });
 }
 
 async function apply<Settings extends object, Stored extends object>(
-  noun: SettingsNoun<Settings, Stored>,
-  acquirerId: number,
-  id: number | string,
+  noun: SettingsNoun<Settings, Stored, Pick<ChangeableSettings<Settings, Stored>, 'change'>>,
+  change: Change,
+  id: Id,
   changes: object,
 ): Promise<number> {
-  const given = checkedBy(noun.change!, changes);
-  const changed = await onSettings(noun.table, (settings) => settings.change(changeOf(acquirerId), id, given));
+  const given = checkedBy(noun.operations.change!.body, changes);
+  const changed = await onDatabase((database) => noun.open(database).change(change, id, given));
   console.log(listOf([changed], noun.columns));
   return 0;
 }
 
-async function remove<Settings extends object, Stored extends object>(
+export async function remove<Settings extends object, Stored extends object>(
   noun: SettingsNoun<Settings, Stored>,
   args: string[],
 ): Promise<number> {
-  const { acquirerId, id } = named(noun, args);
-  await onSettings(noun.table, (settings) => settings.remove(changeOf(acquirerId), id));
-  console.log(`The ${noun.noun} ${id} is removed.`);
+  const { change, id } = readNamed(noun, args);
+  await onDatabase((database) => noun.open(database).remove(change, id));
+  console.log(noun.removed?.(id) ?? `The ${noun.noun} ${id} is removed.`);
   return 0;
 }
 
-function named<Settings extends object, Stored extends object>(
-  { noun, table }: SettingsNoun<Settings, Stored>,
+/** Reads the acquirer, the one named entry and the other options of a command. @throws StartError BAD_CONFIG */
+export function readNamed<Stored extends object>(
+  noun: Pick<SettingsNoun<object, Stored, unknown>, 'noun' | 'key' | 'isOfInstallation'>,
   args: string[],
-  options?: Record<string, typeof text>,
-) {
-  const { id, ...rest } = parseNamed(args, noun.toUpperCase(), options);
-  return { ...rest, id: table.key.from === 'count' ? idOf(id, noun.toUpperCase()) : id };
+  more: ParseArgsOptionsConfig = {},
+): { change: Change; id: Id; values: Readonly<Record<string, unknown>> } {
+  const options: ParseArgsOptionsConfig = { acquirer: text, ...more };
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const what = noun.noun.toUpperCase();
+  const change = changeOf(acquirerIn(noun, values));
+  const given = onlyOne(positionals, what);
+  return { change, id: noun.key.from === 'count' ? idOf(given, what) : given, values };
 }
 
-function optionsOf(flags: readonly Flag[]): Record<string, typeof text> {
-  return Object.fromEntries(flags.map(({ flag }) => [flag, text]));
+function acquirerIn(
+  { isOfInstallation }: { readonly isOfInstallation?: true },
+  { acquirer }: { readonly acquirer?: unknown },
+): number {
+  if (isOfInstallation && acquirer === String(INSTALLATION)) return INSTALLATION;
+  return idOf(acquirer as string | undefined, '--acquirer');
+}
+
+function optionsOf(flags: readonly Flag[]): ParseArgsOptionsConfig {
+  return Object.fromEntries(flags.map(({ flag, isRepeated }) => [flag, isRepeated ? texts : text]));
 }
 
 function defaultsOf(flags: readonly Flag[]): Readonly<Record<string, string | undefined>> {
@@ -159,7 +218,8 @@ function defaultsOf(flags: readonly Flag[]): Readonly<Record<string, string | un
 function settingsIn(flags: readonly Flag[], values: Readonly<Record<string, unknown>>): object {
   const given = flags.flatMap(({ flag, property, read = (each: string) => each }): [string, unknown][] => {
     const value = values[flag];
-    return typeof value === 'string' ? [[property, read(value)]] : [];
+    if (value === undefined) return [];
+    return [[property, typeof value === 'string' ? read(value) : value]];
   });
   return Object.fromEntries(given);
 }

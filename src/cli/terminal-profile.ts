@@ -1,16 +1,19 @@
 import { parseArgs } from 'node:util';
-import { newTerminalProfile, type StoredTerminalProfile, terminalProfileChange } from '#schemas/terminal-profile';
+import { ADMIN_OPERATIONS } from '#schemas/admin-operations';
+import type { StoredTerminalProfile } from '#schemas/terminal-profile';
 import { loadReaders } from '../kits/reader-kit/load-readers.ts';
 import { checkReader, type ReaderRules } from '../payments/settings/check-reader.ts';
 import { readNewProfile, readProfileChange } from '../payments/settings/read-profile.ts';
 import { readConfig } from '../start/config.ts';
 import { readerRulesOf } from '../start/open-card-readers.ts';
+import type { Database } from '../store/postgres/open-database.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
-import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
+import { changeOf, checkedBy, onDatabase } from './administration.ts';
 import { command } from './commands.ts';
 import { readJson } from './read-file.ts';
-import { type Columns, listOf, printList } from './table.ts';
-import { flag, idOf, parseNamed, text } from './words.ts';
+import { list, readNamed, remove, show } from './settings-commands.ts';
+import { listOf } from './table.ts';
+import { idOf, text } from './words.ts';
 
 /**
  * `tapwire terminal-profile ...`: what readers of an acquirer accept. Files contain the bodies of the API: the
@@ -18,50 +21,47 @@ import { flag, idOf, parseNamed, text } from './words.ts';
  */
 export const commands = {
   add: command('--acquirer ID --file JSON|-: add a profile', add),
-  list: command('--acquirer ID [--json]: list the profiles of the acquirer', list),
-  show: command('--acquirer ID PROFILE: show a profile', show),
+  list: command('--acquirer ID [--json]: list the profiles of the acquirer', (args) => list(PROFILES, args)),
+  show: command('--acquirer ID PROFILE: show a profile', (args) => show(PROFILES, args)),
   change: command('--acquirer ID --file JSON|- PROFILE: replace a profile', change),
-  remove: command('--acquirer ID PROFILE: remove a profile', remove),
+  remove: command('--acquirer ID PROFILE: remove a profile', (args) => remove(PROFILES, args)),
 };
+
+const PROFILES = {
+  noun: 'profile',
+  operations: { add: ADMIN_OPERATIONS.createTerminalProfile },
+  open: (database: Database) => new TerminalProfileSettings(database),
+  key: { name: 'name', from: 'settings' },
+  flags: [],
+  columns: {
+    titles: ['PROFILE', 'CURRENCY', 'APPLICATIONS', 'CHANGED'],
+    cellsOf: ({ name, terminalCurrencyCode = 'any', overrides, updatedAt }: StoredTerminalProfile) => {
+      const taken = overrides.filter(({ remove }) => !remove).map(({ aid }) => aid);
+      return [name, terminalCurrencyCode, taken.join(', ') || 'any', updatedAt];
+    },
+  },
+  removed: (id: number | string) => `Terminal profile ${id} is removed.`,
+} as const;
 
 async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, file: text } });
   const change = changeOf(idOf(values.acquirer, '--acquirer'));
-  const { name, ...body } = checkedBy(newTerminalProfile, readJson('--file', values.file));
+  const { name, ...body } = checkedBy(PROFILES.operations.add.body, readJson('--file', values.file));
   checkReader(await readerRules(), change.acquirerId, body.reader);
-  const added = await onProfiles((profiles) => profiles.add(change, { name, ...readNewProfile(body) }));
-  console.log(listOf([added], COLUMNS));
-  return 0;
-}
-
-async function list(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { acquirer: text, json: flag } });
-  const reach = { acquirerId: idOf(values.acquirer, '--acquirer') };
-  const rows = await onProfiles((profiles) => listAll('name', (page) => profiles.list(reach, page)));
-  printList(rows, COLUMNS, values.json);
-  return 0;
-}
-
-async function show(args: string[]): Promise<number> {
-  const { acquirerId, id } = parseNamed(args, 'PROFILE');
-  console.log(JSON.stringify(await onProfiles((profiles) => profiles.find({ acquirerId }, id)), null, 2));
+  const profile = { name, ...readNewProfile(body) };
+  const added = await onDatabase((database) => PROFILES.open(database).add(change, profile));
+  console.log(listOf([added], PROFILES.columns));
   return 0;
 }
 
 async function change(args: string[]): Promise<number> {
-  const { acquirerId, id, values } = parseNamed(args, 'PROFILE', { file: text });
-  const body = checkedBy(terminalProfileChange, readJson('--file', values.file));
-  checkReader(await readerRules(), acquirerId, body.reader);
-  const given = readProfileChange(body);
-  const changed = await onProfiles((profiles) => profiles.change(changeOf(acquirerId), id, given));
-  console.log(listOf([changed], COLUMNS));
-  return 0;
-}
-
-async function remove(args: string[]): Promise<number> {
-  const { acquirerId, id } = parseNamed(args, 'PROFILE');
-  await onProfiles((profiles) => profiles.remove(changeOf(acquirerId), id));
-  console.log(`Terminal profile ${id} is removed.`);
+  const { change, id, values } = readNamed(PROFILES, args, { file: text });
+  const given = readJson('--file', values.file as string | undefined);
+  const body = checkedBy(ADMIN_OPERATIONS.updateTerminalProfile.body, given);
+  checkReader(await readerRules(), change.acquirerId, body.reader);
+  const settings = readProfileChange(body);
+  const changed = await onDatabase((database) => PROFILES.open(database).change(change, String(id), settings));
+  console.log(listOf([changed], PROFILES.columns));
   return 0;
 }
 
@@ -70,15 +70,3 @@ async function readerRules(): Promise<ReaderRules> {
   const config = readConfig(process.env);
   return readerRulesOf(config, await loadReaders({ external: config.READERS }));
 }
-
-function onProfiles<Result>(act: (profiles: TerminalProfileSettings) => Promise<Result>): Promise<Result> {
-  return onDatabase((database) => act(new TerminalProfileSettings(database)));
-}
-
-const COLUMNS: Columns<StoredTerminalProfile> = {
-  titles: ['PROFILE', 'CURRENCY', 'APPLICATIONS', 'CHANGED'],
-  cellsOf: ({ name, terminalCurrencyCode = 'any', overrides, updatedAt }) => {
-    const taken = overrides.filter(({ remove }) => !remove).map(({ aid }) => aid);
-    return [name, terminalCurrencyCode, taken.join(', ') || 'any', updatedAt];
-  },
-};

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 
 /** Option kinds of commands, for `parseArgs`: with a value, with several values, without a value. */
@@ -19,13 +18,6 @@ export function idOf(given: string | undefined, what: string): number {
 export function onlyOne([id, ...others]: readonly string[], what: string): string {
   if (id === undefined || others.length > 0) throw new StartError('BAD_CONFIG', `${what}: expected exactly one`);
   return id;
-}
-
-/** Reads the acquirer, the one named entry and the other options of a command. @throws StartError BAD_CONFIG */
-export function parseNamed(args: string[], what: string, options: Record<string, typeof text> = {}) {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { acquirer: text, ...options } });
-  const given: Readonly<Record<string, string | undefined>> = values;
-  return { acquirerId: idOf(given.acquirer, '--acquirer'), id: onlyOne(positionals, what), values: given };
 }
 
 /** A number written with digits. Other text is returned unchanged, and the schema refuses it. */

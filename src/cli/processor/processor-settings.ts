@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { type ProcessorSettings, processorSettings, type StoredProcessor } from '#schemas/admin-routing';
+import { SETTINGS } from '#schemas/admin-operations';
+import type { StoredProcessor } from '#schemas/admin-routing';
 import { StartError } from '../../basics/errors.ts';
-import { checkProcessorSettings } from '../../payments/settings/check-routing.ts';
 import { readConfig } from '../../start/config.ts';
 import { switchAccessOf } from '../../start/switch-access-of.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
@@ -11,8 +11,9 @@ import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
 import { installedTypes } from '../processor-types.ts';
 import { readJson } from '../read-file.ts';
+import { readNamed } from '../settings-commands.ts';
 import { type Columns, listOf, printList } from '../table.ts';
-import { flag, idOf, onlyOne, parseNamed, text } from '../words.ts';
+import { flag, idOf, onlyOne, text } from '../words.ts';
 
 /**
  * The processors of an acquirer: types with the settings of one switch each. Gateways apply changes automatically.
@@ -42,7 +43,7 @@ export async function add(args: string[]): Promise<number> {
   const { values } = parseArgs({ args, options: { acquirer: text, type: text, config: text, name: text } });
   const acquirerId = idOf(values.acquirer, '--acquirer');
   const { type, name } = values;
-  const given = await checked(acquirerId, { type, name, config: readJson('--config', values.config) });
+  const given = checkedBy(SETTINGS.processors.add.body, { type, name, config: readJson('--config', values.config) });
   const added = await onSettings(await checkedSettings(), (settings) => settings.add(changeOf(acquirerId), given));
   console.log(
     `${listOf([added], COLUMNS)}\n\nThe processor receives no taps until a route leads to it: tapwire route add --acquirer ${acquirerId} --processor ${added.id}`,
@@ -69,15 +70,11 @@ export async function change(args: string[]): Promise<number> {
   let left: Removal | undefined;
   const changed = await onSettings(await checkedSettings(), async (settings) => {
     const { type, config } = await settings.find({ acquirerId }, id);
-    const given = await checked(acquirerId, { type, name, config: newConfig ?? config });
-    return settings.change(
-      changeOf(acquirerId),
-      id,
-      { ...given, ...(isSameSwitch && { isSameSwitch }) },
-      (stranded) => {
-        left = stranded;
-      },
-    );
+    const stated = isSameSwitch ? { isSameSwitch } : {};
+    const given = checkedBy(SETTINGS.processors.change.body, { type, name, config: newConfig ?? config, ...stated });
+    return settings.change(changeOf(acquirerId), id, given, (stranded) => {
+      left = stranded;
+    });
   });
   console.log(listOf([changed], COLUMNS));
   tellStranded(left);
@@ -86,9 +83,8 @@ export async function change(args: string[]): Promise<number> {
 
 /** `tapwire processor remove --acquirer ID PROCESSOR`. */
 export async function remove(args: string[]): Promise<number> {
-  const { acquirerId, id: given } = parseNamed(args, 'PROCESSOR');
-  const id = idOf(given, 'PROCESSOR');
-  const removal = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.remove(changeOf(acquirerId), id));
+  const { change, id } = readNamed({ noun: 'processor', key: PROCESSOR_SETTINGS.key }, args);
+  const removal = await onSettings(PROCESSOR_SETTINGS, (settings) => settings.remove(change, id));
   console.log(`Processor ${id} is removed.`);
   tellStranded(removal);
   return 0;
@@ -107,16 +103,9 @@ export async function example([type = '']: string[]): Promise<number> {
   return 0;
 }
 
+/** With the rules of the present environment, which the workers of this installation share. */
 async function checkedSettings() {
   return processorSettingsFor(await installedTypes(), switchAccessOf(readConfig(process.env)));
-}
-
-/** Validates with the rules of the present environment, which the workers of this installation share. */
-async function checked(acquirerId: number, given: unknown): Promise<ProcessorSettings> {
-  const settings = checkedBy(processorSettings, given);
-  const access = switchAccessOf(readConfig(process.env));
-  checkProcessorSettings(await installedTypes(), settings, (config) => access.faults(acquirerId, config));
-  return settings;
 }
 
 const COLUMNS: Columns<StoredProcessor> = {

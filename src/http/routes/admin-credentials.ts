@@ -1,5 +1,4 @@
-import { issuerKeyPath } from '#schemas/admin';
-import { newIssuerKey, storedIssuerKey } from '#schemas/admin-credentials';
+import { SETTINGS } from '#schemas/admin-operations';
 import type { ApiKeyMode } from '../../auth/api-key.ts';
 import { MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
 import type { LoginDomain } from '../../auth/portal/login-domains.ts';
@@ -12,16 +11,14 @@ import {
 } from '../../store/settings/credential-settings.ts';
 import type { Server } from '../server.ts';
 import { registerKeyRoutes } from './admin-keys.ts';
-import { type AdminRoutes, registerSettingsRoutes, type SettingsRoutes } from './admin-settings.ts';
+import { type AdminRoutes, registerSettingsRoutes } from './admin-settings.ts';
 import { registerUserRoutes } from './admin-users.ts';
 
 const issuerKeys = {
-  name: 'issuer-keys',
+  operations: SETTINGS.issuerKeys,
   one: 'an issuer key',
   many: 'issuer keys',
   scope: 'credentials:manage',
-  path: issuerKeyPath,
-  answer: storedIssuerKey,
   grants: MERCHANT_TOKEN_SCOPES,
   notes: {
     list: 'The list includes revoked keys.',
@@ -31,7 +28,7 @@ const issuerKeys = {
       'key must have them.',
     remove: 'Revokes an issuer key. The gateway refuses tokens signed with the key within seconds.',
   },
-} as const satisfies SettingsRoutes<object>;
+} as const;
 
 export interface CredentialRoutesOptions extends AdminRoutes {
   readonly database: Database;
@@ -50,6 +47,5 @@ export function registerCredentialRoutes(
 ): void {
   registerKeyRoutes(server, { ...admin, apiKeys: new ApiKeySettings(database, mode) });
   registerUserRoutes(server, { ...admin, settings: new UserSettings(database, loginDomains) });
-  const ofIssuerKeys = new IssuerKeySettings(database, issuerRules);
-  registerSettingsRoutes(server, admin, { ...issuerKeys, body: newIssuerKey, settings: ofIssuerKeys });
+  registerSettingsRoutes(server, admin, issuerKeys, new IssuerKeySettings(database, issuerRules));
 }

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { acquirerPath, apiKeyPath } from '#schemas/admin';
-import { apiKeyRotation, createdApiKey, newApiKey, storedApiKey } from '#schemas/admin-credentials';
+import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 
@@ -13,27 +12,25 @@ import {
   type AdminGuard,
   type AdminRoutes,
   adminFacts,
-  allOf,
   locationOf,
-  oneOf,
   registerReadRoutes,
   registerRemoveRoute,
-  type SettingsRoutes,
+  urlOf,
 } from './admin-settings.ts';
 
 const keys = {
-  name: 'keys',
+  operations: SETTINGS.apiKeys,
   one: 'an API key',
   many: 'API keys',
   scope: 'credentials:manage',
   takes: ['operatorKey', 'acquirerKey', 'integratorKey'],
-  path: apiKeyPath,
-  answer: storedApiKey,
   notes: {
     list: 'The list includes revoked keys.',
     remove: 'Revokes an API key. The key stops working within 5 s.',
   },
-} as const satisfies SettingsRoutes<object>;
+} as const;
+
+const { makeApiKey, rotateApiKey } = ADMIN_OPERATIONS;
 
 /**
  * The API keys of an acquirer. An acquirer creates them for itself, its integrators and its merchants, an integrator
@@ -48,15 +45,19 @@ export function registerKeyRoutes(
   registerRemoveRoute(server, onRequest, keys, apiKeys);
 
   withZod(server).route({
-    method: 'POST',
-    url: allOf(keys),
+    method: makeApiKey.method,
+    url: urlOf(makeApiKey),
     config: adminFacts('Create an API key', keys, {
       name: 'makeApiKey',
       description:
         'Creates an API key for the acquirer, or for one of its integrators or merchants, and returns the key text once. The ' +
         'new key cannot have scopes that the calling key lacks.',
     }),
-    schema: { params: acquirerPath, body: newApiKey, response: { 201: answerSchema(createdApiKey) } },
+    schema: {
+      params: makeApiKey.params,
+      body: makeApiKey.body,
+      response: { 201: answerSchema(makeApiKey.answer) },
+    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -67,14 +68,18 @@ export function registerKeyRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: `${oneOf(keys)}/rotate`,
+    method: rotateApiKey.method,
+    url: urlOf(rotateApiKey),
     config: adminFacts('Rotate an API key', keys, {
       description:
         'Creates a new key with the owner, scopes and lifetime of the old key, and returns the key text once. The old key ' +
         'remains valid for `overlapHours`. Refused with 409 if the old key has expired or is revoked.',
     }),
-    schema: { params: apiKeyPath, body: apiKeyRotation, response: { 201: answerSchema(createdApiKey) } },
+    schema: {
+      params: rotateApiKey.params,
+      body: rotateApiKey.body,
+      response: { 201: answerSchema(rotateApiKey.answer) },
+    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

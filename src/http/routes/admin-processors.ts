@@ -1,11 +1,4 @@
-import { processorPath, routePath } from '#schemas/admin';
-import {
-  processorChange,
-  processorSettings,
-  routeSettings,
-  storedProcessor,
-  storedRoute,
-} from '#schemas/admin-routing';
+import { SETTINGS } from '#schemas/admin-operations';
 import type { ProcessorTypes } from '../../payments/settings/check-routing.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
@@ -13,20 +6,13 @@ import { processorSettingsFor } from '../../store/settings/processor-settings.ts
 import { ROUTE_SETTINGS } from '../../store/settings/route-settings.ts';
 import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
 import type { Server } from '../server.ts';
-import {
-  type AdminRoutes,
-  registerChangeRoute,
-  registerSettingsRoutes,
-  type SettingsRoutes,
-} from './admin-settings.ts';
+import { type AdminRoutes, registerSettingsRoutes } from './admin-settings.ts';
 
 const processors = {
-  name: 'processors',
+  operations: SETTINGS.processors,
   one: 'a processor',
   many: 'processors',
   scope: 'processors:manage',
-  path: processorPath,
-  answer: storedProcessor,
   notes: {
     add: 'The processor receives taps once a route leads to it.',
     change:
@@ -34,21 +20,19 @@ const processors = {
     remove:
       'Removes a processor. Refused with 409 while routes lead to the processor or transactions are open at it. Its sales can then be neither voided nor refunded through the gateway: the header `x-stranded-sales` has the number of sales of the open business day that could still be voided.',
   },
-} as const satisfies SettingsRoutes<object>;
+} as const;
 
 const routes = {
-  name: 'routes',
+  operations: SETTINGS.routes,
   one: 'a route',
   many: 'routes',
   scope: 'processors:manage',
-  path: routePath,
-  answer: storedRoute,
   notes: {
     add: 'A route assigns taps to a processor. The gateway tries matching routes in ascending order of priority.',
     change: 'The processor of a route cannot be changed.',
     remove: 'Removes a route. New taps no longer use the route.',
   },
-} as const satisfies SettingsRoutes<object>;
+} as const;
 
 export interface ProcessorRoutesOptions extends AdminRoutes {
   readonly database: Database;
@@ -62,9 +46,6 @@ export function registerProcessorRoutes(
   { database, types, access, ...admin }: ProcessorRoutesOptions,
 ): void {
   const ofProcessors = new AcquirerSettings(database, processorSettingsFor(types, access));
-  registerSettingsRoutes(server, admin, { ...processors, body: processorSettings, settings: ofProcessors });
-  registerChangeRoute(server, admin, processors, 'PUT', processorChange, ofProcessors);
-  const ofRoutes = new AcquirerSettings(database, ROUTE_SETTINGS);
-  registerSettingsRoutes(server, admin, { ...routes, body: routeSettings, settings: ofRoutes });
-  registerChangeRoute(server, admin, routes, 'PUT', routeSettings, ofRoutes);
+  registerSettingsRoutes(server, admin, processors, ofProcessors);
+  registerSettingsRoutes(server, admin, routes, new AcquirerSettings(database, ROUTE_SETTINGS));
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { acquirerPath, pageOf } from '#schemas/admin';
+import type { Operation } from '#schemas/operation';
 import type { Scope } from '#schemas/scopes';
 import { type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
@@ -11,7 +11,7 @@ import type { Removal } from '../../store/settings/settings-table.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-facts.ts';
-import { answerList, answerSchema, type Server } from '../server.ts';
+import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 type Id = number | string;
@@ -23,30 +23,41 @@ export interface AdminRoutes {
 }
 
 /** The store of one kind of settings. */
-export interface SettingsStore<Settings, Stored> {
+interface SettingsStore<Stored> {
   list(reach: Reach, page: Page): Promise<Stored[]>;
   find(reach: Reach, id: Id): Promise<Stored>;
-  add(change: Change, settings: Settings): Promise<Stored>;
   remove(change: Change, id: Id): Promise<Removal | undefined>;
 }
 
+interface ChangeableSettings<Settings, Stored> extends SettingsStore<Stored> {
+  add(change: Change, settings: Settings): Promise<Stored>;
+  /** Called only if the kind has an operation for it. */
+  change?(change: Change, id: Id, settings: Partial<Settings>, onLeftBehind?: OnLeftBehind): Promise<Stored>;
+}
+
+/** An operation that names an acquirer, or one of its settings. */
+type SettingsOperation = Operation & { readonly params: z.ZodType };
+
 /** Description of one kind of an acquirer's settings for its routes. */
 export interface SettingsRoutes<Stored extends object> {
-  /** Last segment of its path: `processors`. */
-  readonly name: string;
+  /** Its entry in `SETTINGS` of schemas/admin-operations.ts. */
+  readonly operations: {
+    readonly list: SettingsOperation & { readonly query: z.ZodType; readonly answer: z.ZodType<Stored[]> };
+    readonly add: SettingsOperation & { readonly body: z.ZodType };
+    readonly show: SettingsOperation & { readonly answer: z.ZodType<Stored> };
+    readonly remove: SettingsOperation;
+    readonly change?: SettingsOperation & { readonly method: 'PATCH' | 'PUT'; readonly body: z.ZodType };
+  };
   /** For summaries: `a processor`, `processors`. */
   readonly one: string;
   readonly many: string;
   readonly scope: Scope;
   /** Accepted credentials; the operator and the acquirer itself by default. */
   readonly takes?: readonly Credential[];
-  /** The path of one element with the parameter that names it. */
-  readonly path: typeof acquirerPath & z.ZodObject<{ id: z.ZodType<Id> }>;
   /** Scopes that an added element can use. The caller must have all of them. */
   readonly grants?: readonly Scope[];
   /** The column of its rows that names it; `id` by default. */
   readonly key?: keyof Stored & string;
-  readonly answer: z.ZodType<Stored>;
   /** Sentences for the API reference that hold only for this kind of settings. */
   readonly notes?: {
     readonly list?: string;
@@ -100,25 +111,22 @@ export function operatorOf({ owner, keyId }: ApiKeyPrincipal): string {
   return `key ${keyId}`;
 }
 
-/** `/acquirers/:acquirerId/<name>`: list, add, show and remove, for the operator and for the acquirer itself. */
+/** List, add, show, remove and change, as far as the kind has them, for the operator and for the acquirer itself. */
 export function registerSettingsRoutes<Settings extends object, Stored extends object>(
   server: Server,
   { authenticator, idempotent }: AdminRoutes,
-  routes: SettingsRoutes<Stored> & {
-    readonly body: z.ZodType<Settings>;
-    readonly settings: SettingsStore<Settings, Stored>;
-  },
+  routes: SettingsRoutes<Stored>,
+  settings: ChangeableSettings<Settings, Stored>,
 ): void {
-  const { one, scope, body, answer, settings } = routes;
+  const { one, operations, scope, notes } = routes;
+  const { add, change } = operations;
   const onRequest = identifyAdministrator(authenticator, scope);
   registerReadRoutes(server, onRequest, routes, settings);
   withZod(server).route({
-    method: 'POST',
-    url: allOf(routes),
-    config: adminFacts(`Add ${one}`, routes, {
-      description: described(`Adds ${one} to the acquirer.`, routes.notes?.add),
-    }),
-    schema: { params: acquirerPath, body, response: { 201: answerSchema(answer) } },
+    method: add.method,
+    url: urlOf(add),
+    config: adminFacts(`Add ${one}`, routes, { description: described(`Adds ${one} to the acquirer.`, notes?.add) }),
+    schema: { params: add.params, body: add.body, response: { 201: answerSchema(add.answer) } },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -129,31 +137,23 @@ export function registerSettingsRoutes<Settings extends object, Stored extends o
     },
   });
   registerRemoveRoute(server, onRequest, routes, settings);
-}
-
-/** PUT replaces all settings, PATCH changes the given ones. */
-export function registerChangeRoute<Settings extends object, Stored extends object>(
-  server: Server,
-  { authenticator }: AdminRoutes,
-  routes: SettingsRoutes<Stored>,
-  method: 'PUT' | 'PATCH',
-  body: z.ZodType<Settings>,
-  settings: { change(change: Change, id: Id, settings: Settings, onLeftBehind?: OnLeftBehind): Promise<Stored> },
-): void {
+  if (!change) return;
   withZod(server).route({
-    method,
-    url: oneOf(routes),
-    config: adminFacts(`Change ${routes.one}`, routes, {
-      description: described(CHANGES[method], routes.notes?.change, 'The change takes effect within seconds.'),
+    method: change.method,
+    url: urlOf(change),
+    config: adminFacts(`Change ${one}`, routes, {
+      description: described(CHANGES[change.method], notes?.change, 'The change takes effect within seconds.'),
       problems: IN_THE_WAY,
     }),
-    schema: { params: routes.path, body, response: { 200: answerSchema(routes.answer) } },
-    onRequest: identifyAdministrator(authenticator, routes.scope),
+    schema: { params: change.params, body: change.body, response: { 200: answerSchema(change.answer) } },
+    onRequest,
     handler: async (request, reply) => {
       let strandedSales = 0;
-      const changed = await settings.change(request.change!, idOf(request), request.body as Settings, (left) => {
+      const onLeftBehind = (left: Removal) => {
         strandedSales = left.strandedSales;
-      });
+      };
+      const given = request.body as Partial<Settings>;
+      const changed = await settings.change!(request.change!, idOf(request), given, onLeftBehind);
       if (strandedSales > 0) reply.header(STRANDED_SALES, strandedSales);
       return changed;
     },
@@ -164,21 +164,21 @@ export function registerReadRoutes<Stored extends object>(
   server: Server,
   onRequest: AdminGuard,
   routes: SettingsRoutes<Stored>,
-  settings: Pick<SettingsStore<never, Stored>, 'list' | 'find'>,
+  settings: Pick<SettingsStore<Stored>, 'list' | 'find'>,
 ): void {
-  const { one, many, path, answer } = routes;
-  const querystring = pageOf(path.shape.id);
+  const { one, many, operations, notes } = routes;
+  const { list, show } = operations;
   withZod(server).route({
-    method: 'GET',
-    url: allOf(routes),
+    method: list.method,
+    url: urlOf(list),
     config: adminFacts(`List ${many}`, routes, {
       description: described(
         `Lists the ${many} of the acquirer in ascending order of their ids.`,
-        routes.notes?.list,
+        notes?.list,
         'The header `Link` (`rel="next"`) leads to the next page.',
       ),
     }),
-    schema: { params: acquirerPath, querystring, response: { 200: answerList(answer) } },
+    schema: { params: list.params, querystring: list.query, response: { 200: answerSchema(list.answer) } },
     onRequest,
     handler: async (request, reply) => {
       const rows = await settings.list(request.change!, request.query as Page);
@@ -186,10 +186,10 @@ export function registerReadRoutes<Stored extends object>(
     },
   });
   withZod(server).route({
-    method: 'GET',
-    url: oneOf(routes),
+    method: show.method,
+    url: urlOf(show),
     config: adminFacts(`Show ${one}`, routes, { description: `Returns ${one} of the acquirer.` }),
-    schema: { params: path, response: { 200: answerSchema(answer) } },
+    schema: { params: show.params, response: { 200: answerSchema(show.answer) } },
     onRequest,
     handler: (request) => settings.find(request.change!, idOf(request)),
   });
@@ -199,16 +199,17 @@ export function registerRemoveRoute<Stored extends object>(
   server: Server,
   onRequest: AdminGuard,
   routes: SettingsRoutes<Stored>,
-  settings: Pick<SettingsStore<never, Stored>, 'remove'>,
+  settings: Pick<SettingsStore<Stored>, 'remove'>,
 ): void {
+  const { remove } = routes.operations;
   withZod(server).route({
-    method: 'DELETE',
-    url: oneOf(routes),
+    method: remove.method,
+    url: urlOf(remove),
     config: adminFacts(`Remove ${routes.one}`, routes, {
       description: routes.notes?.remove ?? `Removes ${routes.one}. Refused with 409 while other objects depend on it.`,
       problems: IN_THE_WAY,
     }),
-    schema: { params: routes.path, response: { 204: answerSchema(z.null()) } },
+    schema: { params: remove.params, response: { 204: answerSchema(z.null()) } },
     onRequest,
     handler: async (request, reply) => {
       const removal = await settings.remove(request.change!, idOf(request));
@@ -236,12 +237,9 @@ export function locationOf({ url }: FastifyRequest, name: string): string {
   return `${url.split('?', 1)[0]}/${encodeURIComponent(name)}`;
 }
 
-export function allOf({ name }: { readonly name: string }): string {
-  return `/acquirers/:acquirerId/${name}`;
-}
-
-export function oneOf({ name }: { readonly name: string }): string {
-  return `/acquirers/:acquirerId/${name}/:id`;
+/** The path of an operation, as the server reads it. */
+export function urlOf({ path }: Pick<Operation, 'path'>): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
 }
 
 function nameOf<Stored extends object>({ key }: SettingsRoutes<Stored>, row: Stored): string {

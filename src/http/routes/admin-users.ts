@@ -1,5 +1,4 @@
-import { acquirerPath, portalUserPath } from '#schemas/admin';
-import { createdUser, madePassword, newPassword, newUser, storedUser, userChange } from '#schemas/admin-credentials';
+import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import { checkGrant } from '../../auth/api-key.ts';
 import { scopesOfUser } from '../../auth/portal/portal-user.ts';
 import type { UserSettings } from '../../store/settings/credential-settings.ts';
@@ -8,23 +7,21 @@ import { withZod } from '../with-zod.ts';
 import {
   type AdminRoutes,
   adminFacts,
-  allOf,
   identifyAdministrator,
   locationOf,
-  oneOf,
   registerReadRoutes,
   registerRemoveRoute,
-  type SettingsRoutes,
+  urlOf,
 } from './admin-settings.ts';
 
 const users = {
-  name: 'users',
+  operations: SETTINGS.users,
   one: 'a portal user',
   many: 'portal users',
   scope: 'credentials:manage',
-  path: portalUserPath,
-  answer: storedUser,
-} as const satisfies SettingsRoutes<object>;
+} as const;
+
+const { addPortalUser, changePortalUser, resetPasswordOfPortalUser } = ADMIN_OPERATIONS;
 
 /**
  * The portal users of an acquirer, its integrators and merchants. A caller cannot create a user with more rights than
@@ -39,14 +36,18 @@ export function registerUserRoutes(
   registerRemoveRoute(server, onRequest, users, settings);
 
   withZod(server).route({
-    method: 'POST',
-    url: allOf(users),
+    method: addPortalUser.method,
+    url: urlOf(addPortalUser),
     config: adminFacts('Add a portal user', users, {
       description:
         'Adds a portal user. Without a password in the body, the gateway generates one and returns it once. The user cannot ' +
         'have rights that the calling key lacks.',
     }),
-    schema: { params: acquirerPath, body: newUser, response: { 201: answerSchema(createdUser) } },
+    schema: {
+      params: addPortalUser.params,
+      body: addPortalUser.body,
+      response: { 201: answerSchema(addPortalUser.answer) },
+    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
@@ -58,14 +59,18 @@ export function registerUserRoutes(
   });
 
   withZod(server).route({
-    method: 'PATCH',
-    url: oneOf(users),
+    method: changePortalUser.method,
+    url: urlOf(changePortalUser),
     config: adminFacts('Change a portal user', users, {
       description:
         'Changes the fields in the body; all other fields keep their values. The user cannot have rights that the calling key ' +
         'lacks. With `blocked` false, a lockout by wrong logins ends, too.',
     }),
-    schema: { params: portalUserPath, body: userChange, response: { 200: answerSchema(storedUser) } },
+    schema: {
+      params: changePortalUser.params,
+      body: changePortalUser.body,
+      response: { 200: answerSchema(changePortalUser.answer) },
+    },
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
@@ -78,14 +83,18 @@ export function registerUserRoutes(
   });
 
   withZod(server).route({
-    method: 'POST',
-    url: `${oneOf(users)}/password`,
+    method: resetPasswordOfPortalUser.method,
+    url: urlOf(resetPasswordOfPortalUser),
     config: adminFacts('Reset the password of a portal user', users, {
       description:
         'Sets a new password, ends the sessions of the user and lifts a lockout by wrong logins. Without a password in the body, the gateway generates one and ' +
         'returns it once.',
     }),
-    schema: { params: portalUserPath, body: newPassword, response: { 200: answerSchema(madePassword) } },
+    schema: {
+      params: resetPasswordOfPortalUser.params,
+      body: resetPasswordOfPortalUser.body,
+      response: { 200: answerSchema(resetPasswordOfPortalUser.answer) },
+    },
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {

@@ -9,7 +9,7 @@ import type { Reach } from './admin-commit.ts';
 type Column = string | { readonly column: string; readonly as: string | null } | null;
 
 /** Identifies a row within its acquirer. */
-interface SettingsKey {
+export interface SettingsKey {
   /** Name of the property and of its column. */
   readonly name: string;
   readonly column: string;

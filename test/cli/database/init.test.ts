@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPE_NAMES } from '../../../schemas/scopes.ts';
-import { commands as apiKeyCommands } from '../../../src/cli/api-key.ts';
+import { apiKey as apiKeyCommands } from '../../../src/cli/credentials.ts';
 import { run } from '../../../src/cli/init.ts';
 import { runnerOf } from '../../support/run-commands.ts';
 import { runHere } from '../../support/run-here.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Command } from '../../../src/cli/commands.ts';
 import { commands as processorCommands } from '../../../src/cli/processor/processor.ts';
-import { commands as routeCommands } from '../../../src/cli/route.ts';
+import { route as routeCommands } from '../../../src/cli/tenants.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
 import { postgresProcessorFaults } from '../../../src/store/switches/processor-faults.ts';
 import { runnerOf } from '../../support/run-commands.ts';

@@ -3,17 +3,21 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { commands as acquirerCommands } from '../../../src/cli/acquirer.ts';
-import { commands as apiKeyCommands } from '../../../src/cli/api-key.ts';
 import { run as audit } from '../../../src/cli/audit.ts';
-import { commands as blockedDeviceCommands } from '../../../src/cli/blocked-device.ts';
 import type { Command } from '../../../src/cli/commands.ts';
-import { commands as integratorCommands } from '../../../src/cli/integrator.ts';
-import { commands as issuerKeyCommands } from '../../../src/cli/issuer-key.ts';
-import { commands as merchantCommands } from '../../../src/cli/merchant.ts';
+import {
+  apiKey as apiKeyCommands,
+  issuerKey as issuerKeyCommands,
+  user as userCommands,
+} from '../../../src/cli/credentials.ts';
 import { run as profile } from '../../../src/cli/profile.ts';
-import { commands as terminalCommands } from '../../../src/cli/terminal.ts';
-import { commands as userCommands } from '../../../src/cli/user.ts';
+import {
+  acquirer as acquirerCommands,
+  blockedDevice as blockedDeviceCommands,
+  integrator as integratorCommands,
+  merchant as merchantCommands,
+  terminal as terminalCommands,
+} from '../../../src/cli/tenants.ts';
 import { readProfile } from '../../../src/tools/phone/profile.ts';
 import { runnerOf } from '../../support/run-commands.ts';
 import { runHere } from '../../support/run-here.ts';

@@ -1,0 +1,269 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { StoredApiKey, StoredIssuerKey, StoredUser } from '#schemas/admin-credentials';
+import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
+import { SCOPES } from '#schemas/scopes';
+import { readIssuerPem } from '../auth/issuers/issuer-keys.ts';
+import { signPossessionProof } from '../auth/issuers/possession-proof.ts';
+import { StartError } from '../basics/errors.ts';
+import { readConfig } from '../start/config.ts';
+import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import {
+  ApiKeySettings,
+  type IssuedKey,
+  IssuerKeySettings,
+  UserSettings,
+} from '../store/settings/credential-settings.ts';
+import { callbackPolicy } from '../webhooks/callback-url.ts';
+import { actor, checkedBy, onDatabase, ownerOf } from './administration.ts';
+import { type Commands, command } from './commands.ts';
+import { readText } from './read-file.ts';
+import { change, list, readNamed, readNew, remove, setBlocked } from './settings-commands.ts';
+import { type Columns, listOf, printList, tableOf } from './table.ts';
+import { flag, idOf, onlyOne, readNumber, text } from './words.ts';
+
+/** The owner of a credential: an integrator or a merchant, or with neither the acquirer itself. */
+const OWNER = [
+  { flag: 'integrator', property: 'integratorId', value: 'ID', read: readNumber, isFixed: true },
+  { flag: 'merchant', property: 'merchantId', value: 'ID', isFixed: true },
+] as const;
+
+const API_KEYS = {
+  noun: 'key',
+  operations: SETTINGS.apiKeys,
+  open(database: Database) {
+    return new ApiKeySettings(database, readConfig(process.env).TAPWIRE_ENV === 'prod' ? 'live' : 'test');
+  },
+  key: { name: 'id', from: 'settings' },
+  flags: [
+    ...OWNER,
+    { flag: 'name', property: 'name', value: 'TEXT' },
+    { flag: 'scope', property: 'scopes', value: 'SCOPE', isRepeated: true },
+    { flag: 'expires', property: 'expiresAt', value: 'TIME' },
+  ],
+  columns: {
+    titles: ['KEY', 'NAME', 'OF', 'SCOPES', 'EXPIRES', 'LAST USED', 'STATE'],
+    cellsOf: (key: StoredApiKey) => [
+      ...[key.id, key.name, ownerOf(key), key.scopes.join(' ')],
+      ...[key.expiresAt ?? 'never', key.lastUsedAt ?? 'never', stateOf(key)],
+    ],
+  },
+  removed: (id: number | string) => `API key ${id} is revoked.`,
+} as const;
+
+/**
+ * `tapwire api-key ...`: the keys of acquirers, integrators and merchants. A new key is printed once, alone on
+ * standard output.
+ */
+export const apiKey: Commands = {
+  add: command(
+    '--acquirer ID [--integrator ID] [--merchant ID] --name TEXT --scope SCOPE... [--expires TIME]: create a key',
+    async (args) => {
+      const { change, given } = readNew(API_KEYS, args, {});
+      return printKey(await onDatabase((database) => API_KEYS.open(database).add(change, given)));
+    },
+  ),
+  list: command('--acquirer ID|--operator [--json]: list the keys', async (args) => {
+    if (!args.includes('--operator')) return list(API_KEYS, args);
+    const { values } = parseArgs({ args, options: { acquirer: text, operator: flag, json: flag } });
+    printList(await onDatabase(listOperatorKeys), OPERATOR_KEYS, values.json);
+    return 0;
+  }),
+  rotate: command(
+    '--acquirer ID [--overlap-hours 24] KEY: issue a new key; the old key works until the overlap ends',
+    async (args) => {
+      const { change, id, values } = readNamed(API_KEYS, args, { 'overlap-hours': text });
+      const hours = values['overlap-hours'] as string | undefined;
+      const given = { overlapHours: hours && readNumber(hours) };
+      const { overlapHours } = checkedBy(ADMIN_OPERATIONS.rotateApiKey.body, given);
+      return printKey(await onDatabase((database) => API_KEYS.open(database).rotate(change, String(id), overlapHours)));
+    },
+  ),
+  revoke: command('--acquirer ID|--operator KEY: the key stops working within seconds', async (args) => {
+    if (!args.includes('--operator')) return remove(API_KEYS, args);
+    const options = { acquirer: text, operator: flag };
+    const id = onlyOne(parseArgs({ args, allowPositionals: true, options }).positionals, 'KEY');
+    await onDatabase((database) => revokeOperatorKey(database, actor(), id));
+    console.log(API_KEYS.removed(id));
+    return 0;
+  }),
+  scopes: command('list the scopes that a key can have', async () => {
+    console.log(tableOf([['SCOPE', 'ALLOWS TO'], ...Object.entries(SCOPES)]));
+    return 0;
+  }),
+};
+
+function printKey({ stored, text: key }: IssuedKey): number {
+  console.error(`${listOf([stored], API_KEYS.columns)}\n\nThe key, shown this once (header x-api-key):`);
+  console.log(key.reveal());
+  return 0;
+}
+
+const OPERATOR_KEYS: Columns<OperatorKey> = {
+  titles: ['KEY', 'NAME', 'SINCE', 'LAST USED', 'STATE'],
+  cellsOf: ({ id, name, createdAt, lastUsedAt, revokedAt }) => [
+    ...[id, name, createdAt, lastUsedAt ?? 'never'],
+    revokedAt === null ? 'works' : 'revoked',
+  ],
+};
+
+function stateOf({ expiresAt, revokedAt }: StoredApiKey): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'works';
+}
+
+const USERS = {
+  noun: 'user',
+  operations: SETTINGS.users,
+  open: (database: Database) => new UserSettings(database, readConfig(process.env).LOGIN_DOMAINS),
+  key: { name: 'id', from: 'database' },
+  flags: [
+    ...OWNER,
+    { flag: 'username', property: 'username', value: 'NAME', isFixed: true },
+    { flag: 'role', property: 'role', value: 'viewer|operator|admin' },
+    { flag: 'permission', property: 'permissions', value: 'NAME', isRepeated: true },
+  ],
+  isOfInstallation: true,
+  columns: {
+    titles: ['USER', 'USERNAME', 'ROLE', 'PERMISSIONS', 'OF', 'LAST LOGIN', 'BLOCKED'],
+    cellsOf: (user: StoredUser) => [
+      ...[user.id, user.username, user.role, user.permissions.join(' ') || 'none', ownerOf(user)],
+      ...[user.lastLoginAt ?? 'never', user.blocked ? 'yes' : 'no'],
+    ],
+  },
+  removed: (id: number | string) => `User ${id} is removed.`,
+} as const;
+
+/**
+ * `tapwire user ...`: portal users of acquirers, integrators and merchants. With `--acquirer 0`: users of the
+ * installation itself, who see all acquirers in the console. A password is read from standard input, or generated
+ * and printed once, alone on standard output.
+ */
+export const user: Commands = {
+  add: command(
+    '--acquirer ID [--integrator ID|--merchant ID] --username NAME --role viewer|operator|admin [--permission NAME...] [--password-stdin]: add a user',
+    async (args) => {
+      const { change, given } = readNew(USERS, args, { 'password-stdin': flag }, passwordIn);
+      const { stored, password } = await onDatabase((database) => USERS.open(database).add(change, given));
+      console.error(listOf([stored], USERS.columns));
+      return printPassword(password);
+    },
+  ),
+  list: command('--acquirer ID [--json]: list the users', (args) => list(USERS, args)),
+  change: command(
+    '--acquirer ID [--role viewer|operator|admin] [--permission NAME...] USER: change the rights of a user',
+    (args) => change(USERS, args),
+  ),
+  password: command(
+    '--acquirer ID [--password-stdin] USER: set a new password, end all sessions and lift a lockout',
+    async (args) => {
+      const { change, id, values } = readNamed(USERS, args, { 'password-stdin': flag });
+      const { password } = checkedBy(ADMIN_OPERATIONS.resetPasswordOfPortalUser.body, passwordIn(values));
+      return printPassword(
+        await onDatabase((database) => USERS.open(database).resetPassword(change, String(id), password)),
+      );
+    },
+  ),
+  'reset-totp': command(
+    '--acquirer ID USER: remove the one-time codes of a user who has lost them, and end all sessions',
+    async (args) => {
+      const { change, id } = readNamed(USERS, args);
+      const wasReset = await onDatabase((database) => USERS.open(database).resetTotp(change, String(id)));
+      console.log(wasReset ? `The one-time codes of user ${id} are removed.` : `User ${id} has no one-time codes.`);
+      return 0;
+    },
+  ),
+  block: command('--acquirer ID USER: refuse logins and tokens of the user', (args) => setBlocked(USERS, args, true)),
+  unblock: command('--acquirer ID USER: accept them again, and lift a lockout by wrong logins', (args) =>
+    setBlocked(USERS, args, false),
+  ),
+  remove: command('--acquirer ID USER: remove a user', (args) => remove(USERS, args)),
+};
+
+/** One line of standard input. An argument would be visible to every user of the machine. */
+function passwordIn(values: Readonly<Record<string, unknown>>): { readonly password: string | undefined } {
+  return { password: values['password-stdin'] ? readFileSync(0, 'utf8').replace(/\r?\n$/, '') : undefined };
+}
+
+function printPassword(made: string | null): number {
+  if (made === null) console.error('The password is set.');
+  else {
+    console.error('The password, shown this once:');
+    console.log(made);
+  }
+  return 0;
+}
+
+const ISSUER_KEYS = {
+  noun: 'issuer-key',
+  operations: SETTINGS.issuerKeys,
+  open(database: Database) {
+    const { TAPWIRE_ENV, TAPWIRE_AUDIENCE: ownName } = readConfig(process.env);
+    return new IssuerKeySettings(database, { policy: callbackPolicy(TAPWIRE_ENV), ownName });
+  },
+  key: { name: 'id', from: 'database' },
+  flags: [
+    ...OWNER,
+    { flag: 'issuer', property: 'issuer', value: 'ISS' },
+    { flag: 'kid', property: 'kid', value: 'KID' },
+    { flag: 'jwks', property: 'jwksUrl', value: 'URL' },
+    { flag: 'algorithm', property: 'algorithms', value: 'NAME', isRepeated: true },
+    { flag: 'public-key', property: 'publicKey', value: 'FILE', read: (path) => readText('--public-key', path) },
+    { flag: 'proof', property: 'proof', value: 'FILE', read: (path) => readText('--proof', path).trim() },
+  ],
+  columns: {
+    titles: ['ISSUER KEY', 'ISSUER', 'KID', 'OF', 'ALGORITHMS', 'STATE'],
+    cellsOf: (key: StoredIssuerKey) => [
+      ...[key.id, key.issuer, key.kid ?? key.jwksUrl ?? 'any', ownerOf(key)],
+      ...[key.algorithms.join(' '), key.revokedAt === null ? 'believed' : 'revoked'],
+    ],
+  },
+  removed: (id: number | string) => `Issuer key ${id} is revoked.`,
+} as const satisfies Parameters<typeof readNew>[0];
+
+/**
+ * `tapwire issuer-key ...`: the keys that sign merchants' tokens. To replace a key, add a second kid, then revoke
+ * the first.
+ */
+export const issuerKey: Commands = {
+  add: command(
+    '--acquirer ID --integrator ID|--merchant ID --issuer ISS [--kid KID] --public-key FILE --proof FILE|--jwks URL [--algorithm NAME...]: register a key',
+    async (args) => {
+      const { change, given } = readNew(ISSUER_KEYS, args, {});
+      const added = await onDatabase((database) => ISSUER_KEYS.open(database).add(change, given));
+      console.log(listOf([added], ISSUER_KEYS.columns));
+      return 0;
+    },
+  ),
+  prove: command(
+    '--acquirer ID --issuer ISS --private-key FILE: print the proof that `add` needs, as the owner of the key',
+    prove,
+  ),
+  list: command('--acquirer ID [--json]: list the issuer keys', (args) => list(ISSUER_KEYS, args)),
+  revoke: command('--acquirer ID ISSUER-KEY: refuse all tokens that it signed', (args) => remove(ISSUER_KEYS, args)),
+};
+
+async function prove(args: string[]): Promise<number> {
+  const options = { acquirer: text, issuer: text, 'private-key': text };
+  const { acquirer, issuer, 'private-key': keyFile } = parseArgs({ args, options }).values;
+  const acquirerId = idOf(acquirer, '--acquirer');
+  if (issuer === undefined) throw new StartError('BAD_CONFIG', '--issuer: is required');
+  const privateKey = readPrivateKey(readText('--private-key', keyFile));
+  const algorithm = readIssuerPem(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString())
+    ?.algorithms[0];
+  if (algorithm === undefined)
+    throw new StartError('BAD_CONFIG', '--private-key: must be RSA (2,048 to 8,192 bits), P-256 or Ed25519');
+  const { TAPWIRE_AUDIENCE: audience } = readConfig(process.env);
+  console.log(await signPossessionProof(privateKey, algorithm, { issuer, acquirerId, audience }));
+  return 0;
+}
+
+function readPrivateKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw new StartError('BAD_CONFIG', '--private-key: is not a private key as PEM');
+  }
+}
