@@ -31,6 +31,11 @@ export const LONG_FILES: readonly string[] = [
   'cli/database/demo.test.ts',
   'security/markers.test.ts',
   'simulation/on-postgres/mirror.test.ts',
+  // Of `npm run test:browser`: axe-core takes longest on the largest pages.
+  'browser/reference.test.ts',
+  'browser/console.test.ts',
+  'browser/console-work.test.ts',
+  'browser/pay-page.test.ts',
   // Of `npm run test:crash`: those that start a gateway for each test, and those that wait for limits of real time.
   'flow/crash/manners.test.ts',
   'flow/crash/manners-of-others.test.ts',
