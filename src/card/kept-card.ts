@@ -3,11 +3,10 @@
  * as a name and a value. A common name takes one byte. As JSON, the names took half of the 540 bytes of a sale, which
  * every change of a transaction's row copies.
  */
-import { z } from 'zod';
 import { SealError } from '../basics/errors.ts';
 import type { KeptCard } from '../payments/ports/card-ports.ts';
 
-/** JSON, the format of earlier versions, starts with a brace. */
+/** Another format would have another byte. */
 const FORMAT = 1;
 
 /** A name's code is its position here plus one. Stored cards have these codes: only append. */
@@ -46,12 +45,6 @@ const MAX_CHARACTERS = 8_192;
 /** UTF-8 takes at most three bytes for a UTF-16 unit. */
 const MAX_UTF8 = 3;
 
-const keptCard = z.strictObject({
-  pan: z.string(),
-  expiry: z.string(),
-  original: z.record(z.string(), z.string()),
-});
-
 /** The caller zeroes the bytes. @throws {SealError} TOO_LARGE */
 export function encodeKeptCard({ pan, expiry, original }: KeptCard): Buffer {
   // A processor in plain JavaScript may name a field that its message lacks.
@@ -71,12 +64,13 @@ export function encodeKeptCard({ pan, expiry, original }: KeptCard): Buffer {
   return bytes.subarray(0, end);
 }
 
-/** Returns undefined for bytes that are no kept card of this or the earlier format. */
+/** Returns undefined for bytes that are no kept card. */
 export function decodeKeptCard(bytes: Buffer): KeptCard | undefined {
+  if (bytes[0] !== FORMAT) return undefined;
   try {
-    return bytes[0] === FORMAT ? readFields(bytes) : keptCard.parse(JSON.parse(bytes.toString()));
+    return readFields(bytes);
   } catch {
-    return undefined; // the errors quote their input
+    return undefined;
   }
 }
 

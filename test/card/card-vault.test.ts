@@ -67,6 +67,7 @@ describe('a stored card', () => {
     const others = [
       '',
       '{"pan":7}',
+      JSON.stringify(CARD),
       '\u0001',
       '\u0001\u0000\u0003411',
       `${ENCODED}\u00ff`,
@@ -74,10 +75,6 @@ describe('a stored card', () => {
     ];
     for (const other of others) expect(() => vault.open(ID, sealText(other))).toThrow(new SealError('SEAL_BROKEN'));
     expect(vault.open(ID, sealText(ENCODED))).toEqual({ pan: '41', expiry: '3112', original: {} });
-  });
-
-  test('opens if an earlier version sealed it as JSON', () => {
-    expect(vault.open(ID, sealText(JSON.stringify(CARD)))).toEqual(CARD);
   });
 
   test('takes little more than its values', () => {
