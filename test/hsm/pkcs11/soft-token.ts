@@ -24,6 +24,8 @@ export interface SoftToken {
   readonly label: string;
   readonly pin: string;
   readonly pinFile: string;
+  /** Of a call, for `Token`: on a busy machine its thread and its library take seconds to start. */
+  readonly limitMs: number;
   remove(): void;
 }
 
@@ -52,7 +54,7 @@ export function freshSoftToken(label = 'tapwire'): SoftToken {
   const pinFile = join(tokens, `${name}.pin`);
   writeFileSync(pinFile, `${pin}\n`, { mode: 0o600 });
   const remove = () => void execFileSync('softhsm2-util', ['--delete-token', '--token', name]);
-  return { modulePath: LIBRARY!, label: name, pin, pinFile, remove };
+  return { modulePath: LIBRARY!, label: name, pin, pinFile, limitMs: 60_000, remove };
 }
 
 /** Sets another PIN, as its owner does with the tools of the token. */
