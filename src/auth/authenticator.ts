@@ -4,13 +4,13 @@ import { admitUser } from '../payments/decisions/admit.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { Tenant } from '../payments/ports/store-ports.ts';
 import { type ApiKeyPrincipal, type ApiKeyVerifier, requireScope } from './api-key.ts';
-import { bearerToken } from './bearer.ts';
-import { includesTenant } from './includes-tenant.ts';
 import type { Merchants } from './issuers/issuer-keys.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from './issuers/verify-merchant-token.ts';
 import { mayUser, type PortalUser } from './portal/portal-user.ts';
+import { includesTenant } from './tokens/check-token.ts';
 import type { LoginTokens } from './tokens/login-tokens.ts';
 import type { OwnToken, OwnTokens } from './tokens/own-tokens.ts';
+import { bearerToken } from './tokens/read-token.ts';
 
 /** Scopes of the routes that accept the token of a merchant's backend. The caller that adds a key for them needs all. */
 export const MERCHANT_TOKEN_SCOPES = ['transactions:read', 'transactions:refund', 'devices:manage'] as const;

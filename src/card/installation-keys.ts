@@ -1,14 +1,18 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import type { CardDataPublicKey } from '#schemas/card-data';
 import { CryptoError, HsmUnavailable, TokenError } from '../basics/errors.ts';
-import { decodeBase64Url } from '../codecs/bytes/base64.ts';
+import { decodeBase64Url } from '../codecs/bytes/hex.ts';
 import { LruMap } from '../codecs/bytes/lru-map.ts';
 import type { CardDataHsm } from '../codecs/crypto/hsm.ts';
-import type { EphemeralKey, KeyName, ReaderKeys, SharedSecret } from '../kits/reader-kit/reader-keys.ts';
-import { CardDataRefusal } from '../kits/reader-kit/refusal.ts';
+import {
+  CardDataRefusal,
+  type EphemeralKey,
+  type KeyName,
+  type ReaderKeys,
+  type SharedSecret,
+} from '../kits/reader-kit/reader-format.ts';
 import type { HsmCalls } from '../switching/hsm/hsm-calls.ts';
-import type { KeyRing } from './key-ring.ts';
-import type { CardDataKey } from './opened-keys.ts';
+import type { CardDataKey, KeyRing } from './key-ring.ts';
 
 /** Proximity sessions in use at once on one node. An entry takes about 300 bytes. */
 const MAX_CACHED_SECRETS = 4_096;

@@ -1,8 +1,14 @@
 import { readFileSync, statSync } from 'node:fs';
 import { HsmUnavailable, TokenError } from '../basics/errors.ts';
-import { KeyOpener } from './key-opener.ts';
-import { buildKeyRing, type KeyRing, parseKeyRingFile, readKeyRingFile, type SecretKeys } from './key-ring.ts';
-import type { KeyToken } from './key-token.ts';
+import {
+  buildKeyRing,
+  KeyOpener,
+  type KeyRing,
+  parseKeyRingFile,
+  readKeyRingFile,
+  type SecretKeys,
+} from './key-ring.ts';
+import type { KeyToken } from './key-ring-file.ts';
 
 /** Every process learns of a rotation within this time. */
 const LOOK_EVERY_MS = 2_000;

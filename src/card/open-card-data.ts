@@ -1,14 +1,54 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { MAX_GENERAL_CARD_DATA_CHARS, MAX_PAYMENT_CARD_DATA_CHARS } from '#schemas/card-data';
-import { CardDataError, TlvError } from '../basics/errors.ts';
-import { decodeBase64 } from '../codecs/bytes/base64.ts';
+import type { ProfileReader } from '#schemas/terminal-profile';
+import { CardDataError, NoConfiguration, TlvError } from '../basics/errors.ts';
+import { decodeBase64 } from '../codecs/bytes/hex.ts';
 import { joinBlobs, openBlobs } from '../kits/reader-kit/open-blobs.ts';
-import type { SealedBlobs } from '../kits/reader-kit/reader-format.ts';
-import { CardDataRefusal, type CardDataRefusalReason } from '../kits/reader-kit/refusal.ts';
-import type { CardDataOpener, OpenedTap, TappedReader, TapRequest } from '../payments/ports/card-ports.ts';
-import { fingerprintBlobs, isFingerprintOf } from './fingerprint-blobs.ts';
+import {
+  CardDataRefusal,
+  type CardDataRefusalReason,
+  type ReaderFormat,
+  type SealedBlobs,
+} from '../kits/reader-kit/reader-format.ts';
+import type {
+  CardDataOpener,
+  OpenedTap,
+  PinRequest,
+  TappedReader,
+  TapRequest,
+} from '../payments/ports/switch-ports.ts';
+import { type ReaderRules, readerFaults } from '../payments/settings/check-settings.ts';
 import type { InstallationKeys } from './installation-keys.ts';
-import type { KeyRing } from './key-ring.ts';
-import type { ReaderInUse, ReadersInUse } from './readers-in-use.ts';
+import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
+
+type Blobs = Pick<TapRequest, 'generalCardData' | 'paymentCardData'> & Partial<Pick<PinRequest, 'pinBlock' | 'ksn'>>;
+
+/**
+ * The fingerprint of the blobs of a tap or PIN, which recognises a repeat of the same request: `<key
+ * id>:<HMAC-SHA-256, Base64url>`. Each blob has only one spelling (canonical Base64), so the texts are compared.
+ */
+function fingerprintBlobs(keys: SecretKeys, blobs: Blobs): string {
+  return fingerprintWith(keys.current, blobs);
+}
+
+/** Whether `fingerprint` was made from these blobs, under any key of the ring; false if its key no longer exists. */
+function isFingerprintOf(keys: SecretKeys, fingerprint: string, blobs: Blobs): boolean {
+  const key = keys.find(fingerprint.split(':', 1)[0]!);
+  if (key === undefined) return false;
+  const given = Buffer.from(fingerprint);
+  const expected = Buffer.from(fingerprintWith(key, blobs));
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** The dot occurs in neither Base64 nor hex, so it separates the parts. */
+function fingerprintWith(
+  { id, key }: NamedSecretKey,
+  { generalCardData, paymentCardData, pinBlock, ksn = '' }: Blobs,
+): string {
+  const hmac = createHmac('sha256', key).update(generalCardData).update('.').update(paymentCardData);
+  if (pinBlock !== undefined) hmac.update(`.${pinBlock}.${ksn}`);
+  return `${id}:${hmac.digest('base64url')}`;
+}
 
 export interface CardDataOpenerOptions {
   readonly blobHmac: KeyRing['blobHmac'];
@@ -85,4 +125,42 @@ function decodeCapped(text: string, maxChars: number): Buffer {
   const bytes = decodeBase64(text);
   if (bytes === undefined || bytes.length === 0) throw new CardDataRefusal('not-base64');
   return bytes;
+}
+
+/** A format with valid settings, whose keys belong to the acquirer. */
+export interface ReaderInUse {
+  readonly format: ReaderFormat;
+  readonly settings: unknown;
+}
+
+/** The format of profiles that name none. */
+const DEFAULT_FORMAT = 'jwe';
+
+/** The reader formats that terminal profiles name. */
+export class ReadersInUse {
+  readonly #rules: ReaderRules;
+  readonly #default: ReaderInUse;
+  /** By the profile's own object, which is replaced when the profile changes. */
+  readonly #checked = new WeakMap<ProfileReader, ReaderInUse>();
+
+  constructor(rules: ReaderRules) {
+    this.#rules = rules;
+    this.#default = { format: rules.formats.get(DEFAULT_FORMAT)!, settings: {} };
+  }
+
+  /**
+   * A profile is checked when it is stored and again here, because a format may be gone since, or a grant withdrawn.
+   *
+   * @throws NoConfiguration (NO_READER)
+   */
+  readerOf({ acquirerId, reader }: Pick<TappedReader, 'acquirerId' | 'reader'>): ReaderInUse {
+    if (reader === undefined) return this.#default;
+    const known = this.#checked.get(reader);
+    if (known !== undefined) return known;
+    if (readerFaults(this.#rules, acquirerId, reader).length > 0) throw new NoConfiguration('NO_READER');
+    const format = this.#rules.formats.get(reader.format)!;
+    const checked = { format, settings: format.settingsSchema.parse(reader.settings) };
+    this.#checked.set(reader, checked);
+    return checked;
+  }
 }

@@ -7,9 +7,9 @@ import {
   decryptOnce,
   type HandoverAttempt,
   type HandoverBlobs,
+  type HandoverKeys,
+  MemoryKeyPair,
 } from './handover-envelope.ts';
-import type { HandoverKeys } from './handover-keys.ts';
-import { MemoryKeyPair } from './memory-key-pair.ts';
 import { LIVE_KEYS_TRUSTED_MS } from './seal-handover.ts';
 
 /** A key accepts new taps for this long, which leaves ten minutes of its hour for taps in progress. */

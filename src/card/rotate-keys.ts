@@ -1,9 +1,80 @@
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { link, open, rm } from 'node:fs/promises';
 import { StartError } from '../basics/errors.ts';
 import { changeFile } from '../basics/files/change-file.ts';
-import { FreshKeys } from './fresh-keys.ts';
 import { parseKeyRingFile } from './key-ring.ts';
-import { type KeyRingFile, keyRingFile } from './key-ring-file.ts';
-import type { KeyToken } from './key-token.ts';
+import { type KeyRingFile, type KeyToken, keyRingFile, type PrivateJwk, type PublicJwk } from './key-ring-file.ts';
+import { freshTokenKeyId, publicKeyOfPoint } from './token-keys.ts';
+
+type CardDataEntry = KeyRingFile['cardData'][number];
+type SecretEntry = KeyRingFile['panSealing'][number];
+type SigningEntry = KeyRingFile['tokenSigning'][number];
+
+/** Makes new entries of a key file: with their keys, or with keys that are created in a token and stay there. */
+class FreshKeys {
+  readonly #token: KeyToken | undefined;
+
+  constructor(token?: KeyToken) {
+    this.#token = token;
+  }
+
+  /**
+   * X25519 first: opening a blob with it costs two thirds of P-256, which remains for readers whose secure element
+   * lacks X25519. A token has only P-256, because few can agree on X25519.
+   */
+  async cardData(): Promise<CardDataEntry[]> {
+    const kid = freshId('card');
+    if (this.#token) return [{ kid, ...(await createPair(this.#token, kid, 'agree')) }];
+    const x25519 = privateJwk(generateKeyPairSync('x25519').privateKey);
+    return [
+      { kid, privateKey: x25519 },
+      { kid: freshId('card'), privateKey: p256PrivateJwk() },
+    ];
+  }
+
+  /**
+   * In a token, each secret has a sealing key of its own.
+   *
+   * @param name the prefix of the id
+   */
+  async secret(name: string): Promise<SecretEntry> {
+    const id = freshId(name);
+    const secret = randomBytes(32);
+    if (!this.#token) return { id, secret: secret.toString('base64url') };
+    const tokenKey = freshTokenKeyId();
+    await this.#token.createSecret(tokenKey, id);
+    const sealed = await this.#token.seal(tokenKey, secret, Buffer.from(id));
+    secret.fill(0);
+    return { id, tokenKey, sealed: sealed.toString('base64url') };
+  }
+
+  async signing(): Promise<SigningEntry> {
+    const kid = freshId('token');
+    return this.#token
+      ? { kid, ...(await createPair(this.#token, kid, 'sign')) }
+      : { kid, privateKey: p256PrivateJwk() };
+  }
+}
+
+async function createPair(token: KeyToken, label: string, use: 'agree' | 'sign') {
+  const tokenKey = freshTokenKeyId();
+  const publicKey = publicKeyOfPoint(await token.createPair(tokenKey, label, use)).export({ format: 'jwk' });
+  return { tokenKey, publicKey: publicKey as PublicJwk };
+}
+
+function p256PrivateJwk(): Extract<PrivateJwk, { kty: 'EC' }> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return privateJwk(privateKey) as Extract<PrivateJwk, { kty: 'EC' }>;
+}
+
+function privateJwk(key: KeyObject): PrivateJwk {
+  return key.export({ format: 'jwk' }) as PrivateJwk;
+}
+
+function freshId(name: string): string {
+  return `${name}-${randomBytes(4).toString('hex')}`;
+}
 
 /** The purposes of keys, as named by `tapwire keys rotate --purpose`, and their place in the file. */
 const SECRETS = {
@@ -104,4 +175,42 @@ function withFreshCardDataKeys(
   const idsOf = (keys: KeyRingFile['cardData']) => keys.map(({ kid }) => kid);
   const file = { ...before, cardData: [...fresh, ...kept] };
   return { file, added: idsOf(fresh), kept: idsOf(kept), retireAt, dropped: idsOf(dropped) };
+}
+
+/**
+ * Writes a key file with fresh keys, mode 0600. An existing file is not changed. The file appears complete or not at
+ * all, so that two processes that start at once end up with the same keys.
+ *
+ * @param token creates the keys, so that the file only names them; without it they are in the file
+ * @returns whether this call created the file
+ * @throws the error of the file system, if the folder is missing or not writable; HsmUnavailable, TokenError
+ */
+export async function createKeyRing(path: string, token?: KeyToken): Promise<boolean> {
+  if (existsSync(path)) return false; // before keys are created in a token
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
+  const file = await open(draft, 'wx', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify(await freshKeys(new FreshKeys(token)), undefined, 2)}\n`);
+    // If a power cut lost the key after a PAN was sealed under it, that PAN could never be reversed.
+    await file.sync();
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await file.close();
+    await rm(draft, { force: true });
+  }
+}
+
+async function freshKeys(fresh: FreshKeys): Promise<KeyRingFile> {
+  return {
+    cardData: await fresh.cardData(),
+    panSealing: [await fresh.secret('pan')],
+    panHash: [await fresh.secret('hash')],
+    blobHmac: [await fresh.secret('blob')],
+    webhookSealing: [await fresh.secret('webhook')],
+    tokenSigning: [await fresh.signing()],
+  };
 }

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { fromHex } from '../codecs/bytes/hex.ts';
-import { localDateTime } from '../kits/processor-kit/field-dates.ts';
+import { localDateTime } from '../kits/processor-kit/field-values.ts';
 
 interface SampleCard {
   readonly pan: string;

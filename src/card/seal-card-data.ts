@@ -7,7 +7,7 @@ import { type CardDataPublicKey, GENERAL_TAGS, READER_TAGS } from '#schemas/card
 import { openJweSession, sealJwe } from '../../readers/jwe/seal-jwe.ts';
 import { encodeTlv } from '../codecs/emv/tlv.ts';
 import type { TapBinding } from '../kits/reader-kit/reader-format.ts';
-import type { TapRequest } from '../payments/ports/card-ports.ts';
+import type { TapRequest } from '../payments/ports/switch-ports.ts';
 
 /** The values that a kernel read, by tag: EMV data objects and READER_TAGS. */
 type TapValues = ReadonlyMap<number, Uint8Array>;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { SealError } from '../basics/errors.ts';
-import type { Handover } from '../payments/ports/card-ports.ts';
+import type { Handover } from '../payments/ports/switch-ports.ts';
 import {
   CONTENT_KEY_BYTES,
   encodeBlobs,
@@ -8,12 +8,14 @@ import {
   encryptOnce,
   type HandoverAttempt,
   type HandoverBlobs,
+  type HandoverKeys,
+  keyIdOf,
   MAX_RECIPIENTS,
+  MemoryKeyPair,
   SALT_BYTES,
+  type WorkerPublicKey,
   type WrappedKey,
 } from './handover-envelope.ts';
-import type { HandoverKeys, WorkerPublicKey } from './handover-keys.ts';
-import { keyIdOf, MemoryKeyPair } from './memory-key-pair.ts';
 
 /**
  * How long the list of workers is used before it is read again. A worker keeps its key for that long after

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto';
 import type { Token } from '../hsm-devices/pkcs11/token.ts';
-import type { KeyToken } from './key-token.ts';
+import type { KeyToken } from './key-ring-file.ts';
 
 /** The keys of an installation in a PKCS #11 token. */
 export class TokenKeys implements KeyToken {

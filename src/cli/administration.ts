@@ -1,8 +1,12 @@
+import { existsSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
 import type { z } from 'zod';
-import { invalidValues } from '../basics/errors.ts';
+import { invalidValues, StartError } from '../basics/errors.ts';
+import { withSecretFiles } from '../observe/secret-files.ts';
 import { readConfig } from '../start/config.ts';
-import { prepareDatabase } from '../start/prepare-database.ts';
+import { prepareDatabase } from '../start/open-stores.ts';
+import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { AcquirerSettings, type Page } from '../store/settings/acquirer-settings.ts';
 import type { Change } from '../store/settings/admin-commit.ts';
@@ -70,4 +74,28 @@ export function ownerOf({
 }): string {
   if (merchantId !== null) return `merchant ${merchantId}`;
   return integratorId === null ? 'the acquirer' : `integrator ${integratorId}`;
+}
+
+/** A database that a command may use until `stop`. */
+export interface FoundDatabase {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/**
+ * The existing database of this installation, unchanged: that of `--database`, of DATABASE_URL, or the embedded one in
+ * the data folder, which is started if it does not run.
+ *
+ * @throws StartError NO_DATABASE
+ */
+export async function findDatabase(given: string | undefined): Promise<FoundDatabase> {
+  const { DATABASE_URL, TAPWIRE_DATA = '.tapwire' } = withSecretFiles(process.env).variables;
+  const url = given ?? DATABASE_URL;
+  if (url !== undefined && url !== '') return { url, stop: async () => {} };
+  const directory = join(TAPWIRE_DATA, 'postgres');
+  if (existsSync(directory)) return startEmbeddedPostgres({ directory });
+  throw new StartError(
+    'NO_DATABASE',
+    `There is no database in ${TAPWIRE_DATA}. Set DATABASE_URL, name one with --database, or run npm start first.`,
+  );
 }

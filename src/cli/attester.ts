@@ -5,11 +5,11 @@ import { StartError } from '../basics/errors.ts';
 import { readConfig } from '../start/config.ts';
 import { AcquirerSettings } from '../store/settings/acquirer-settings.ts';
 import { ATTESTER_SETTINGS } from '../store/settings/tenant-settings.ts';
-import { signAttestation } from '../tools/phone/sign-attestation.ts';
+import { signAttestation } from '../tools/phone/phone.ts';
 import { type Commands, command } from './commands.ts';
-import { readText } from './read-file.ts';
+import { flag, readNumber, readYesOrNo, text } from './output.ts';
+import { readText } from './read-input.ts';
 import { settingsCommands } from './settings-commands.ts';
-import { flag, readNumber, readYesOrNo, text } from './words.ts';
 
 /**
  * `tapwire attester ...`: the services that attest an acquirer's devices. With the first one, the acquirer requires an

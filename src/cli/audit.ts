@@ -4,12 +4,10 @@ import type { RecordedChange } from '#schemas/admin-audit';
 import { StartError } from '../basics/errors.ts';
 import { ChainCheck, type ChainFault, type ChainHead } from '../observe/audit-chain.ts';
 import { INSTALLATION } from '../store/settings/admin-commit.ts';
-import { chainedEvents } from '../store/settings/admin-event-chain.ts';
-import { listAdminEvents } from '../store/settings/admin-events.ts';
+import { chainedEvents, listAdminEvents } from '../store/settings/admin-events.ts';
 import { checkedBy, onDatabase } from './administration.ts';
-import { readJson } from './read-file.ts';
-import { type Columns, listOf, printList } from './table.ts';
-import { flag, idOf, text } from './words.ts';
+import { type Columns, flag, idOf, listOf, printList, text } from './output.ts';
+import { readJson } from './read-input.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire audit [--acquirer ID] [--limit 100] [--json]        show who changed which setting, newest last

@@ -2,15 +2,14 @@ import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { readConfig } from '../start/config.ts';
 import { openKeyRing } from '../start/open-key-ring.ts';
-import { RecordedWebhookEndpoints } from '../store/webhooks/recorded-webhook-endpoints.ts';
+import { RecordedWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
-import { callbackPolicy } from '../webhooks/callback-url.ts';
-import { GuardedFetch } from '../webhooks/guarded-fetch.ts';
+import { callbackPolicy, GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import type { Integrator } from '../webhooks/ports.ts';
 import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import { actor, onDatabase } from './administration.ts';
 import { type Commands, command } from './commands.ts';
-import { idOf, text } from './words.ts';
+import { idOf, text } from './output.ts';
 
 /**
  * `tapwire callback ...`: the URL at which an integrator receives webhooks about links and intents. Gateways apply

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { readCellsFile } from '../start/config.ts';
-import { CellError } from '../tools/cells/cell-error.ts';
 import {
   type Cell,
+  CellError,
   type CellsFile,
   cellName,
   findCell,
@@ -19,19 +19,15 @@ import {
   readStatus,
   reserveNumbers,
 } from '../tools/cells/cell-status.ts';
-import { findSource } from '../tools/cells/find-source.ts';
+import { findSource, onReachableCells } from '../tools/cells/find-source.ts';
 import { finishWithoutSource } from '../tools/cells/finish-move.ts';
-import { forgetAcquirer } from '../tools/cells/forget-acquirer.ts';
 import { moveAcquirer } from '../tools/cells/move-acquirer.ts';
-import { hostsOf, setBackend } from '../tools/cells/proxy-map.ts';
-import { onReachableCells } from '../tools/cells/reachable-cells.ts';
+import { hostsOf, setBackend, withFileLock } from '../tools/cells/proxy-map.ts';
 import { recoverAcquirer } from '../tools/cells/recover-acquirer.ts';
-import { undoMove } from '../tools/cells/undo-move.ts';
-import { withFileLock } from '../tools/cells/with-file-lock.ts';
+import { forgetAcquirer, undoMove } from '../tools/cells/undo-move.ts';
 import { checkedBy } from './administration.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, listOf, printList } from './table.ts';
-import { flag, idOf, text } from './words.ts';
+import { type Columns, flag, idOf, listOf, printList, text } from './output.ts';
 
 /** `tapwire cell ...`: several installations that each serve some of the acquirers (src/tools/cells/README.md). */
 export const commands: Commands = {

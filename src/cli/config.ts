@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
 import { SECRETS } from '../observe/secret-files.ts';
 import { type Config, readConfig, type Setting, settings } from '../start/config.ts';
-import { urlWithoutSecrets } from '../store/postgres/url-without-secrets.ts';
-import { tableOf } from './table.ts';
-import { flag } from './words.ts';
+import { urlWithoutSecrets } from '../store/postgres/open-database.ts';
+import { flag, tableOf } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire config [--example]

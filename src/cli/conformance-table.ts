@@ -1,5 +1,5 @@
 import type { ConformanceResult } from '../kits/plug-ins/check-failure.ts';
-import { bad, good } from './style.ts';
+import { bad, good } from './output.ts';
 
 /** Prints the results of a conformance suite, with the reason of each failure, and their number. */
 export function printResults(title: string, results: readonly ConformanceResult[]): void {

@@ -4,11 +4,10 @@ import { parseArgs } from 'node:util';
 import type { StoredApiKey, StoredIssuerKey, StoredUser } from '#schemas/admin-credentials';
 import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
 import { SCOPES } from '#schemas/scopes';
-import { readIssuerPem } from '../auth/issuers/issuer-keys.ts';
-import { signPossessionProof } from '../auth/issuers/possession-proof.ts';
+import { readIssuerPem, signPossessionProof } from '../auth/issuers/issuer-keys.ts';
 import { StartError } from '../basics/errors.ts';
 import { readConfig } from '../start/config.ts';
-import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/operator-keys.ts';
+import { listOperatorKeys, type OperatorKey, revokeOperatorKey } from '../store/credentials/api-keys.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import {
   ApiKeySettings,
@@ -16,13 +15,12 @@ import {
   IssuerKeySettings,
   UserSettings,
 } from '../store/settings/credential-settings.ts';
-import { callbackPolicy } from '../webhooks/callback-url.ts';
+import { callbackPolicy } from '../webhooks/guarded-fetch.ts';
 import { actor, checkedBy, onDatabase, ownerOf } from './administration.ts';
 import { type Commands, command } from './commands.ts';
-import { readText } from './read-file.ts';
+import { type Columns, flag, idOf, listOf, onlyOne, printList, readNumber, tableOf, text } from './output.ts';
+import { readText } from './read-input.ts';
 import { change, list, readNamed, readNew, remove, setBlocked } from './settings-commands.ts';
-import { type Columns, listOf, printList, tableOf } from './table.ts';
-import { flag, idOf, onlyOne, readNumber, text } from './words.ts';
 
 /** The owner of a credential: an integrator or a merchant, or with neither the acquirer itself. */
 const OWNER = [

@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { sentenceOf } from '../basics/errors.ts';
 import { linesOf } from '../codecs/iso8583/describe.ts';
 import { type ReadMessage, readMessage } from '../codecs/iso8583/message-tool.ts';
-import { readSpec } from './processor-types.ts';
-import { readHexInput } from './read-hex-input.ts';
-import { flag, text } from './words.ts';
+import { flag, text } from './output.ts';
+import { readSpec } from './plug-in-list.ts';
+import { readHexInput } from './read-input.ts';
 
 export const USAGE = `usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]
 

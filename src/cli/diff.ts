@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
 import { Iso8583Error, sentenceOf } from '../basics/errors.ts';
-import type { Difference } from '../codecs/iso8583/diff.ts';
-import { compareMessages } from '../codecs/iso8583/message-tool.ts';
-import { readSpec } from './processor-types.ts';
-import { readHexInput } from './read-hex-input.ts';
-import { flag, text } from './words.ts';
+import { compareMessages, type Difference } from '../codecs/iso8583/message-tool.ts';
+import { flag, text } from './output.ts';
+import { readSpec } from './plug-in-list.ts';
+import { readHexInput } from './read-input.ts';
 
 export const USAGE = `usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]
 

@@ -3,21 +3,18 @@ import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DE55_TAGS } from '../codecs/emv/de55.ts';
 import { tagText } from '../codecs/emv/tlv.ts';
-import { codeTable } from '../kits/processor-kit/code-table.ts';
-import { featureTable } from '../kits/processor-kit/feature-table.ts';
+import { codeTable, featureTable } from '../kits/processor-kit/feature-table.ts';
 import { builtInEntries, loadProcessors } from '../kits/processor-kit/load-processors.ts';
 import type { Processor } from '../kits/processor-kit/processor.ts';
 import { ruleTable } from '../kits/processor-kit/request-rules.ts';
 import { settings } from '../start/config.ts';
-import { enumTables } from '../tools/docs/enum-tables.ts';
+import { enumTables, withSections } from '../tools/docs/enum-tables.ts';
 import { exampleMacs } from '../tools/docs/processors/example-mac.ts';
-import { elementTable, fieldTable, otherFieldTable } from '../tools/docs/processors/field-table.ts';
-import { repeatTable } from '../tools/docs/processors/repeat-table.ts';
+import { elementTable, fieldTable, otherFieldTable, repeatTable } from '../tools/docs/processors/field-table.ts';
 import { sampleBytes, sampleFrames } from '../tools/docs/processors/sample-bytes.ts';
-import { withSections } from '../tools/docs/sections.ts';
 import { transactionStates } from '../tools/docs/transaction-states.ts';
 import { exampleOf } from './config.ts';
-import { flag } from './words.ts';
+import { flag } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire docs [--check]

@@ -9,37 +9,32 @@ import type { Token } from '../hsm-devices/pkcs11/token.ts';
 import { loadProcessors } from '../kits/processor-kit/load-processors.ts';
 import { loadReaders } from '../kits/reader-kit/load-readers.ts';
 import { type Config, readConfig } from '../start/config.ts';
-import { readerRulesOf } from '../start/open-card-readers.ts';
-import { connectionsOfProcess } from '../start/open-databases.ts';
-import { keyRingPath } from '../start/open-key-ring.ts';
-import { openKeyToken } from '../start/open-key-token.ts';
-import { connectDatabase } from '../start/prepare-database.ts';
-import { switchAccessOf } from '../start/switch-access-of.ts';
+import { readerRulesOf, switchAccessOf } from '../start/open-card-readers.ts';
+import { keyRingPath, openKeyToken } from '../start/open-key-ring.ts';
+import { connectDatabase, connectionsOfProcess } from '../start/open-stores.ts';
 import { migrationsOf } from '../store/postgres/migrate.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { listRegisteredKeys } from '../store/switches/hsm-keys.ts';
 import type { StoredProcessor } from '../switching/switches/acquirer-switches.ts';
 import { backlogFindings } from '../tools/doctor/backlog-findings.ts';
-import { certificateFindings } from '../tools/doctor/certificate-findings.ts';
-import { databaseFindings } from '../tools/doctor/database-findings.ts';
+import { databaseFindings, partitionFindings } from '../tools/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../tools/doctor/finding.ts';
-import { frontFindings } from '../tools/doctor/front-findings.ts';
-import { hsmFindings } from '../tools/doctor/hsm-findings.ts';
-import { hsmKeyFindings } from '../tools/doctor/hsm-key-findings.ts';
-import { issuerFindings } from '../tools/doctor/issuer-findings.ts';
-import { keyFindings } from '../tools/doctor/key-findings.ts';
-import { partitionFindings } from '../tools/doctor/partition-findings.ts';
+import { certificateFindings, frontFindings } from '../tools/doctor/front-findings.ts';
+import { hsmFindings, hsmKeyFindings } from '../tools/doctor/hsm-findings.ts';
+import {
+  issuerFindings,
+  keyFindings,
+  type ProfileWithReader,
+  readerFindings,
+  tokenFinding,
+} from '../tools/doctor/key-findings.ts';
 import { providerFindings } from '../tools/doctor/provider-findings.ts';
-import { type ProfileWithReader, readerFindings } from '../tools/doctor/reader-findings.ts';
 import { sessionFindings } from '../tools/doctor/session-findings.ts';
-import { askAvailabilities } from '../tools/doctor/signed-on.ts';
-import { switchFindings } from '../tools/doctor/switch-findings.ts';
-import { tokenFinding } from '../tools/doctor/token-findings.ts';
+import { askAvailabilities, switchFindings } from '../tools/doctor/switch-findings.ts';
 import { demoProfilePath, readProfile } from '../tools/phone/profile.ts';
 import { demoSettings } from './demo/demo-installation.ts';
-import { wrapTo } from './output.ts';
-import * as style from './style.ts';
-import { flag } from './words.ts';
+import * as style from './output.ts';
+import { flag, wrapTo } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire doctor [--json]        exit code 1 if there is a fault`;

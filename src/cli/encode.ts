@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
 import { Iso8583Error, StartError, sentenceOf } from '../basics/errors.ts';
 import { encodeJson } from '../codecs/iso8583/message-tool.ts';
-import { readSpec } from './processor-types.ts';
-import { readJson } from './read-file.ts';
-import { flag, text } from './words.ts';
+import { flag, text } from './output.ts';
+import { readSpec } from './plug-in-list.ts';
+import { readJson } from './read-input.ts';
 
 export const USAGE =
   'usage: tapwire encode --spec type-1|FILE.json FILE.json|- [--json]        print the message as hex';

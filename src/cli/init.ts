@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { SCOPE_NAMES } from '#schemas/scopes';
 import { createApiKey } from '../auth/api-key.ts';
 import { StartError } from '../basics/errors.ts';
-import { createKeyRing } from '../card/create-key-ring.ts';
+import { createKeyRing } from '../card/rotate-keys.ts';
 import { type Config, readConfig } from '../start/config.ts';
 import { keyRingPath } from '../start/open-key-ring.ts';
 import { hasOperatorKey, insertApiKey } from '../store/credentials/api-keys.ts';
@@ -12,7 +12,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/admin-commit.ts';
 import { actor, onDatabase } from './administration.ts';
 import { withToken } from './keys.ts';
-import { flag } from './words.ts';
+import { flag } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire init [--another-key] [--token]        create the schema, the keys and the operator's API key, which is printed once

@@ -5,9 +5,8 @@ import { listDeadLetters, MAX_LISTED, queueFigures } from '../jobs/dead-letters.
 import { JobTable } from '../jobs/job-table.ts';
 import { QUEUE_NAMES } from '../jobs/queues.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
-import { findDatabase } from './find-database.ts';
-import { tableOf } from './table.ts';
-import { flag, text } from './words.ts';
+import { findDatabase } from './administration.ts';
+import { flag, tableOf, text } from './output.ts';
 
 export const USAGE = `usage: tapwire jobs [--json]                                show the number of jobs in each queue
        tapwire jobs dead-letters [list] [--queue NAME] [--json]   show the jobs that failed permanently, and why

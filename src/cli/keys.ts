@@ -1,16 +1,13 @@
 import { parseArgs } from 'node:util';
 import { HsmUnavailable, StartError, TokenError } from '../basics/errors.ts';
 import { readKeyRingFile } from '../card/key-ring.ts';
-import type { KeyRingFile } from '../card/key-ring-file.ts';
-import type { KeyToken } from '../card/key-token.ts';
+import type { KeyRingFile, KeyToken } from '../card/key-ring-file.ts';
 import { KEY_PURPOSES, type KeyPurpose, rotateKeys } from '../card/rotate-keys.ts';
 import { TokenKeys } from '../card/token-keys.ts';
 import { type Config, readConfig } from '../start/config.ts';
-import { keyRingPath } from '../start/open-key-ring.ts';
-import { openKeyToken } from '../start/open-key-token.ts';
+import { keyRingPath, openKeyToken } from '../start/open-key-ring.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, printList } from './table.ts';
-import { flag, text } from './words.ts';
+import { type Columns, flag, printList, text } from './output.ts';
 
 /** Readers may cache the published keys for an hour, and offline readers for longer. */
 const RETIRE_AFTER_DAYS = '30';

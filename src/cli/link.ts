@@ -4,7 +4,7 @@ import { createClient, NoAnswerError, ProblemError } from '#schemas/client';
 import { StartError } from '../basics/errors.ts';
 import { type Profile, readProfileOrDemo } from '../tools/phone/profile.ts';
 import { checkAmount } from './amount.ts';
-import { text } from './words.ts';
+import { text } from './output.ts';
 
 export const USAGE = `usage: tapwire link --amount 10.00 [--currency ZAR] [--reference TEXT] [--profile FILE]
 

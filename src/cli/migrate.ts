@@ -1,5 +1,5 @@
 import { readConfig } from '../start/config.ts';
-import { prepareDatabase } from '../start/prepare-database.ts';
+import { prepareDatabase } from '../start/open-stores.ts';
 
 /** What `--help` prints. */
 export const USAGE =

@@ -1,3 +1,6 @@
+import { styleText } from 'node:util';
+import { StartError } from '../basics/errors.ts';
+
 /** Where a command shows its progress: a terminal, whose lines can be rewritten, or a file or pipe. */
 export interface Output {
   readonly isTTY?: boolean | undefined;
@@ -28,4 +31,84 @@ export function wrapTo(output: Output, line: string, indent: number): string {
 /** A pseudo-terminal can report 0 columns. A character in the last column would move some terminals to the next line. */
 function widthOf({ columns }: Output): number {
   return (columns || DEFAULT_COLUMNS) - 1;
+}
+
+/**
+ * Text in the colour of its meaning, if the output is a terminal with colours. `NO_COLOR` switches colours off,
+ * `FORCE_COLOR` switches them on in files and pipes.
+ */
+export const good = (text: string, output?: Output) => styled('green', text, output);
+export const poor = (text: string, output?: Output) => styled('yellow', text, output);
+export const bad = (text: string, output?: Output) => styled('red', text, output);
+
+function styled(style: Parameters<typeof styleText>[0], text: string, output: Output = process.stdout): string {
+  return styleText(style, text, { stream: output as NodeJS.WriteStream });
+}
+
+/** The columns of a table for rows of one kind. */
+export interface Columns<Row> {
+  readonly titles: readonly string[];
+  cellsOf(row: Row): readonly string[];
+}
+
+/** Prints a list as a table for a person, or as JSON for a program. */
+export function printList<Row>(rows: readonly Row[], columns: Columns<Row>, asJson: boolean): void {
+  console.log(asJson ? JSON.stringify(rows, null, 2) : listOf(rows, columns));
+}
+
+export function listOf<Row>(rows: readonly Row[], { titles, cellsOf }: Columns<Row>): string {
+  return tableOf([titles, ...rows.map(cellsOf)]);
+}
+
+/** Formats rows as a table for a person. A column is as wide as its widest cell; the last one is not padded. */
+export function tableOf(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows)
+    row.forEach((cell, at) => {
+      widths[at] = Math.max(widths[at] ?? 0, cell.length);
+    });
+  const lineOf = (row: readonly string[]) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at]!))
+      .join('  ')
+      .trimEnd();
+  return rows.map(lineOf).join('\n');
+}
+
+/** Option kinds of commands, for `parseArgs`: with a value, with several values, without a value. */
+export const text = { type: 'string' } as const;
+export const texts = { type: 'string', multiple: true } as const;
+export const flag = { type: 'boolean', default: false } as const;
+
+/** Ids are integers of the database. */
+const MAX_ID = 2_147_483_647;
+
+/** An id from the arguments of a command. @throws StartError BAD_CONFIG */
+export function idOf(given: string | undefined, what: string): number {
+  if (given !== undefined && /^[1-9]\d{0,9}$/.test(given) && Number(given) <= MAX_ID) return Number(given);
+  throw new StartError('BAD_CONFIG', `${what}: ${given === undefined ? 'is required' : 'expected a number from 1'}`);
+}
+
+/** @throws StartError BAD_CONFIG unless there is exactly one */
+export function onlyOne([id, ...others]: readonly string[], what: string): string {
+  if (id === undefined || others.length > 0) throw new StartError('BAD_CONFIG', `${what}: expected exactly one`);
+  return id;
+}
+
+/** A number written with digits. Other text is returned unchanged, and the schema refuses it. */
+export function readNumber(given: string): unknown {
+  return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
+}
+
+export function readYesOrNo(given: string): unknown {
+  return { yes: true, no: false }[given] ?? given;
+}
+
+/** @throws StartError BAD_CONFIG */
+export function readJsonText(given: string): unknown {
+  try {
+    return JSON.parse(given);
+  } catch (cause) {
+    throw new StartError('BAD_CONFIG', `not JSON: ${(cause as Error).message}`, { cause });
+  }
 }

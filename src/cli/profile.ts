@@ -2,8 +2,8 @@ import { createPublicKey } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { type Profile, writeProfile } from '../tools/phone/profile.ts';
-import { readText } from './read-file.ts';
-import { idOf, text } from './words.ts';
+import { idOf, text } from './output.ts';
+import { readText } from './read-input.ts';
 
 export const USAGE = `usage: tapwire profile --out FILE --merchant ID --terminal X-TID --user NAME
                        --issuer ISS --kid KID --private-key FILE [--audience tapwire]

@@ -6,8 +6,7 @@ import { type Change, INSTALLATION, type Reach } from '../store/settings/admin-c
 import type { Removal, SettingsKey } from '../store/settings/settings-table.ts';
 import { changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
 import { type Commands, command } from './commands.ts';
-import { type Columns, listOf, printList } from './table.ts';
-import { flag, idOf, onlyOne, text, texts } from './words.ts';
+import { type Columns, flag, idOf, listOf, onlyOne, printList, text, texts } from './output.ts';
 
 type Id = number | string;
 

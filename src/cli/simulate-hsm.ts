@@ -7,8 +7,8 @@ import type { SwitchConfig } from '../kits/processor-kit/processor.ts';
 import { demoKeys } from '../tools/simulator/demo-hsm.ts';
 import { type DemoDevices, demoLmkKeys, startDemoDevices } from '../tools/simulator/hsm/demo-devices.ts';
 import type { LmkForm } from '../tools/simulator/hsm/test-lmk.ts';
-import { readText } from './read-file.ts';
-import { text } from './words.ts';
+import { text } from './output.ts';
+import { readText } from './read-input.ts';
 
 export const HSM_USAGE = `  --hsm-file FILE        write the configuration of the simulated devices (hsm=PORT) for HSM_MODULE, FILE ends in .json
   --hsm-lmk FORM         variant | keyBlock: how the devices protect keys (variant)

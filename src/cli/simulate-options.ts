@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
 import { MoneyError, StartError } from '../basics/errors.ts';
-import { keyExchangeConfig } from '../kits/processor-kit/key-exchange-config.ts';
 import type { Processor, SwitchConfig } from '../kits/processor-kit/processor.ts';
+import { keyExchangeConfig } from '../kits/processor-kit/switch-config.ts';
 import { CardAccount, type TestCard, testCards } from '../tools/simulator/card-accounts.ts';
 import { FAULT_KINDS, type FaultKind, type FaultRates, parseShare } from '../tools/simulator/faults.ts';
 import { parseManners } from '../tools/simulator/manners/manners.ts';
-import { readRecording } from '../tools/simulator/recording.ts';
+import { readRecording } from '../tools/simulator/scenarios.ts';
 import type { SimulatedProcessor, SimulatorOptions } from '../tools/simulator/start-simulator.ts';
-import { readJson, readText } from './read-file.ts';
+import { text, texts } from './output.ts';
+import { readJson, readText } from './read-input.ts';
 import { HSM_FLAGS, HSM_USAGE, readHsmOptions, type SimulatedHsmOptions } from './simulate-hsm.ts';
-import { text, texts } from './words.ts';
 
 export const USAGE = `usage: tapwire simulate [TYPE=PORT ...] [hsm=PORT ...] [options]   default: type-1=9101; port 0: a free port
 

@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
+import { STANS } from '../store/switches/business-dates.ts';
 import { continueStans, listStans, type StanScopeState } from '../store/switches/continue-stans.ts';
-import { STANS } from '../store/switches/stans.ts';
 import { changeOf, onDatabase } from './administration.ts';
-import { type Columns, printList } from './table.ts';
-import { flag, idOf, text } from './words.ts';
+import { type Columns, flag, idOf, printList, text } from './output.ts';
 
 export const USAGE = `usage: tapwire stan --acquirer ID [--json]
        tapwire stan --acquirer ID [--tid TID] --last NUMBER

@@ -2,11 +2,11 @@ import { parseArgs } from 'node:util';
 import { startGateway } from '../main.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { type Config, readConfig } from '../start/config.ts';
-import { type PreparedDatabase, prepareDatabase } from '../start/prepare-database.ts';
+import { type PreparedDatabase, prepareDatabase } from '../start/open-stores.ts';
 import { chooseCount, openGroup } from '../start/processes/open-group.ts';
 import { createDemoExamples } from './demo/demo-examples.ts';
-import { STOP_SIGNALS, untilAskedToStop } from './until-asked-to-stop.ts';
-import { text } from './words.ts';
+import { STOP_SIGNALS, untilAskedToStop } from './ending.ts';
+import { text } from './output.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire start [--role all|api|worker] [--processes auto|NUMBER]

@@ -5,8 +5,7 @@ import { SAMPLE_CARDS, type SampleCardName } from '../card/sample-tap.ts';
 import { authorizationOf, Phone, type PhoneAnswer } from '../tools/phone/phone.ts';
 import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { checkAmount, showAmount } from './amount.ts';
-import { bad, good, poor } from './style.ts';
-import { flag, text } from './words.ts';
+import { bad, flag, good, poor, text } from './output.ts';
 
 export const USAGE = `usage: tapwire tap --amount 10.00 [--currency ZAR] [--card ${Object.keys(SAMPLE_CARDS).join('|')}]
                    [--pin DIGITS] [--reference TEXT] [--device ID] [--profile FILE] [--json]

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { toCliError } from './cli-error.ts';
-import { endWithReader } from './closed-output.ts';
 import { COMMANDS } from './command-table.ts';
 import { runTapwire } from './commands.ts';
-import { bad } from './style.ts';
+import { endWithReader } from './ending.ts';
+import { bad } from './output.ts';
 
 for (const stream of [process.stdout, process.stderr]) endWithReader(stream);
 try {

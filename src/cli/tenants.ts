@@ -11,7 +11,7 @@ import type {
 import { StartError } from '../basics/errors.ts';
 import { AcquirerSettings } from '../store/settings/acquirer-settings.ts';
 import { Acquirers } from '../store/settings/acquirers.ts';
-import { ROUTE_SETTINGS } from '../store/settings/route-settings.ts';
+import { ROUTE_SETTINGS } from '../store/settings/processor-settings.ts';
 import {
   BLOCKED_DEVICE_SETTINGS,
   INTEGRATOR_SETTINGS,
@@ -20,9 +20,8 @@ import {
 } from '../store/settings/tenant-settings.ts';
 import { actor, changeOf, checkedBy, listAll, onDatabase } from './administration.ts';
 import { type Commands, command } from './commands.ts';
+import { type Columns, flag, idOf, listOf, printList, readJsonText, readNumber, readYesOrNo, text } from './output.ts';
 import { settingsCommands } from './settings-commands.ts';
-import { type Columns, listOf, printList } from './table.ts';
-import { flag, idOf, readJsonText, readNumber, readYesOrNo, text } from './words.ts';
 
 const ACQUIRERS: Columns<StoredAcquirer> = {
   titles: ['ACQUIRER', 'NAME', 'BLOCKED'],

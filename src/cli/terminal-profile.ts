@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { ADMIN_OPERATIONS } from '#schemas/admin-operations';
 import type { StoredTerminalProfile } from '#schemas/terminal-profile';
 import { loadReaders } from '../kits/reader-kit/load-readers.ts';
-import { checkReader, type ReaderRules } from '../payments/settings/check-reader.ts';
+import { checkReader, type ReaderRules } from '../payments/settings/check-settings.ts';
 import { readNewProfile, readProfileChange } from '../payments/settings/read-profile.ts';
 import { readConfig } from '../start/config.ts';
 import { readerRulesOf } from '../start/open-card-readers.ts';
@@ -10,10 +10,9 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
 import { changeOf, checkedBy, onDatabase } from './administration.ts';
 import { command } from './commands.ts';
-import { readJson } from './read-file.ts';
+import { idOf, listOf, text } from './output.ts';
+import { readJson } from './read-input.ts';
 import { list, readNamed, remove, show } from './settings-commands.ts';
-import { listOf } from './table.ts';
-import { idOf, text } from './words.ts';
 
 /**
  * `tapwire terminal-profile ...`: what readers of an acquirer accept. Files contain the bodies of the API: the

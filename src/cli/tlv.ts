@@ -2,8 +2,8 @@ import { parseArgs } from 'node:util';
 import { TlvError } from '../basics/errors.ts';
 import { describeTlv, tlvRows } from '../codecs/emv/describe-tlv.ts';
 import { indexTlv } from '../codecs/emv/tlv.ts';
-import { readHexInput } from './read-hex-input.ts';
-import { flag } from './words.ts';
+import { flag } from './output.ts';
+import { readHexInput } from './read-input.ts';
 
 export const USAGE =
   'usage: tapwire tlv HEX|FILE|- [--json] [--opaque] [--unmasked]        name each tag and show its value';

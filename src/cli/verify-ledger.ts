@@ -2,13 +2,11 @@ import { parseArgs } from 'node:util';
 import { StartError } from '../basics/errors.ts';
 import { type Database, openDatabase } from '../store/postgres/open-database.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
-import type { Finding } from '../tools/ledger/finding.ts';
-import { readLedgers } from '../tools/ledger/ledger-lines.ts';
+import { type Finding, readLedgers } from '../tools/ledger/books.ts';
 import { entriesOfCell, verifyLedger } from '../tools/ledger/verify-ledger.ts';
-import { findDatabase } from './find-database.ts';
-import { installedTypes } from './processor-types.ts';
-import { tableOf } from './table.ts';
-import { flag, text, texts } from './words.ts';
+import { findDatabase } from './administration.ts';
+import { flag, tableOf, text, texts } from './output.ts';
+import { installedTypes } from './plug-in-list.ts';
 
 export const USAGE = `usage: tapwire verify-ledger --ledger URL ... [--database URL ...] [--since TIME] [--json]
 

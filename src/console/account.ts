@@ -1,15 +1,18 @@
 import type { AccountAct } from '#schemas/console-account';
-import type { CheckLogin } from '../auth/portal/log-in.ts';
-import { type LoginLimits, type LoginTries, userSubject } from '../auth/portal/login-tries.ts';
+import { type CheckLogin, type LoginLimits, type LoginTries, userSubject } from '../auth/portal/log-in.ts';
 import type { PortalSession } from '../auth/portal/portal-session.ts';
-import { type EnrolmentCode, enrolmentCode } from '../auth/totp/enrolment-qr.ts';
-import { createRecoveryCodes, type SecondFactors } from '../auth/totp/second-factor.ts';
-import { createTotpSecret } from '../auth/totp/totp.ts';
+import {
+  createRecoveryCodes,
+  createTotpSecret,
+  type EnrolmentCode,
+  enrolmentCode,
+  type SecondFactors,
+} from '../auth/totp/second-factor.ts';
 import { AuthError, invalidValue, NotFound, RequestRejected, Throttled } from '../basics/errors.ts';
 import type { UserTotp } from '../store/credentials/user-totp.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { actorOf } from './acts.ts';
-import { endSessions, type ListedSession, listSessions } from './store/session-list.ts';
+import { endSessions, type ListedSession, listSessions } from './store/console-sessions.ts';
 
 export interface AccountParts {
   readonly database: Database;

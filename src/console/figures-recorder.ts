@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { StoreUnavailable } from '../basics/errors.ts';
-import { type Repetition, repeatEvery } from '../basics/limits/repeat-every.ts';
-import type { ProcessFigures, Timings } from '../observe/figures.ts';
+import { type Repetition, repeatEvery } from '../basics/limits/waits.ts';
+import type { ProcessCommand, ProcessFigures, Timings } from '../observe/figures.ts';
+import type { Health } from '../observe/health.ts';
 import type { Database } from '../store/postgres/open-database.ts';
-import { addFigures, type CountedSwitch, type Counts } from './store/stored-figures.ts';
+import type { ConsoleSwitches } from './read-figures.ts';
+import { addFigures, type CountedSwitch, type Counts, forgetFigures, reportFigures } from './store/stored-figures.ts';
 
 /** The shortest span has a minute, so what is counted belongs to it with an error of ten seconds. */
 const RECORD_EVERY_MS = 20_000;
@@ -93,4 +96,50 @@ function buckets({ bounds, counts }: Timings): [string, number][] {
 /** Without the counters that did not change. Those of a switch that was opened again begin at zero. */
 function positive(counts: Counts): Counts {
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+const REPORT_EVERY_MS = 1_000;
+
+export interface ReporterParts {
+  readonly database: Database;
+  readonly read: () => Promise<ProcessFigures>;
+  readonly health: Health;
+  readonly switches: ConsoleSwitches | undefined;
+}
+
+/**
+ * Publishes the figures of this process to consoles once a second, and executes their commands. Without the
+ * database it is silent; readiness already reports that fault.
+ */
+export class ProcessReporter {
+  /** The name of this process in consoles. */
+  readonly id = randomUUID();
+  readonly #parts: ReporterParts;
+  readonly #reporting: Repetition;
+
+  constructor(parts: ReporterParts) {
+    this.#parts = parts;
+    this.#reporting = repeatEvery(REPORT_EVERY_MS, () => this.#report());
+  }
+
+  async stop(): Promise<void> {
+    await this.#reporting.stop();
+    await forgetFigures(this.#parts.database, this.id).catch(() => {});
+  }
+
+  async #report(): Promise<void> {
+    const { database, read } = this.#parts;
+    const commands = await reportFigures<ProcessCommand>(database, this.id, await read());
+    for (const command of commands) this.#obey(command);
+  }
+
+  #obey(command: ProcessCommand): void {
+    const { health, switches } = this.#parts;
+    if ('line' in command) {
+      const found = [...(switches ?? [])].find(([name]) => name === command.name)?.[1];
+      if (command.do === 'signOff') found?.lines.signOff(command.line);
+      else found?.lines.signOn(command.line);
+    } else if (command.do === 'drain') health.drain();
+    else health.resume();
+  }
 }

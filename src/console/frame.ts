@@ -1,4 +1,4 @@
-import type { PayloadNames } from '../jobs/names-in-payload.ts';
+import type { PayloadNames } from '../jobs/dead-letters.ts';
 import type { Backlog, PendingWebhooks } from '../observe/backlog.ts';
 import type { ProcessFigures, SwitchFigures } from '../observe/figures.ts';
 

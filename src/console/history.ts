@@ -2,11 +2,11 @@ import { HISTORY_RANGES, type HistoryQuery } from '#schemas/console-history';
 import { RESPONSE_CODES } from '#schemas/response-codes';
 import type { PortalSession } from '../auth/portal/portal-session.ts';
 import type { Timings } from '../observe/figures.ts';
-import { ROUND_TRIP_BOUNDS_MS } from '../switching/connection/round-trips.ts';
+import { ROUND_TRIP_BOUNDS_MS } from '../switching/connection/pool-stats.ts';
 import { BEYOND } from './figures-recorder.ts';
+import { percentileMs } from './process-rates.ts';
 import { type Counts, readFigures, type SwitchCounts } from './store/stored-figures.ts';
 import type { TransactionLists } from './store/transaction-list.ts';
-import { percentileMs } from './timings.ts';
 
 const MINUTE_MS = 60_000;
 

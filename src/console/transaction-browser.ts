@@ -1,16 +1,154 @@
 import type { ListPosition, TransactionListFilter } from '#schemas/console-transactions';
 import type { PortalSession } from '../auth/portal/portal-session.ts';
 import { RequestRejected } from '../basics/errors.ts';
-import type { TransactionKey } from '../payments/model/transaction.ts';
+import { isLuhnValid } from '../codecs/emv/card.ts';
+import { dispositionName } from '../payments/model/disposition.ts';
+import { currencyOf, formatAmount } from '../payments/model/money.ts';
+import { statusName } from '../payments/model/status.ts';
+import { TRANSACTION_TYPE_NAMES, type TransactionKey } from '../payments/model/transaction.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/admin-commit.ts';
 import { actorOf } from './acts.ts';
-import { readWanted } from './read-wanted.ts';
 import { acquirersInSight } from './store/console-names.ts';
-import { needsPeriod } from './store/list-conditions.ts';
-import type { FoundPage, ListQuery, TransactionLists } from './store/transaction-list.ts';
-import { CSV_TITLES, type TransactionRow, transactionCsvLine, transactionRow } from './transaction-rows.ts';
+import { needsPeriod, type Wanted } from './store/list-conditions.ts';
+import type { FoundPage, ListedTransaction, ListQuery, TransactionLists } from './store/transaction-list.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** ISO/IEC 7812-1 allows 8 to 19 digits; issued card numbers have at least 13. */
+const PAN = /^\d{13,19}$/;
+/** Digits in groups, with the separators of any alphabet. */
+const GROUPED_DIGITS = /^\d(?:[\d\p{Z}\p{P}]*\d)?$/u;
+/** Digits that follow one another, such as a PAN before its expiry date. */
+const DIGITS = /\d{13,}/g;
+const MASKED_PAN = /^\d{0,6}\*{3,15}\d{0,4}$/;
+const PAN_HASH = /^[\w-]{1,64}:[\w-]{43}$/;
+const RRN = /^\d{12}$/;
+const STAN = /^\d{6}$/;
+const LAST_FOUR = /^\d{4}$/;
+/** `000123 T100`, in any order. */
+const STAN_FIRST = /^(?<stan>\d{6})[\s,/]+(?<terminal>\S{1,64})$/;
+const TERMINAL_FIRST = /^(?<terminal>\S{1,64})[\s,/]+(?<stan>\d{6})$/;
+/** `10.00`, `ZAR 10`, `10,5 ZAR`: digits alone are an amount only with a currency. */
+const AMOUNT = /^(?<before>[a-z]{3})?\s*(?<major>\d{1,9}(?:[.,]\d{1,4})?)\s*(?<after>[a-z]{3})?$/i;
+const HAS_DECIMALS = /[.,]/;
+const HAS_LETTER = /\p{L}/u;
+
+/**
+ * All possible meanings of the input, most likely first. A PAN is only treated as a PAN, and only `panHashes`
+ * receives it.
+ *
+ * @param panHashes hashes of a PAN under every key of the installation
+ */
+export function readWanted(text: string, panHashes: (pan: string) => readonly string[]): readonly Wanted[] {
+  const plain = text.trim();
+  const compact = plain.replace(/[ -]/g, '');
+  const pan = readPan(plain);
+  if (pan !== undefined) return [{ by: 'panHash', value: panHashes(pan) }];
+  const asReference: Wanted = { by: 'reference', value: plain };
+  if (UUID.test(plain)) return [{ by: 'id', value: plain.toLowerCase() }, asReference];
+  if (PAN_HASH.test(plain)) return [{ by: 'panHash', value: [plain] }, asReference];
+  if (MASKED_PAN.test(compact)) return [{ by: 'maskedPan', value: compact }, asReference];
+  if (RRN.test(plain)) return [asReference, { by: 'rrn', value: plain }];
+  if (STAN.test(plain)) return [asReference, { by: 'stan', value: plain }];
+  if (LAST_FOUR.test(plain)) return [asReference, { by: 'lastFour', value: plain }];
+  const others = [readAmount(plain), readStanAndTerminal(plain), readMerchantName(plain)];
+  return [asReference, ...others.filter((wanted) => wanted !== undefined)];
+}
+
+function readPan(text: string): string | undefined {
+  const grouped = GROUPED_DIGITS.test(text) ? [text.replace(/\D/g, '')] : [];
+  return [...grouped, ...(text.match(DIGITS) ?? [])].find((digits) => PAN.test(digits) && isLuhnValid(digits));
+}
+
+function readAmount(text: string): Wanted | undefined {
+  const { before, major, after } = AMOUNT.exec(text)?.groups ?? {};
+  const currency = before ?? after;
+  if (major === undefined || (before && after)) return undefined;
+  if (currency === undefined && !HAS_DECIMALS.test(major)) return undefined;
+  return { by: 'amount', value: { major: major.replace(',', '.'), currency: currency?.toUpperCase() } };
+}
+
+function readStanAndTerminal(text: string): Wanted | undefined {
+  const { stan, terminal } = (STAN_FIRST.exec(text) ?? TERMINAL_FIRST.exec(text))?.groups ?? {};
+  return stan && terminal ? { by: 'stanAndTerminal', value: { stan, terminal } } : undefined;
+}
+
+function readMerchantName(text: string): Wanted | undefined {
+  return HAS_LETTER.test(text) ? { by: 'merchantName', value: text } : undefined;
+}
+
+/**
+ * A cell that begins with one of these is a formula to a spreadsheet, which would run it (CWE-1236), also behind spaces and
+ * in the full width of East Asian text.
+ */
+const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
+/** Spreadsheets in countries with a decimal comma split a line at semicolons. */
+const NEEDS_QUOTES = /[",;\t\r\n]/;
+
+export type CsvValue = string | number | boolean | null | undefined;
+
+/** One line of a CSV file (RFC 4180). Text that a spreadsheet would take for a formula begins with an apostrophe. */
+export function csvLine(values: readonly CsvValue[]): string {
+  return `${values.map(cellOf).join(',')}\r\n`;
+}
+
+function cellOf(value: CsvValue): string {
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value);
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A transaction as the console's list shows it. */
+export type TransactionRow = ReturnType<typeof transactionRow>;
+
+export function transactionRow(row: ListedTransaction, directory: Directory) {
+  const { amountMinor, currency, routeId, status, disposition, type, createdAt, ...shown } = row;
+  const { acquirerId, merchantId } = row;
+  const amount = amountMinor === null || currency === null ? null : formatAmount(amountMinor, currencyOf(currency));
+  return {
+    ...shown,
+    ...{ amount, currency, routeId },
+    type: TRANSACTION_TYPE_NAMES[type],
+    status: statusName(status),
+    disposition: disposition === null ? null : dispositionName(disposition),
+    merchant: directory.merchant(acquirerId, merchantId)?.name ?? null,
+    processorId: directory.routes(acquirerId).find((route) => route.id === routeId)?.processorId ?? null,
+    createdAt: createdAt.toISOString(),
+  };
+}
+
+const CSV_COLUMNS: readonly (readonly [
+  title: string,
+  of: (row: TransactionRow) => string | number | boolean | null,
+])[] = [
+  ['id', ({ id }) => id],
+  ['created_utc', ({ createdAt }) => createdAt],
+  ['type', ({ type }) => type],
+  ['status', ({ status }) => status],
+  ['outcome', ({ disposition }) => disposition],
+  ['response_code', ({ responseCode }) => responseCode],
+  ['needs_review', ({ needsReview }) => needsReview],
+  ['amount', ({ amount }) => amount],
+  ['currency', ({ currency }) => currency],
+  ['scheme', ({ scheme }) => scheme],
+  ['masked_pan', ({ maskedPan }) => maskedPan],
+  ['acquirer', ({ acquirerId }) => acquirerId],
+  ['processor', ({ processorId }) => processorId],
+  ['merchant', ({ merchantId }) => merchantId],
+  ['merchant_name', ({ merchant }) => merchant],
+  ['terminal', ({ xTid }) => xTid],
+  ['tid', ({ tid }) => tid],
+  ['stan', ({ stan }) => stan],
+  ['rrn', ({ rrn }) => rrn],
+  ['merchant_reference', ({ merchantReference }) => merchantReference],
+];
+
+const CSV_TITLES = csvLine(CSV_COLUMNS.map(([title]) => title));
+
+function transactionCsvLine(row: TransactionRow): string {
+  return csvLine(CSV_COLUMNS.map(([, of]) => of(row)));
+}
 
 /** The page says "more than": counting a day of a busy acquirer would take longer than a person waits. */
 const MAX_COUNTED = 10_000;

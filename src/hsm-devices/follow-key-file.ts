@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { type Repetition, repeatEvery } from '../basics/limits/repeat-every.ts';
+import { type Repetition, repeatEvery } from '../basics/limits/waits.ts';
 import { SoftHsm } from '../codecs/crypto/soft-hsm.ts';
 import { AwsHsm } from './aws/aws-hsm.ts';
 import { parseAwsFile } from './aws/open-aws.ts';

@@ -1,6 +1,6 @@
-import { type Repetition, repeatEvery } from '../basics/limits/repeat-every.ts';
+import { type Repetition, repeatEvery } from '../basics/limits/waits.ts';
 import type { DukptMacRequest, MacRequest, TranslatePinRequest } from '../codecs/crypto/hsm.ts';
-import { isExchangedKeyId } from '../codecs/crypto/key-ids.ts';
+import { isExchangedKeyId } from '../codecs/crypto/key-policy.ts';
 import type { OpenedHsm } from './open-hsm.ts';
 
 /** Uses are stored in batches, outside of taps. A key that was noted today is not stored again. */

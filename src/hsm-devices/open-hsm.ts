@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { CryptoError, StartError } from '../basics/errors.ts';
-import { requirePrivateFile } from '../basics/files/private-file.ts';
+import { requirePrivateFile } from '../basics/files/change-file.ts';
 import { fromHex } from '../codecs/bytes/hex.ts';
 import { Secret } from '../codecs/bytes/secret.ts';
 import type { CardDataHsm, Hsm } from '../codecs/crypto/hsm.ts';

@@ -42,7 +42,7 @@ export interface AnswerTimes {
  * timer. The timer checks requests from the oldest on and stops at the first that is within the deadline of any route.
  *
  * The list is an array with empty places. A Map would keep ended requests alive: it discards an internal table every few
- * requests, and these survive until the next full collection (see key-table.ts; at half load, the heap before a collection
+ * requests, and these survive until the next full collection (see pending-requests.ts; at half load, the heap before a collection
  * had 130 to 190 MB with a Map, and 80 to 100 MB with this).
  */
 export function keepAnswerDeadlines(server: FastifyInstance, { plainMs = PLAIN_MS, switchWaitMs }: AnswerTimes): void {

@@ -1,5 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { HttpError } from './http-error.ts';
+import { HttpError } from './problem.ts';
 import type { RouteTable } from './route-table.ts';
 
 export interface GuardOptions {
@@ -143,4 +144,12 @@ function encodedBody({ headers }: FastifyRequest): HttpError | undefined {
   if (coding === undefined || coding.toLowerCase() === 'identity') return undefined;
   const accepted = { 'accept-encoding': 'identity' };
   return new HttpError(415, 104, 'The body must not be compressed.', { headers: accepted });
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+/** The caller's correlation id, if it is a UUID. */
+export function correlationIdOf(headers: IncomingHttpHeaders): string | undefined {
+  const given = headers['x-correlation-id'];
+  return typeof given === 'string' && UUID.test(given) ? given : undefined;
 }

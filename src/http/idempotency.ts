@@ -9,7 +9,7 @@ import type {
 import type { Authenticator } from '../auth/authenticator.ts';
 import { invalidValues } from '../basics/errors.ts';
 import type { Claim, ClaimOutcome, KeptAnswer, KeyedRequest } from '../store/transactions/idempotency.ts';
-import { HttpError } from './http-error.ts';
+import { HttpError } from './problem.ts';
 
 /** Stores responses for replay. */
 export interface AnswerKeeper {

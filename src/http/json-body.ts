@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyBodyParser, FastifyInstance } from 'fastify';
-import { HttpError } from './http-error.ts';
+import { HttpError } from './problem.ts';
 
 /** The deepest body of the API, a terminal profile's overrides, has seven levels. */
 const MAX_JSON_DEPTH = 16;

@@ -1,7 +1,7 @@
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer, type Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { HttpError } from './http-error.ts';
-import type { PendingResponses } from './pending-responses.ts';
+import { HttpError } from './problem.ts';
 import { isHttps } from './tls-files.ts';
 
 /** Another process takes the repeated request. On a connection that stays open, it would arrive here again. */
@@ -112,4 +112,42 @@ function endSilent({ server }: FastifyInstance, openedAtMs: ReadonlyMap<Socket, 
   };
   const looking = setInterval(end, SILENT_MS / 4).unref();
   server.once('close', () => clearInterval(looking));
+}
+
+/** What has not been answered on a connection. */
+export interface Pending {
+  /** In the order of their requests. */
+  readonly responses: readonly ServerResponse[];
+  /** The latest request, if its response ended before it had arrived completely, as a 413 does. */
+  readonly cutShort: IncomingMessage | undefined;
+}
+
+const NOTHING: Pending = { responses: [], cutShort: undefined };
+
+/**
+ * The responses in progress on each connection. Those that have ended are not kept: a response holds its request and
+ * all that was made for it (25 KB for a tap), and phones and load balancers keep connections open for minutes.
+ */
+export class PendingResponses {
+  readonly #ofSockets = new WeakMap<Socket, { responses: ServerResponse[]; cutShort: IncomingMessage | undefined }>();
+
+  constructor(server: HttpServer) {
+    const ofSockets = this.#ofSockets;
+    // One listener for all responses, instead of a closure for each.
+    function onClose(this: ServerResponse): void {
+      const pending = ofSockets.get(this.req.socket)!;
+      pending.responses.splice(pending.responses.indexOf(this), 1);
+      pending.cutShort = this.req.complete ? undefined : this.req;
+    }
+    server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+      const pending = ofSockets.get(socket);
+      if (pending) pending.responses.push(response);
+      else ofSockets.set(socket, { responses: [response], cutShort: undefined });
+      response.once('close', onClose);
+    });
+  }
+
+  of(socket: Socket): Pending {
+    return this.#ofSockets.get(socket) ?? NOTHING;
+  }
 }

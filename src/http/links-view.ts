@@ -1,15 +1,19 @@
+import type { FastifyRequest } from 'fastify';
 import type { QrCodeDetails } from '#schemas/consumer';
 import type { LinkStatus, ShownMandate, TapOnOwnStatus, Tt3LinkStatus } from '#schemas/link';
 import { responseCodeText } from '#schemas/response-codes';
+import type { AppTokens } from '../auth/tokens/app-tokens.ts';
+import { bearerToken } from '../auth/tokens/read-token.ts';
+import { AuthError } from '../basics/errors.ts';
 import type { OpenedLink } from '../payments/links/pay-link.ts';
 import { Disposition, dispositionName } from '../payments/model/disposition.ts';
-import { isExpired, type Link, type Mandate } from '../payments/model/link.ts';
-import { linkStateName } from '../payments/model/link-state.ts';
+import { isExpired, type Link, linkStateName, type Mandate } from '../payments/model/link.ts';
 import { type Currency, currencyOf, formatAmount } from '../payments/model/money.ts';
 import { statusName } from '../payments/model/status.ts';
 import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType, toldMinor } from '../payments/model/transaction.ts';
 import type { MerchantRecord } from '../payments/ports/directory-ports.ts';
-import { OWN_TEXTS } from './online-authorization.ts';
+import { linkExpired } from '../payments/taps/link-of-tap.ts';
+import { OWN_TEXTS } from './answer-phone.ts';
 
 /** Builds 2.3. `tap` is the last transaction on the link. */
 export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStatus {
@@ -97,4 +101,15 @@ export function qrCodeDetailsOf(
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** Makes an `onRequest` that accepts the token of a link or intent, and sets `intent` from it. */
+export function identifyLink(appTokens: AppTokens): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    const token = bearerToken(request.headers.authorization);
+    request.intent = await appTokens.open(token).catch((error) => {
+      // The token expires with its link, so an expired token means an expired link.
+      throw error instanceof AuthError && error.code === 'JWT_EXPIRED' ? linkExpired() : error;
+    });
+  };
 }

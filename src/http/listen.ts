@@ -7,7 +7,7 @@ import { isHttps } from './tls-files.ts';
  * libuv accepts one connection per listening socket and turn of the event loop. A turn handles what all open connections
  * have sent, so with one socket, clients that open a connection for each tap wait in the kernel: a process never gets more
  * than one new tap per turn, is never full, and refuses nothing. With this number of sockets it gets at least as many per
- * turn as it works on at a time (`tap-load.ts`, 256 in two turns), so it is full soon and refuses the others at once.
+ * turn as it works on at a time (`concurrency-limit.ts`, 256 in two turns), so it is full soon and refuses the others at once.
  */
 const SOCKETS = 128;
 /**

@@ -1,5 +1,5 @@
 import { ERROR_CODE_NAMES, type ErrorCode, type Problem } from '#schemas/problem';
-import { isStoreCondition } from '../basics/errors/store-conditions.ts';
+import { isStoreCondition } from '../basics/errors/system-error.ts';
 import {
   AnswerOverdue,
   type AttestationCode,
@@ -18,10 +18,34 @@ import {
   StoreUnread,
   TAP_REFUSALS,
   TapRefused,
+  TapwireError,
   Throttled,
 } from '../basics/errors.ts';
-import { HttpError } from './http-error.ts';
 import { REJECTIONS } from './rejections.ts';
+
+/** A request that breaks a rule of HTTP or of this server. It does not reach a use case. */
+export class HttpError extends TapwireError {
+  readonly status: number;
+  readonly errorCode: ErrorCode;
+  readonly detail: string;
+  readonly errors: readonly InvalidValue[] | undefined;
+  /** Headers that the response needs; names in lower case. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor(
+    status: number,
+    errorCode: ErrorCode,
+    detail: string,
+    { errors, headers }: Partial<Pick<HttpError, 'errors' | 'headers'>> = {},
+  ) {
+    super('HTTP_ERROR', detail);
+    this.status = status;
+    this.errorCode = errorCode;
+    this.detail = detail;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
 
 /** The response to an error, without the ids of the request. */
 export interface ProblemAnswer {
@@ -257,4 +281,44 @@ export function problemBody(answer: ProblemAnswer, instance: string, requestId: 
     ...(errors && { errors: [...errors] }),
     requestId,
   };
+}
+
+/** A value that a schema refuses, as the validator reports it. */
+interface ValidationIssue {
+  /** The kind of fault, such as `unrecognized_keys`. */
+  readonly keyword?: string;
+  readonly instancePath: string;
+  readonly message?: string;
+}
+
+export interface ValidationFailure {
+  readonly validation: readonly ValidationIssue[];
+  readonly validationContext?: string;
+}
+
+/** The response to values that a schema refuses, with a pointer to each. Names that the caller chose are not repeated. */
+export function invalidValuesProblem({ validation, validationContext }: ValidationFailure): ProblemAnswer {
+  const isBody = validationContext === undefined || validationContext === 'body';
+  const where = isBody ? '' : `/${validationContext}`;
+  return {
+    status: 400,
+    errorCode: 104,
+    detail: REJECTIONS.INVALID_VALUES.detail,
+    errors: validation.map((issue) => ({
+      pointer: `${where}${pointerOf(issue)}`,
+      detail: detailOf(issue, isBody ? 'property' : 'parameter'),
+    })),
+  };
+}
+
+function pointerOf({ keyword, instancePath }: ValidationIssue): string {
+  // The last segment is the refused name itself.
+  if (keyword === 'invalid_key') return instancePath.slice(0, instancePath.lastIndexOf('/'));
+  // The validator writes the whole body as `/`. As a JSON pointer (RFC 6901) it is the empty string.
+  return instancePath === '/' ? '' : instancePath;
+}
+
+/** The validator's own text for an unknown name contains the name. */
+function detailOf({ keyword, message = 'is invalid' }: ValidationIssue, noun: 'property' | 'parameter'): string {
+  return keyword === 'unrecognized_keys' ? `contains an unknown ${noun}` : message;
 }

@@ -1,3 +1,66 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { addressSubject } from '../auth/portal/log-in.ts';
+import type { TapTokens } from '../auth/tokens/app-tokens.ts';
+import { bearerToken } from '../auth/tokens/read-token.ts';
+import { Throttled } from '../basics/errors.ts';
+import type { Principal } from '../payments/model/principal.ts';
+import type { Server } from './server.ts';
+
+/** Rate and capacity of a bucket. */
+export interface BucketSize {
+  readonly perSecond: number;
+  /** Capacity in seconds: how many seconds' worth may be taken at once. */
+  readonly burstSeconds: number;
+}
+
+interface Bucket {
+  left: number;
+  filledAtMs: number;
+}
+
+/**
+ * Token buckets of one size by key. Each request takes one token, and time refills the bucket. If there are too many
+ * buckets, the oldest is dropped. By then it is full, or its owner is one of very many.
+ */
+export class TokenBuckets<Key> {
+  readonly most: number;
+  readonly #perMs: number;
+  readonly #capacity: number;
+  readonly #buckets = new Map<Key, Bucket>();
+
+  constructor({ perSecond, burstSeconds }: BucketSize, capacity: number) {
+    this.most = perSecond * burstSeconds;
+    this.#perMs = perSecond / 1_000;
+    this.#capacity = capacity;
+  }
+
+  /** @returns 0 if a token was taken, otherwise the seconds until the next token */
+  take(key: Key, nowMs: number): number {
+    return this.#takeOf(this.#buckets.get(key) ?? this.#add(key, nowMs), nowMs);
+  }
+
+  /** As `take`, but returns undefined if there is no bucket with this key, and creates none. */
+  takeIfKnown(key: Key, nowMs: number): number | undefined {
+    const bucket = this.#buckets.get(key);
+    return bucket && this.#takeOf(bucket, nowMs);
+  }
+
+  #takeOf(bucket: Bucket, nowMs: number): number {
+    bucket.left = Math.min(this.most, bucket.left + (nowMs - bucket.filledAtMs) * this.#perMs);
+    bucket.filledAtMs = nowMs;
+    if (bucket.left < 1) return Math.ceil((1 - bucket.left) / this.#perMs / 1_000);
+    bucket.left--;
+    return 0;
+  }
+
+  #add(key: Key, nowMs: number): Bucket {
+    if (this.#buckets.size >= this.#capacity) this.#buckets.delete(this.#buckets.keys().next().value!);
+    const bucket = { left: this.most, filledAtMs: nowMs };
+    this.#buckets.set(key, bucket);
+    return bucket;
+  }
+}
+
 /**
  * Limits requests per credential, and per address for requests without a credential or with an unknown one.
  *
@@ -6,11 +69,6 @@
  * quota, or invent a new identity for each request. Here a credential gets its own bucket after the first accepted
  * request, and the address pays until then.
  */
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { addressSubject } from '../auth/portal/login-tries.ts';
-import { Throttled } from '../basics/errors.ts';
-import type { Server } from './server.ts';
-import { TokenBuckets } from './token-buckets.ts';
 
 export interface RateLimitOptions {
   /** Requests per second of one credential; 0 for no limit. */
@@ -28,7 +86,7 @@ const BURST_SECONDS = 10;
 const MAX_BUCKETS = 65_536;
 
 /**
- * Routes without this limit. Taps have their own limits (`tap-limits.ts`) and share no quota with other requests.
+ * Routes without this limit. Taps have their own limits (`rate-limit.ts`) and share no quota with other requests.
  * Health must be visible while everything else is refused.
  */
 export const UNLIMITED_ROUTES: ReadonlySet<string | undefined> = new Set<string | undefined>([
@@ -96,7 +154,7 @@ function isOfApp({ intent, session, reader }: FastifyRequest): boolean {
   return intent !== undefined || session !== undefined || reader !== undefined;
 }
 
-export function refusal({ most }: { readonly most: number }, name: string, waitSeconds: number): Throttled | undefined {
+function refusal({ most }: { readonly most: number }, name: string, waitSeconds: number): Throttled | undefined {
   return waitSeconds === 0 ? undefined : new Throttled({ name, most, windowSeconds: BURST_SECONDS }, waitSeconds);
 }
 
@@ -108,7 +166,7 @@ function networkOf(ip: string): string {
 /** A limit that no caller reaches: callers must stay known even if there is no limit. */
 const NO_LIMIT = 1_000_000_000;
 
-export function bucketsOf<Key>(perSecond: number): TokenBuckets<Key> {
+function bucketsOf<Key>(perSecond: number): TokenBuckets<Key> {
   return new TokenBuckets({ perSecond: perSecond || NO_LIMIT, burstSeconds: BURST_SECONDS }, MAX_BUCKETS);
 }
 
@@ -134,4 +192,68 @@ export function fingerprint(text: string): number {
     low = Math.imul(low ^ char ^ (high >>> 15), 0x85ebca6b);
   }
   return (high >>> 0) * 0x100000 + (low >>> 12);
+}
+
+/**
+ * Limits how many taps, PINs and acknowledgements a token and a merchant may submit. A busy shop never reaches these
+ * limits. They stop a token that was lost or given to a customer, and a client in a loop, before they exhaust
+ * database and switches.
+ *
+ * Each process counts separately, as for the other limits (`rate-limit.ts`).
+ */
+
+/** Requests per second; 0 for no limit. */
+interface TapRates {
+  /** All tokens of one link or intent. */
+  readonly perLink: number;
+  /** One token signed by a merchant's backend. */
+  readonly perToken: number;
+  /** One merchant. Requests with tokens of links are counted separately. */
+  readonly perMerchant: number;
+}
+
+export interface TapLimitsOptions extends TapRates {
+  readonly monotonicMs: () => number;
+}
+
+export class TapLimits {
+  readonly #monotonicMs: () => number;
+  readonly #links: TokenBuckets<string>;
+  readonly #tokens: TokenBuckets<number>;
+  readonly #merchants: TokenBuckets<string>;
+
+  constructor({ perLink, perToken, perMerchant, monotonicMs }: TapLimitsOptions) {
+    this.#monotonicMs = monotonicMs;
+    this.#links = bucketsOf(perLink);
+    this.#tokens = bucketsOf(perToken);
+    this.#merchants = bucketsOf(perMerchant);
+  }
+
+  /** @throws Throttled if the token or its merchant has submitted too many requests */
+  admit({ acquirerId, merchantId, consumerId }: Principal, token: string): void {
+    const nowMs = this.#monotonicMs();
+    const ofToken =
+      consumerId === undefined
+        ? refusal(this.#tokens, 'token', this.#tokens.take(fingerprint(token), nowMs))
+        : refusal(this.#links, 'link', this.#links.take(`${acquirerId} ${consumerId}`, nowMs));
+    if (ofToken) throw ofToken;
+    // Customers have the tokens of links. Their requests must not use up the quota of the merchant's tills.
+    const payer = consumerId === undefined ? 'tills' : 'links';
+    const wait = this.#merchants.take(`${payer} ${acquirerId} ${merchantId}`, nowMs);
+    const ofMerchant = refusal(this.#merchants, 'merchant', wait);
+    if (ofMerchant) throw ofMerchant;
+  }
+}
+
+/**
+ * Makes an `onRequest` that sets `submitter`. It runs before the body is read, so only the headers of an unknown
+ * caller are read.
+ */
+export function identifySubmitter(tokens: TapTokens, limits: TapLimits): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    const token = bearerToken(request.headers.authorization);
+    const submitter = await tokens.verify(token);
+    limits.admit(submitter, token);
+    request.submitter = submitter;
+  };
 }

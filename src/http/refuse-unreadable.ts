@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { formatTraceparent, takeTrace } from '../observe/traceparent.ts';
-import type { PendingResponses } from './pending-responses.ts';
+import { formatTraceparent, takeTrace } from '../observe/request-log.ts';
+import type { PendingResponses } from './leave-connections.ts';
 import { type ProblemAnswer, problemBody, STATUS_TITLES } from './problem.ts';
 
 /**

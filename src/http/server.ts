@@ -3,20 +3,15 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { Overloaded } from '../basics/errors.ts';
-import type { RequestLog } from '../observe/request-log.ts';
-import { formatTraceparent, type Trace, takeTrace } from '../observe/traceparent.ts';
+import { formatTraceparent, type RequestLog, type Trace, takeTrace } from '../observe/request-log.ts';
 import { type AnswerTimes, keepAnswerDeadlines } from './answer-deadlines.ts';
 import { serializerCompiler } from './answer-schema.ts';
-import { guardRequests } from './guard-requests.ts';
-import { invalidValuesProblem, type ValidationFailure } from './invalid-values.ts';
+import { correlationIdOf, guardRequests } from './guard-requests.ts';
 import { NOT_JSON, parseJsonBodies } from './json-body.ts';
-import { leaveConnections } from './leave-connections.ts';
-import { PendingResponses } from './pending-responses.ts';
-import { type ProblemAnswer, problemBody, problemOf } from './problem.ts';
+import { leaveConnections, PendingResponses } from './leave-connections.ts';
+import { invalidValuesProblem, type ProblemAnswer, problemBody, problemOf, type ValidationFailure } from './problem.ts';
 import { UnreadableRequests } from './refuse-unreadable.ts';
-import { correlationIdOf } from './request-ids.ts';
-import { challengeOf } from './route-facts.ts';
-import { RouteTable } from './route-table.ts';
+import { challengeOf, RouteTable } from './route-table.ts';
 import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
 export { answerList, answerSchema } from './answer-schema.ts';

@@ -1,5 +1,5 @@
 import { type Context, context, type Span, SpanKind } from '@opentelemetry/api';
-import { formatTraceparent } from '../observe/traceparent.ts';
+import { formatTraceparent } from '../observe/request-log.ts';
 import { markFailed, type Tracing, traceOf } from '../observe/tracing/tracing.ts';
 import type { Server } from './server.ts';
 

@@ -1,6 +1,5 @@
 import type { ReceiptData, TransactionView } from '#schemas/transaction';
-import { localDateTime } from '../kits/processor-kit/field-dates.ts';
-import { formatMoment } from '../kits/processor-kit/iso-moment.ts';
+import { formatMoment, localDateTime } from '../kits/processor-kit/field-values.ts';
 import { Disposition } from '../payments/model/disposition.ts';
 import { currencyOf, formatAmount } from '../payments/model/money.ts';
 import type { ShownTransaction } from '../payments/model/shown-transaction.ts';
@@ -10,9 +9,9 @@ import {
   type Transaction,
   toldMinor,
 } from '../payments/model/transaction.ts';
-import type { CardVault } from '../payments/ports/card-ports.ts';
 import type { MerchantRecord } from '../payments/ports/directory-ports.ts';
-import { indexChipTags, listChipTags } from '../payments/taps/chip-tags.ts';
+import type { CardVault } from '../payments/ports/switch-ports.ts';
+import { indexChipTags, listChipTags } from '../payments/taps/read-tap.ts';
 
 /** A transaction as 2.1 shows it to its tenants. `merchant` is its current record. */
 export function transactionView(

@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { QueueName } from '#schemas/jobs';
-import type { StorableJob } from '../payments/model/jobs.ts';
+import type { StorableJob } from '../payments/model/decision.ts';
+import { namedStatement } from '../store/postgres/followed-table.ts';
 import { GroupCommit, inTransaction, type Seal } from '../store/postgres/group-commit.ts';
-import { namedStatement } from '../store/postgres/named-statement.ts';
 import { openAlike } from '../store/postgres/open-database.ts';
 import { beginWith, openTransaction } from '../store/postgres/pipelined-transaction.ts';
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';

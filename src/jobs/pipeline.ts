@@ -1,7 +1,7 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
-import { expireLink } from '../payments/links/expire-link.ts';
-import { expirePin } from '../payments/pins/expire-pin.ts';
-import type { ReversalAttempt } from '../payments/ports/reversal-ports.ts';
+import { expireLink } from '../payments/links/pay-link.ts';
+import { expirePin } from '../payments/pins/submit-pin.ts';
+import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import { submitRefund } from '../payments/refunds/refund.ts';
 import { decideOverdue } from '../payments/reversals/overdue.ts';
@@ -10,9 +10,8 @@ import { sendCompletion } from '../payments/taps/complete.ts';
 import { type OpenHandover, submitHandover } from '../payments/taps/submit-handover.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';
-import { PACES } from './paces.ts';
+import { PACES, rationByLoad } from './paces.ts';
 import { type JobResult, Pump, type WorkerSlot } from './pump.ts';
-import { rationByLoad } from './ration-by-load.ts';
 
 /** An outcome may still be committed: check again when the grace has surely ended. */
 const NOT_YET_SECONDS = 1;

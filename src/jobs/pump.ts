@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { jobPayloads } from '#schemas/jobs';
-import type { StorableJob } from '../payments/model/jobs.ts';
+import type { StorableJob } from '../payments/model/decision.ts';
 import type { DueJobs } from './due-jobs.ts';
 import { FairShares } from './fair-shares.ts';
 import type { JobTable } from './job-table.ts';

@@ -1,5 +1,5 @@
-import { type Repetition, repeatEvery } from '../basics/limits/repeat-every.ts';
-import { namedStatement } from '../store/postgres/named-statement.ts';
+import { type Repetition, repeatEvery } from '../basics/limits/waits.ts';
+import { namedStatement } from '../store/postgres/followed-table.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import type { SwitchStats } from '../switching/switches/acquirer-switch.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ChainedEvent } from '../store/settings/admin-event-chain.ts';
+import type { ChainedEvent } from '../store/settings/admin-events.ts';
 
 /** The last event of a chain. Kept elsewhere, it shows if the end of the chain was removed or written again. */
 export interface ChainHead {

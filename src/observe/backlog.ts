@@ -1,8 +1,8 @@
 import { type QueueFigures, queueFigures } from '../jobs/dead-letters.ts';
 import { OPEN_REVERSAL_STATES } from '../payments/model/transaction.ts';
 import type { Database } from '../store/postgres/open-database.ts';
+import { STANS } from '../store/switches/business-dates.ts';
 import { FEW_STANS } from '../store/switches/stan-blocks.ts';
-import { STANS } from '../store/switches/stans.ts';
 
 /** Pending work of the whole installation; every process reports the same. */
 export interface Backlog {

@@ -1,7 +1,5 @@
 import { Status } from '../payments/model/status.ts';
-import type { RefundStore } from '../payments/ports/refund-ports.ts';
-import type { ReversalStep } from '../payments/ports/reversal-ports.ts';
-import type { TransactionStore } from '../payments/ports/store-ports.ts';
+import type { RefundStore, ReversalStep, TransactionStore } from '../payments/ports/store-ports.ts';
 import type { Switch, SwitchSlot } from '../payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';

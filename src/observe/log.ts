@@ -1,6 +1,52 @@
-import pino, { type Logger } from 'pino';
+import { styleText } from 'node:util';
+import type { Logger } from 'pino';
+import pino from 'pino';
 import { TapwireError } from '../basics/errors.ts';
-import { type LogScreen, readableLog } from './readable-log.ts';
+
+/** The fields that have their own place in a line, or none. */
+const PLACED = new Set(['level', 'time', 'msg', 'name', 'pid', 'process']);
+type Style = Parameters<typeof styleText>[0];
+/** By pino's number of the level. */
+const LEVELS: Readonly<Record<number, readonly [name: string, style: Style]>> = {
+  10: ['TRACE', 'dim'],
+  20: ['DEBUG', 'dim'],
+  30: ['INFO', 'green'],
+  40: ['WARN', 'yellow'],
+  50: ['ERROR', 'red'],
+  60: ['FATAL', 'red'],
+};
+
+/** A place that shows logs to a person. */
+export interface LogScreen {
+  readonly isTTY?: boolean | undefined;
+  write(text: string): unknown;
+}
+
+/** Takes the JSON lines of pino and shows them to a person: `10:20:30.456 WARN  switch is down  processorId=1`. */
+function readableLog(screen: LogScreen): { write(line: string): void } {
+  return { write: (line) => void screen.write(`${readableLine(line, screen)}\n`) };
+}
+
+function readableLine(line: string, screen: LogScreen): string {
+  const entry = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  const [level, style] = LEVELS[Number(entry.level)] ?? ['?', 'dim'];
+  const styled = (how: Style, text: string) => styleText(how, text, { stream: screen as NodeJS.WriteStream });
+  const time = String(entry.time).slice('2026-03-01T'.length, -1);
+  const number = entry.process === undefined ? '' : `[${entry.process}] `;
+  const fields = Object.entries(entry).filter(([name]) => !PLACED.has(name));
+  const rest = fields.map(([name, value]) => `${name}=${shown(value)}`).join(' ');
+  return `${styled('dim', time)} ${styled(style, level.padEnd(5))} ${number}${entry.msg ?? ''}${rest && `  ${styled('dim', rest)}`}`;
+}
+
+/** Quotes what a terminal could interpret, or what would look like several fields. */
+function shown(value: unknown): string {
+  return typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : escaped(JSON.stringify(value));
+}
+
+/** JSON leaves DEL and the control characters after it as they are. */
+function escaped(json: string): string {
+  return json.replace(/[\x7f-\x9f]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 export type Log = Logger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';

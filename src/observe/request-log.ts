@@ -1,6 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { OverloadedResource } from '../basics/errors.ts';
 import type { Log } from './log.ts';
-import type { Trace } from './traceparent.ts';
 
 /**
  * The parts of a request that may be logged: its ids and the pattern of its route. Never a URL, a header or a body.
@@ -44,4 +44,70 @@ export function createRequestLog(log: Log): RequestLog {
     },
     overloaded() {},
   };
+}
+
+/** Position of a request in its trace, in lower-case hex (W3C Trace Context). */
+export interface Trace {
+  /** 16 bytes, from the caller or generated here. */
+  readonly traceId: string;
+  /** 8 bytes: this process's part of the request. */
+  readonly spanId: string;
+  /** Id of the caller's span; undefined when the trace begins here. */
+  readonly parentSpanId: string | undefined;
+  /** Whether the trace is recorded: the only flag that is used here (3.2.2.5.1). */
+  readonly isSampled: boolean;
+}
+
+/** `version-traceid-parentid-flags`; versions after 00 can append more after a dash (3.2.4). */
+const FORM = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?![^-])/;
+const AT = { traceId: 3, spanId: 36, flags: 53, end: 55 } as const;
+const CURRENT = '00';
+/** A later version can be longer; the limit bounds the work. */
+const MAX_CHARS = 256;
+const SAMPLED = 1;
+
+const TRACE_CHARS = 32;
+const SPAN_CHARS = 16;
+/**
+ * Entropy for some hundred requests, because one system call per request would cost more than the rest of this
+ * work.
+ */
+const POOL_BYTES = 4_096;
+let pool = '';
+let taken = 0;
+
+/** Unique random hex for ids, not for secrets. */
+function freshHex(chars: number): string {
+  if (taken + chars > pool.length) {
+    pool = randomBytes(POOL_BYTES).toString('hex');
+    taken = 0;
+  }
+  taken += chars;
+  return pool.substring(taken - chars, taken);
+}
+
+/**
+ * The trace that a request continues: the caller's when its `traceparent` is well-formed, otherwise a new one
+ * (3.2.2, 4.3).
+ */
+export function takeTrace(header: string | readonly string[] | undefined): Trace {
+  if (typeof header !== 'string' || !isWellFormed(header)) {
+    return { traceId: freshHex(TRACE_CHARS), spanId: freshHex(SPAN_CHARS), parentSpanId: undefined, isSampled: false };
+  }
+  return {
+    traceId: header.slice(AT.traceId, AT.spanId - 1),
+    spanId: freshHex(SPAN_CHARS),
+    parentSpanId: header.slice(AT.spanId, AT.flags - 1),
+    isSampled: (Number.parseInt(header.slice(AT.flags, AT.end), 16) & SAMPLED) === SAMPLED,
+  };
+}
+
+function isWellFormed(header: string): boolean {
+  if (header.length > MAX_CHARS || !FORM.test(header)) return false;
+  return header.length === AT.end || !header.startsWith(CURRENT);
+}
+
+/** The header value, version 00. */
+export function formatTraceparent({ traceId, spanId, isSampled }: Trace): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }

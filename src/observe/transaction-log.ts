@@ -3,9 +3,13 @@ import type { RefusedCardData } from '../card/open-card-data.ts';
 import { Disposition, dispositionName } from '../payments/model/disposition.ts';
 import { Status } from '../payments/model/status.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
-import type { RefundStore } from '../payments/ports/refund-ports.ts';
-import type { ReversalStep } from '../payments/ports/reversal-ports.ts';
-import type { GuardedDecision, NewAttempt, TransactionStore } from '../payments/ports/store-ports.ts';
+import type {
+  GuardedDecision,
+  NewAttempt,
+  RefundStore,
+  ReversalStep,
+  TransactionStore,
+} from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../payments/reversals/late-response.ts';
 import type { Log } from './log.ts';

@@ -3,9 +3,8 @@ import { OutboundError } from '../basics/errors.ts';
 import type { Clock } from '../payments/ports/process-ports.ts';
 import type { GuardedAnswer, GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { parseRetryAfter } from '../webhooks/schedule.ts';
-import { AccessTokens } from './access-tokens.ts';
+import { AccessTokens, type ServiceAccount } from './access-tokens.ts';
 import type { PushMessage, PushResult, PushSender } from './ports.ts';
-import type { ServiceAccount } from './service-account.ts';
 
 /** A response names a message or an error, with a paragraph of help at most. */
 const MAX_ANSWER_BYTES = 8_192;

@@ -2,13 +2,12 @@ import type { JobPayloads } from '#schemas/jobs';
 import type { PushAnswer } from '#schemas/push';
 import { Forbidden, invalidValue, RequestRejected } from '../basics/errors.ts';
 import { createLink, type LinkRequest, type LinkServices, payUrl } from '../payments/links/create-link.ts';
-import type { StorableJob } from '../payments/model/jobs.ts';
+import type { StorableJob } from '../payments/model/decision.ts';
 import type { LinkKey, NewLink } from '../payments/model/link.ts';
 import { currencyOf, findCurrency, formatAmount } from '../payments/model/money.ts';
 import type { Directory } from '../payments/ports/directory-ports.ts';
-import type { LinkFinder } from '../payments/ports/link-ports.ts';
-import type { Tenant } from '../payments/ports/store-ports.ts';
-import { unknownDevice } from './device-registry.ts';
+import type { LinkFinder, Tenant } from '../payments/ports/store-ports.ts';
+import { type PushTokenVault, unknownDevice } from './device-registry.ts';
 import type {
   DeviceStore,
   PushDevice,
@@ -18,7 +17,6 @@ import type {
   PushResult,
   PushSender,
 } from './ports.ts';
-import type { PushTokenVault } from './push-token-vault.ts';
 
 /** The caller waits for it, and has the link as an alternative. */
 const FIRST_ATTEMPT_MS = 3_000;

@@ -1,20 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
-import { createPinTokens } from '../auth/tokens/pin-token.ts';
+import { createPinTokens, type OwnTokens } from '../auth/tokens/own-tokens.ts';
+import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
 import { createCardVault } from '../card/card-vault.ts';
 import { createCardDataOpener, type RefusedCardData } from '../card/open-card-data.ts';
 import type { HandoverSealer } from '../card/seal-handover.ts';
 import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../observe/log.ts';
-import { OriginalConnections } from '../payments/model/original-connections.ts';
+import { overrideMethods } from '../observe/override-methods.ts';
+import type { LinkServices } from '../payments/links/create-link.ts';
+import { OriginalConnections } from '../payments/model/switch-revision.ts';
 import type { ReviewReason } from '../payments/ports/process-ports.ts';
-import type { OtherProcesses } from '../payments/ports/switch-ports.ts';
+import type { IntentTokens } from '../payments/ports/store-ports.ts';
+import type { OtherProcesses, Switch, Switches } from '../payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
 import type { Config } from './config.ts';
-import type { LongestDeadlines } from './longest-deadlines.ts';
 import type { CardReaders } from './open-card-readers.ts';
 import type { Stores } from './open-stores.ts';
+import type { LongestDeadlines } from './open-switches.ts';
 
 /** Logged on level error, because a person must act. */
 const REVIEWS: Readonly<Record<ReviewReason, string>> = {
@@ -71,4 +74,72 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
     reverseAhead: (asked, jobId) => pipeline.reverseAhead(asked, jobId),
     path: switches ? { kind: 'direct', switches, others } : { kind: 'handover', handover: sealer },
   };
+}
+
+export interface LinkServicesParts {
+  readonly config: Pick<Config, 'LINK_MINUTES' | 'APP_URL'>;
+  readonly stores: Pick<Stores, 'links' | 'directory'>;
+  readonly deps: Pick<TransactionDependencies, 'clock' | 'newId'>;
+}
+
+/** The services that create links need, for routes and for push payments. */
+export function createLinkServices(
+  { config, stores: { links, directory }, deps }: LinkServicesParts,
+  tokens: IntentTokens,
+  origin: () => string,
+): LinkServices {
+  return {
+    links,
+    tokens,
+    directory,
+    merchants: directory,
+    clock: deps.clock,
+    newId: deps.newId,
+    lifetimeMinutes: config.LINK_MINUTES,
+    appUrl: () => config.APP_URL ?? origin(),
+  };
+}
+
+/** The dependencies of HTTP requests, which do not count as load while they wait for a switch or another process. */
+export function pauseTapLoad(deps: TransactionDependencies, load: TapLoad): TransactionDependencies {
+  const { path, wakeups } = deps;
+  return {
+    ...deps,
+    path: path.kind === 'direct' ? { ...path, switches: pausing(path.switches, load) } : path,
+    wakeups: overrideMethods(wakeups, {
+      moved: (key, timeoutMs) => load.pause(() => wakeups.moved(key, timeoutMs)),
+    }),
+  };
+}
+
+function pausing(switches: Switches, load: TapLoad): Switches {
+  // A switch is wrapped once, and not for each tap.
+  const wrapped = new WeakMap<Switch, Switch>();
+  const wrap = (target: Switch) => {
+    const made = pausingSwitch(target, load);
+    wrapped.set(target, made);
+    return made;
+  };
+  return {
+    find: (acquirerId, processorId) => {
+      const found = switches.find(acquirerId, processorId);
+      return found && (wrapped.get(found) ?? wrap(found));
+    },
+  };
+}
+
+function pausingSwitch(target: Switch, load: TapLoad): Switch {
+  return overrideMethods(target, {
+    takeSlot: async (connectionId) => {
+      const slot = await target.takeSlot(connectionId);
+      return (
+        slot && {
+          authorize: (request, timing, about) => load.pause(() => slot.authorize(request, timing, about)),
+          reverse: (reversal, timing, about) => slot.reverse(reversal, timing, about),
+          complete: (completion, timing, about) => slot.complete(completion, timing, about),
+          release: () => slot.release(),
+        }
+      );
+    },
+  });
 }

@@ -1,14 +1,35 @@
+import { join } from 'node:path';
 import { InstallationKeys } from '../card/installation-keys.ts';
-import { ReadersInUse } from '../card/readers-in-use.ts';
-import type { OpenedHsm } from '../hsm-devices/open-hsm.ts';
+import { ReadersInUse } from '../card/open-card-data.ts';
+import { followKeyFile, keyFilePath } from '../hsm-devices/follow-key-file.ts';
+import { KeyUseNotes } from '../hsm-devices/key-use-notes.ts';
+import { type OpenedHsm, openHsm } from '../hsm-devices/open-hsm.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
 import type { Log } from '../observe/log.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
-import type { ReaderRules } from '../payments/settings/check-reader.ts';
+import type { ReaderRules } from '../payments/settings/check-settings.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { noteKeyUses } from '../store/switches/hsm-keys.ts';
 import { HsmCalls } from '../switching/hsm/hsm-calls.ts';
+import { KeyOwnership, SwitchAccess } from '../switching/switches/access/switch-access.ts';
 import type { Config } from './config.ts';
 import type { Stores } from './open-stores.ts';
-import { keyOwnershipOf } from './switch-access-of.ts';
+import type { Closers } from './opening.ts';
+
+/** The operator's grants to acquirers for their switches; identical in every process of an installation. */
+export function switchAccessOf(config: Config): SwitchAccess {
+  return new SwitchAccess({
+    networks: config.SWITCH_NETWORKS,
+    listeners: config.SWITCH_LISTENERS,
+    keys: keyOwnershipOf(config),
+    tlsFilesDirectory: config.TLS_FILES_DIR ?? join(config.TAPWIRE_DATA, 'tls'),
+  });
+}
+
+/** The owners of the HSM's keys. */
+function keyOwnershipOf({ SWITCH_KEYS: grants, READER_PIN_KEY: readerKeyId }: Config): KeyOwnership {
+  return new KeyOwnership({ grants, readerKeyId });
+}
 
 /** What opens the card data of readers. */
 export interface CardReaders {
@@ -45,4 +66,33 @@ export function openCardReaders({ config, formats, stores, clock, hsm, log }: Ca
 export function readerRulesOf(config: Config, formats: ReaderFormats): ReaderRules {
   const ownership = keyOwnershipOf(config);
   return { formats, mayUse: (acquirerId, keyId) => ownership.mayUse(acquirerId, keyId) };
+}
+
+const FILE_FAULT = 'key file of the HSM cannot be used, previous keys remain in use';
+
+export interface GatewayHsmParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly clock: Pick<TransactionDependencies['clock'], 'nowMs'>;
+  readonly log: Log;
+  readonly closers: Closers;
+}
+
+/** The HSM of a gateway: it follows the file of its keys, and the uses of keys are noted. Undefined if none is configured. */
+export async function openGatewayHsm(parts: GatewayHsmParts): Promise<OpenedHsm | undefined> {
+  const { config, database, clock, log, closers } = parts;
+  const { TAPWIRE_ENV: environment, HSM_KEYS_FILE: keysFile, HSM_MODULE: module } = config;
+  const hsm = await openHsm({ environment, keysFile, module, log });
+  if (hsm === undefined) return undefined;
+  closers.push(() => hsm.close?.());
+  const path = keyFilePath({ keysFile, module });
+  const following = followKeyFile(hsm, path, environment, (error) => log.warn({ error }, FILE_FAULT));
+  closers.push(() => following?.stop());
+  const notes = new KeyUseNotes({
+    store: (keyIds) => noteKeyUses(database, keyIds),
+    nowMs: () => clock.nowMs(),
+    onError: (error) => log.debug({ error }, 'uses of HSM keys could not be stored'),
+  });
+  closers.push(() => notes.stop());
+  return notes.watch(hsm);
 }

@@ -1,47 +1,107 @@
+import { OidcProvider } from '../auth/oidc/oidc-provider.ts';
+import { createPendingSignIns } from '../auth/oidc/pending-sign-in.ts';
+import { isMapped } from '../auth/oidc/provider-identity.ts';
+import { SignIns } from '../auth/oidc/sign-in.ts';
 import { createLoginCheck } from '../auth/portal/log-in.ts';
-import { createMustEnrol } from '../auth/portal/must-enrol.ts';
 import { PortalSessions } from '../auth/portal/portal-session.ts';
+import { createMustEnrol } from '../auth/portal/portal-user.ts';
 import { createSecondFactors } from '../auth/totp/second-factor.ts';
+import type { SignInErrorCode } from '../basics/errors.ts';
 import { createCardVault } from '../card/card-vault.ts';
+import type { KeyRing } from '../card/key-ring.ts';
 import { Accounts } from '../console/account.ts';
 import { ConsoleActs } from '../console/acts.ts';
 import { createConsoleCookie } from '../console/console-cookie.ts';
 import { ConsoleFeed } from '../console/feed.ts';
-import { FiguresRecorder } from '../console/figures-recorder.ts';
+import { FiguresRecorder, ProcessReporter } from '../console/figures-recorder.ts';
 import { createHistoryReader } from '../console/history.ts';
-import { ProcessReporter } from '../console/process-reporter.ts';
 import { createConsoleBacklog } from '../console/read-backlog.ts';
 import { createFiguresReader, type FiguresParts } from '../console/read-figures.ts';
 import { registerConsoleRoutes } from '../console/routes/console.ts';
-import type { MessageTables } from '../console/shown-messages.ts';
+import type { ProviderParts } from '../console/routes/console-guard.ts';
 import {
   acquirersInSight,
   ownerOfTransaction,
   readConsoleNames,
   suggestMerchants,
 } from '../console/store/console-names.ts';
-import { postgresConsoleSessions } from '../console/store/console-sessions.ts';
+import { createSignInRecorder, postgresConsoleSessions } from '../console/store/console-sessions.ts';
 import { TransactionLists } from '../console/store/transaction-list.ts';
 import { TransactionBrowser } from '../console/transaction-browser.ts';
-import { tellTransaction } from '../console/transaction-story.ts';
+import { type MessageTables, tellTransaction } from '../console/transaction-story.ts';
 import { createWorkReader } from '../console/work-reader.ts';
 import type { Server } from '../http/server.ts';
+import type { ProviderGrant } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { ReviewDependencies } from '../payments/review/resolve-review.ts';
-import { postgresLoginTries } from '../store/credentials/login-tries.ts';
 import { UserTotp } from '../store/credentials/user-totp.ts';
-import { postgresUsers } from '../store/credentials/users.ts';
+import { postgresLoginTries, postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { PostgresReviewStore } from '../store/transactions/review-store.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
-import { CellWatch } from '../tools/cells/cell-watch.ts';
-import { createCompletionCheck } from './completing-switches.ts';
+import { CellWatch } from '../tools/cells/cell-status.ts';
 import type { Config } from './config.ts';
-import { loginFactors } from './login-factors.ts';
-import type { Databases } from './open-databases.ts';
-import { isStillGranted, openSignIn } from './open-sign-in.ts';
-import type { Stores } from './open-stores.ts';
+import type { Databases, Stores } from './open-stores.ts';
+import { createCompletionCheck } from './open-switches.ts';
 import type { Closers, Report } from './opening.ts';
+import { loginFactors } from './register-routes.ts';
+
+/**
+ * Whether the settings of this process still give a person the role of an earlier sign-in: the operator may have removed
+ * the provider, or the entry of the mapping. The whole issuers are compared: realms and tenants of one host have the same
+ * origin.
+ */
+export function isStillGranted({ OIDC_ISSUER, OIDC_ROLES }: Config, grant: ProviderGrant): boolean {
+  const isOfProvider = OIDC_ISSUER !== undefined && issuerOf(OIDC_ISSUER) === issuerOf(grant.issuer);
+  return isOfProvider && isMapped(OIDC_ROLES, grant);
+}
+
+/** The setting may be the URL of the metadata (OpenID Connect Discovery 1.0, 4), and may lack the last slash. */
+function issuerOf(url: string): string | undefined {
+  return URL.parse(url)?.href.replace(/\/(?:\.well-known\/.*)?$/, '');
+}
+
+const OF_PEOPLE: ReadonlySet<SignInErrorCode> = new Set(['NO_ROLE', 'CANCELLED', 'NOT_BEGUN']);
+
+interface SignInParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly keys: KeyRing;
+  readonly sessions: PortalSessions;
+  readonly report: Report;
+  /** The listening address, if no public one is set. */
+  readonly origin: () => string;
+}
+
+/**
+ * Sign-in to the console with the OpenID provider of the settings; undefined without one. Nothing is asked of the
+ * provider before a person signs in, so the gateway starts without it.
+ */
+function openSignIn(parts: SignInParts): ProviderParts | undefined {
+  const { config, database, keys, sessions, report, origin } = parts;
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  const isDev = config.TAPWIRE_ENV === 'dev';
+  const provider = new OidcProvider({
+    ...{ issuer, clientId, clientSecret: config.OIDC_CLIENT_SECRET, scopes: config.OIDC_SCOPES },
+    ...{ roleClaim: config.OIDC_ROLE_CLAIM, roles: config.OIDC_ROLES, maxAgeSeconds: config.OIDC_MAX_AGE_SECONDS },
+    allowsHttp: isDev,
+  });
+  const write = report('sign-in with the identity provider failed');
+  return {
+    signIns: new SignIns({
+      ...{ provider, sessions, nowMs: Date.now },
+      pending: createPendingSignIns(keys),
+      record: createSignInRecorder(database),
+      consoleUrl: () => config.CONSOLE_URL ?? config.BASE_URL ?? origin(),
+    }),
+    pending: createConsoleCookie(!isDev, 'sign-in'),
+    // A person without a role, who turns back or takes too long is not a fault.
+    onFailure: (error) => {
+      if (!OF_PEOPLE.has(error.code)) write(error, { check: error.check });
+    },
+  };
+}
 
 /** Publishes the counters of this process to the consoles of all processes, and stores them for charts of the past. */
 export function reportFigures(

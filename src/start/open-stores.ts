@@ -1,14 +1,20 @@
-import { createMandateVault } from '../card/mandate-vault.ts';
+import { join } from 'node:path';
+import { createMandateVault } from '../card/card-vault.ts';
 import { JobTable } from '../jobs/job-table.ts';
+import { CellWatch, claimName, keyNames, refuseInCell } from '../store/cells/cell-watch.ts';
+import { LineLocks } from '../store/cells/line-locks.ts';
 import { PostgresDirectory } from '../store/directory/directory.ts';
 import { PostgresLinks } from '../store/links/links.ts';
-import type { Database } from '../store/postgres/open-database.ts';
+import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
+import { migrate } from '../store/postgres/migrate.ts';
+import { type Database, openDatabase, openPool } from '../store/postgres/open-database.ts';
+import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import { AttemptMessages } from '../store/transactions/attempt-messages.ts';
 import { PostgresCompletions } from '../store/transactions/completions.ts';
 import { PostgresRefundStore } from '../store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../store/transactions/transaction-store.ts';
+import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
 import type { Config } from './config.ts';
-import type { Databases } from './open-databases.ts';
 import { openKeyRing } from './open-key-ring.ts';
 import type { Closers, Report } from './opening.ts';
 
@@ -74,4 +80,152 @@ export function openMessages(config: Config, database: Database, report: Report,
   const messages = new AttemptMessages({ database, kept: config.MESSAGES_KEPT, onError });
   closers.push(() => messages.close());
   return messages;
+}
+
+/** Connections besides `DATABASE_CONNECTIONS`: for a list or two. */
+const REPORT_CONNECTIONS = 2;
+/** For the configuration: what an acquirer has revoked must be known in seconds, also while lists take long. */
+const DIRECTORY_CONNECTIONS = 1;
+/** Masked messages are written by one COPY at a time. */
+const MESSAGE_CONNECTIONS = 1;
+/** While one statement of a job runs, another job can complete. */
+const LEAST_JOB_CONNECTIONS = 2;
+/** The remaining connections serve taps. */
+const SHARE_OF_JOBS = 1 / 3;
+/**
+ * Half of those for taps: new taps, their outcomes, responses, reversals and PIN attempts each have one commit at a time,
+ * and the first three have one nearly always.
+ */
+const SHARE_OF_COMMITS = 1 / 2;
+/** In roles `api` and `worker`: the connection that receives notifications. */
+const LISTENING_CONNECTIONS = 1;
+
+/**
+ * The connection pools of a process. Each has one purpose and the limits of that purpose. Slow or numerous work in
+ * one pool takes no connection from another: ten thousand reversals after an outage do not delay a tap.
+ *
+ * - commits: the statuses of taps, in group commits
+ * - taps: all other work that a customer waits for, and short work
+ * - jobs: the queues and what jobs write
+ * - messages: the masked messages of taps, by COPY
+ * - directory: the configuration of all tenants
+ * - reports: long reads (lists, figures) and the purge
+ */
+export type Databases = Readonly<Record<'commits' | 'taps' | 'jobs' | 'messages' | 'directory' | 'reports', Database>>;
+
+export function openDatabases(url: string, connections: number, closers: Closers): Databases {
+  const ofJobs = Math.max(LEAST_JOB_CONNECTIONS, Math.floor(connections * SHARE_OF_JOBS));
+  const ofCommits = Math.floor((connections - ofJobs) * SHARE_OF_COMMITS);
+  const ofTaps = connections - ofJobs - ofCommits;
+  const databases = {
+    commits: openPool(url, { maxConnections: ofCommits, limits: SESSION_LIMITS.tap, runsBatches: true }),
+    taps: openPool(url, { maxConnections: ofTaps, limits: SESSION_LIMITS.tap }),
+    jobs: openPool(url, { maxConnections: ofJobs, limits: SESSION_LIMITS.job }),
+    messages: openPool(url, { maxConnections: MESSAGE_CONNECTIONS, limits: SESSION_LIMITS.job, runsCopy: true }),
+    directory: openPool(url, { maxConnections: DIRECTORY_CONNECTIONS, limits: SESSION_LIMITS.report }),
+    reports: openPool(url, { maxConnections: REPORT_CONNECTIONS, limits: SESSION_LIMITS.report }),
+  };
+  closers.push(() => Promise.all(Object.values(databases).map((pool) => pool.end())));
+  return databases;
+}
+
+/** In a cell: the session with the locks for connections to switches (store/cells/line-locks.ts). */
+const LOCKING_CONNECTIONS = 1;
+
+/** The most connections that one process opens. */
+export function connectionsOfProcess(connections: number, isInCell: boolean): number {
+  const others = MESSAGE_CONNECTIONS + DIRECTORY_CONNECTIONS + REPORT_CONNECTIONS + LISTENING_CONNECTIONS;
+  return connections + others + (isInCell ? LOCKING_CONNECTIONS : 0);
+}
+
+/** A running database, embedded or not. */
+export interface PreparedDatabase {
+  readonly url: string;
+  readonly database: Database;
+  stop(): Promise<void>;
+}
+
+/** Connects without a migration. @throws StartError NO_DATABASE, DATABASE_TOO_OLD */
+export async function connectDatabase(config: Config): Promise<PreparedDatabase> {
+  const embedded = config.DATABASE_URL
+    ? undefined
+    : await startEmbeddedPostgres({ directory: join(config.TAPWIRE_DATA, 'postgres') });
+  const url = config.DATABASE_URL ?? embedded!.url;
+  try {
+    const database = await openDatabase(url, { maxConnections: config.DATABASE_CONNECTIONS });
+    const stop = async () => {
+      await database.end();
+      await embedded?.stop();
+    };
+    return { url, database, stop };
+  } catch (error) {
+    await embedded?.stop();
+    throw error;
+  }
+}
+
+/** Connects and migrates to the schema of this version. @throws StartError, SCHEMA_TOO_NEW among them */
+export async function prepareDatabase(config: Config): Promise<PreparedDatabase> {
+  const connected = await connectDatabase(config);
+  try {
+    await migrate(connected.database);
+    return connected;
+  } catch (error) {
+    await connected.stop();
+    throw error;
+  }
+}
+
+export interface CellParts {
+  readonly config: Config;
+  readonly url: string;
+  readonly database: Database;
+  readonly stores: Stores;
+  readonly report: Report;
+  readonly closers: Closers;
+}
+
+/** What an installation of several cells needs in a process with connections to switches. */
+export interface Cell {
+  readonly locks: LineLocks;
+  /** Follows which acquirers this cell serves, from now on. */
+  follow(switches: AcquirerSwitches): void;
+}
+
+/** @throws StartError BAD_CONFIG if CELL_NAME is not the name in the database */
+export async function openCell({
+  config,
+  url,
+  database,
+  stores,
+  report,
+  closers,
+}: CellParts): Promise<Cell | undefined> {
+  const { CELL_NAME: name } = config;
+  if (name === undefined) {
+    await refuseInCell(database);
+    return undefined;
+  }
+  await claimName(database, name, keyNames(stores.keys));
+  const onError = report('moves of acquirers between cells could not be followed');
+  const locks = new LineLocks(url, onError);
+  closers.push(() => locks.close());
+  const follow = (switches: AcquirerSwitches) => {
+    const watch = CellWatch.open({
+      ...{ database, name, onError },
+      keys: () => keyNames(stores.keys),
+      onChange: () => stores.directory.refresh(),
+      onServed: (acquirers) => locks.reportSignedOn(signedOnAmong(acquirers, switches)),
+    });
+    closers.push(() => watch.close());
+  };
+  return { locks, follow };
+}
+
+/** The acquirers among these that have a switch to which this process is signed on. */
+function signedOnAmong(acquirers: readonly number[], switches: AcquirerSwitches): Set<number> {
+  const signedOn = new Set(
+    [...switches].filter(([, line]) => line.isSignedOn).map(([name]) => Number(name.split(' ')[0])),
+  );
+  return new Set(acquirers.filter((id) => signedOn.has(id)));
 }

@@ -1,22 +1,35 @@
-import { repeatEvery } from '../basics/limits/repeat-every.ts';
+import { repeatEvery } from '../basics/limits/waits.ts';
+import type { HandoverSealer } from '../card/seal-handover.ts';
 import type { OpenedHsm } from '../hsm-devices/open-hsm.ts';
+import type { Processor } from '../kits/processor-kit/processor.ts';
 import type { Log } from '../observe/log.ts';
+import {
+  ANSWER_SLACK_SECONDS,
+  LONGEST_DEADLINE_SECONDS,
+  OUTCOME_GRACE_SECONDS,
+} from '../payments/model/time-limits.ts';
+import type { Transaction } from '../payments/model/transaction.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
-import type { ProcessorTypes } from '../payments/settings/check-routing.ts';
+import type { ProcessorTypes } from '../payments/settings/check-settings.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { BusinessDates } from '../store/switches/business-dates.ts';
 import { SEEN_EVERY_MS } from '../store/switches/database-epoch.ts';
 import { postgresExchangedKeys } from '../store/switches/exchanged-keys.ts';
-import { postgresProcessorFaults, postgresSwitchIdentities } from '../store/switches/processor-faults.ts';
+import {
+  postgresProcessLines,
+  postgresProcessorFaults,
+  postgresSwitchIdentities,
+} from '../store/switches/processor-faults.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
 import { AcquirerSwitches, type LineClaims } from '../switching/switches/acquirer-switches.ts';
+import { SharedLines } from '../switching/switches/other-processes.ts';
 import type { MessageKeeper } from '../switching/switches/ports.ts';
 import { refusePinTerminals } from '../switching/switches/translate-pin.ts';
 import type { UnmatchedResponses } from '../switching/switches/unmatched-responses.ts';
 import type { Config } from './config.ts';
-import type { Closers } from './opening.ts';
-import { switchAccessOf } from './switch-access-of.ts';
+import { switchAccessOf } from './open-card-readers.ts';
+import type { Closers, Report } from './opening.ts';
 
 const SKIPPED = {
   replaced: 'database was replaced and may lack reservations, STANs skip ahead',
@@ -91,4 +104,97 @@ export async function openSwitches({ config, directory, database, hsm, closers, 
     keyExchange,
   });
   return switches;
+}
+
+/**
+ * Whether the switch of a transaction posts approvals only after their completions, according to its type. True if that is
+ * unknown (the processor was removed or is being moved, its type is not installed, or its configuration is invalid): an
+ * approval that no switch posts must not be reported to the merchant.
+ */
+export function createCompletionCheck(
+  types: ReadonlyMap<string, Pick<Processor, 'configSchema' | 'completion'>>,
+  directory: Pick<PostgresDirectory, 'processors' | 'routes'>,
+): (transaction: Pick<Transaction, 'acquirerId' | 'routeId'>) => boolean {
+  return ({ acquirerId, routeId }) => {
+    const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
+    const stored = directory.processors().find((row) => row.acquirerId === acquirerId && row.id === route?.processorId);
+    const type = stored && types.get(stored.type);
+    if (!type) return true;
+    const { completion, configSchema } = type;
+    if (!completion) return false;
+    const { data } = configSchema.safeParse(stored!.config);
+    return data === undefined || completion.isWanted(data);
+  };
+}
+
+export interface OtherProcessesParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly switches: AcquirerSwitches;
+  readonly sealer: HandoverSealer;
+  readonly report: Report;
+}
+
+/** The connections of the other processes that share the switches. A worker accepts no taps, so it hands none over. */
+export function openOtherProcesses({ config, database, switches, sealer, report }: OtherProcessesParts) {
+  return SharedLines.open({
+    reported: postgresProcessLines(database),
+    switches,
+    handover: config.TAPWIRE_ROLE === 'all' ? sealer : undefined,
+    onError: report('connections to switches could not be reported to other processes'),
+  });
+}
+
+interface WithDeadline {
+  readonly profile?: { readonly deadlineMs?: number };
+}
+
+type KnownProcessors = Pick<PostgresDirectory, 'processors'>;
+
+/**
+ * The longest deadline among the processors of an acquirer, or of all: how long a tap may wait for a switch while its
+ * route is not known. Never less than the default of a profile. Recomputed only when the processors change, because
+ * each tap that is handed over asks for it.
+ */
+export class LongestDeadlines {
+  readonly #types: ProcessorTypes;
+  readonly #directory: KnownProcessors;
+  #seen: ReturnType<KnownProcessors['processors']> | undefined;
+  #longest = LONGEST_DEADLINE_SECONDS;
+  readonly #byAcquirer = new Map<number, number>();
+
+  constructor(types: ProcessorTypes, directory: KnownProcessors) {
+    this.#types = types;
+    this.#directory = directory;
+  }
+
+  /** In seconds, of one acquirer. */
+  readonly secondsOf = (acquirerId: number): number => {
+    this.#refresh();
+    return this.#byAcquirer.get(acquirerId) ?? LONGEST_DEADLINE_SECONDS;
+  };
+
+  /** In seconds, of the installation. */
+  get seconds(): number {
+    this.#refresh();
+    return this.#longest;
+  }
+
+  /** The longest time that an HTTP request can wait for a switch, with the time to decide about a silent one. */
+  get requestMs(): number {
+    return (this.seconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1_000;
+  }
+
+  #refresh(): void {
+    const processors = this.#directory.processors();
+    if (processors === this.#seen) return;
+    this.#seen = processors;
+    this.#byAcquirer.clear();
+    for (const { acquirerId, type, config } of processors) {
+      const own = (config as WithDeadline).profile?.deadlineMs ?? this.#types.get(type)?.profile.deadlineMs ?? 0;
+      const before = this.#byAcquirer.get(acquirerId) ?? LONGEST_DEADLINE_SECONDS;
+      this.#byAcquirer.set(acquirerId, Math.max(before, own / 1_000));
+    }
+    this.#longest = Math.max(LONGEST_DEADLINE_SECONDS, ...this.#byAcquirer.values());
+  }
 }

@@ -1,28 +1,231 @@
+import { createApiKeyVerifier } from '../auth/api-key.ts';
 import { Attestations } from '../auth/attestation/attestations.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
-import type { IdempotentRoute } from '../http/idempotency.ts';
+import { Authenticator } from '../auth/authenticator.ts';
+import { KeySets, PublishedIssuerKeys } from '../auth/issuers/key-sets.ts';
+import { createMerchantTokenVerifier } from '../auth/issuers/verify-merchant-token.ts';
+import { createLogIn, type LogIn, type LoginFactors } from '../auth/portal/log-in.ts';
+import { createMustEnrol } from '../auth/portal/portal-user.ts';
+import { AppTokens, createTapTokens } from '../auth/tokens/app-tokens.ts';
+import { createTokenCheck } from '../auth/tokens/check-token.ts';
+import { LoginTokens } from '../auth/tokens/login-tokens.ts';
+import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
+import { createProximityTokens } from '../auth/tokens/proximity-token.ts';
+import { createSecondFactors, type SecondFactors } from '../auth/totp/second-factor.ts';
+import { createIdempotency, type IdempotentRoute } from '../http/idempotency.ts';
+import { identifyLink } from '../http/links-view.ts';
+import { identifySubmitter, limitRates, TapLimits } from '../http/rate-limit.ts';
 import { requireAttestation } from '../http/require-attestation.ts';
-import { registerAcknowledgeRoutes } from '../http/routes/acknowledge.ts';
+import { registerAcquirerIdRoute } from '../http/routes/acquirer-id.ts';
+import { registerAuditRoutes } from '../http/routes/admin-audit.ts';
+import { registerAdminCallbackRoutes } from '../http/routes/admin-callbacks.ts';
+import { registerCredentialRoutes } from '../http/routes/admin-credentials.ts';
+import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
+import { registerTenantRoutes } from '../http/routes/admin-tenants.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
-import { registerPinRoute } from '../http/routes/pin.ts';
+import { registerConsumerRoutes } from '../http/routes/consumer.ts';
+import { registerDeviceRoutes, registerPushRoute } from '../http/routes/devices.ts';
+import { registerLinkStatusRoutes } from '../http/routes/link-status.ts';
+import { registerIntentRoutes, registerLinkRoutes } from '../http/routes/links.ts';
+import { registerPayPageRoutes } from '../http/routes/pay-page.ts';
+import { registerReferencesCheckRoute } from '../http/routes/references-check.ts';
 import { registerRefundRoutes } from '../http/routes/refunds.ts';
-import { registerTapRoutes } from '../http/routes/taps.ts';
+import { registerAcknowledgeRoutes, registerPinRoute, registerTapRoutes } from '../http/routes/taps.ts';
+import { registerTerminalConfigRoute } from '../http/routes/terminal-config.ts';
+import { registerTerminalProfileRoutes } from '../http/routes/terminal-profiles.ts';
+import { registerLoginRoute, registerProximityTokenRoute, registerTokensCheckRoute } from '../http/routes/tokens.ts';
 import { registerTransactionRoutes } from '../http/routes/transactions.ts';
+import { registerVirtualReaderRoutes } from '../http/routes/virtual-reader.ts';
 import { registerWebhookEventRoutes } from '../http/routes/webhook-events.ts';
 import { registerWellKnownRoutes } from '../http/routes/well-known.ts';
 import type { Server } from '../http/server.ts';
-import { identifySubmitter, TapLimits } from '../http/tap-limits.ts';
-import { PostgresWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
+import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
+import type { Metrics } from '../observe/metrics/metrics.ts';
+import type { LinkServices } from '../payments/links/create-link.ts';
+import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { ProcessorTypes } from '../payments/settings/check-settings.ts';
+import { postgresApiKeys } from '../store/credentials/api-keys.ts';
+import { UserTotp } from '../store/credentials/user-totp.ts';
+import { postgresLoginTries, postgresUsers } from '../store/credentials/users.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
+import { isReferenceFree } from '../store/transactions/find-transactions.ts';
+import { IdempotencyKeys } from '../store/transactions/idempotency.ts';
+import { PostgresWebhookEndpoints, RecordedWebhookEndpoints } from '../store/webhooks/webhook-endpoints.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
+import { VirtualReader } from '../tools/phone/virtual-reader.ts';
 import { CallbackRegistry } from '../webhooks/callback-registry.ts';
-import { callbackPolicy } from '../webhooks/callback-url.ts';
+import { fetchKeySet } from '../webhooks/fetch-key-set.ts';
+import { callbackPolicy, type GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { createSecretVault } from '../webhooks/webhook-secret.ts';
-import { createGuards } from './create-guards.ts';
-import { registerAdministration } from './register-administration.ts';
-import { registerCredentials } from './register-credentials.ts';
-import { registerPayments } from './register-payments.ts';
-import { registerTerminals } from './register-terminals.ts';
-import type { RouteParts } from './route-parts.ts';
+import type { Config } from './config.ts';
+import { createLinkServices } from './create-transaction-dependencies.ts';
+import { readerRulesOf, switchAccessOf } from './open-card-readers.ts';
+import type { Pushes } from './open-pushes.ts';
+import type { Databases, Stores } from './open-stores.ts';
+import type { LongestDeadlines } from './open-switches.ts';
+import type { Closers, Report } from './opening.ts';
+
+type Guards = ReturnType<typeof createGuards>;
+
+/** The guards in front of routes: authentication, authorisation and idempotency. */
+function createGuards(parts: RouteParts) {
+  const { config, database, stores, ownTokens, deps, fetcher, closers, report } = parts;
+  const { directory, keys } = stores;
+  const keySets = new KeySets({
+    fetch: (url) => fetchKeySet(fetcher, url),
+    monotonicMs: deps.clock.monotonicMs,
+    onError: report('published keys of an issuer could not be fetched'),
+  });
+  closers.push(() => keySets.close());
+  const issuerKeys = new PublishedIssuerKeys(directory, keySets);
+  const tokens = createMerchantTokenVerifier({
+    keys: issuerKeys,
+    merchants: directory,
+    audience: config.TAPWIRE_AUDIENCE,
+    nowMs: deps.clock.nowMs,
+  });
+  const apiKeys = createApiKeyVerifier({
+    keys: postgresApiKeys(database, report('use of an api key could not be recorded')),
+    mode: config.TAPWIRE_ENV === 'prod' ? 'live' : 'test',
+    nowMs: deps.clock.nowMs,
+  });
+  const users = postgresUsers(database);
+  const loginTokens = new LoginTokens({
+    tokens: ownTokens,
+    users,
+    lifetimeSeconds: config.LOGIN_TOKEN_MINUTES * 60,
+    nowMs: deps.clock.nowMs,
+  });
+  const authenticator = new Authenticator({ tokens, apiKeys, ownTokens, loginTokens, merchants: directory, directory });
+  const idempotencyKeys = new IdempotencyKeys(database, keys);
+  closers.push(() => idempotencyKeys.close());
+  const appTokens = new AppTokens(ownTokens, directory, deps.clock.nowMs);
+  const tapTokens = createTapTokens(tokens, appTokens);
+  const idempotent = createIdempotency(authenticator, idempotencyKeys);
+  return { tokens, tapTokens, appTokens, issuerKeys, users, loginTokens, authenticator, idempotent };
+}
+
+/** The settings that operators and acquirers manage by HTTP. The command line offers the same operations. */
+function registerAdministration(
+  server: Server,
+  { config, database, types, fetcher, stores: { keys, directory } }: RouteParts,
+  { authenticator, idempotent }: Pick<ReturnType<typeof createGuards>, 'authenticator' | 'idempotent'>,
+): void {
+  const admin = { authenticator, idempotent };
+  const mode = config.TAPWIRE_ENV === 'prod' ? 'live' : 'test';
+  const policy = callbackPolicy(config.TAPWIRE_ENV);
+  const vault = createSecretVault(keys);
+  const callbacksOf = (actor: string) =>
+    new CallbackRegistry({
+      endpoints: new RecordedWebhookEndpoints(database, actor),
+      vault,
+      policy,
+      fetcher,
+      onChange: () => directory.refreshWebhookEndpoints(),
+    });
+  registerTenantRoutes(server, { ...admin, database });
+  const issuerRules = { policy, ownName: config.TAPWIRE_AUDIENCE };
+  registerCredentialRoutes(server, { ...admin, database, mode, issuerRules, loginDomains: config.LOGIN_DOMAINS });
+  registerProcessorRoutes(server, { ...admin, database, types, access: switchAccessOf(config) });
+  registerAdminCallbackRoutes(server, { ...admin, callbacksOf });
+  registerAuditRoutes(server, { authenticator, database });
+}
+
+/** Second factors as logins check them and use them up. */
+export function loginFactors(factors: SecondFactors, totp: UserTotp): LoginFactors {
+  return {
+    check: (...of) => factors.check(...of),
+    use: ({ id, username, owner }, proof) =>
+      totp.use({ acquirerId: owner.acquirerId, userId: id }, proof, `user ${username}`),
+  };
+}
+
+/** Request limits, tokens in exchange for credentials, and the diagnosis of refused tokens. */
+function registerCredentials(server: Server, parts: RouteParts, guards: Guards): void {
+  const { config, database, stores, ownTokens, deps } = parts;
+  const { authenticator, tokens, issuerKeys } = guards;
+  const { directory } = stores;
+  const { nowMs, monotonicMs } = deps.clock;
+  limitRates(server, {
+    perCredential: config.RATE_PER_CREDENTIAL,
+    perAppToken: config.RATE_PER_APP_TOKEN,
+    perAddress: config.RATE_PER_ADDRESS,
+    monotonicMs,
+  });
+  registerLoginRoute(server, { authenticator, logIn: logInOf(parts, guards) });
+  const lifetimeSeconds = config.PROXIMITY_TOKEN_HOURS * 3_600;
+  const issue = createProximityTokens({ tokens: ownTokens, directory, lifetimeSeconds, nowMs });
+  registerProximityTokenRoute(server, { directory, tokens, issue });
+  registerAcquirerIdRoute(server, authenticator);
+  const check = createTokenCheck({ tokens, registered: directory, keys: issuerKeys });
+  registerTokensCheckRoute(server, { authenticator, check });
+  registerReferencesCheckRoute(server, {
+    authenticator,
+    directory,
+    isFree: (acquirerId, merchantId, reference) => isReferenceFree(database, acquirerId, merchantId, reference),
+  });
+}
+
+function logInOf({ config, database, stores }: RouteParts, { users, loginTokens }: Guards): LogIn {
+  const { LOGIN_TRIES_PER_USER: perUser, LOGIN_TRIES_PER_ADDRESS: perAddress, LOGIN_WINDOW_MINUTES } = config;
+  const limits = { perUser, perAddress, windowSeconds: LOGIN_WINDOW_MINUTES * 60 };
+  const factors = loginFactors(
+    createSecondFactors(stores.keys, () => Date.now()),
+    new UserTotp(database),
+  );
+  return createLogIn({
+    ...{ logins: users, factors, tries: postgresLoginTries(database), tokens: loginTokens, limits },
+    mustEnrol: createMustEnrol(config.CONSOLE_NEEDS_TOTP),
+  });
+}
+
+/** Links and intents: how they are created, paid and looked up. */
+function registerPayments(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
+  const { authenticator, idempotent, appTokens } = guards;
+  const services = createLinkServices(parts, appTokens, () => server.listeningOrigin);
+  const { links } = parts.stores;
+  registerLinkRoutes(server, { authenticator, idempotent, services });
+  registerIntentRoutes(server, { authenticator, idempotent, services, appTokens, links });
+  registerLinkStatusRoutes(server, { authenticator, appTokens, links });
+  registerConsumerRoutes(server, { deps: parts.deps, appTokens });
+  registerPayPage(server, parts, appTokens, services);
+}
+
+/** The page that a link opens; in `dev` it contains a virtual phone. */
+function registerPayPage(
+  server: Server,
+  { config, stores: { links, directory }, deps: { clock } }: RouteParts,
+  appTokens: AppTokens,
+  services: LinkServices,
+): void {
+  const { TAPWIRE_ENV, INTENT_ACTION: intentAction, INTENT_PACKAGE: intentPackage } = config;
+  const hasVirtualPhone = TAPWIRE_ENV === 'dev';
+  const settings = { intentAction, intentPackage, hasVirtualPhone };
+  const identify = identifyLink(appTokens);
+  registerPayPageRoutes(server, { identify, links, directory, clock, services, settings });
+  if (hasVirtualPhone) registerVirtualReaderRoutes(server, { identify, links, directory, reader: new VirtualReader() });
+}
+
+/** Terminals and devices: their profiles, configuration downloads and pushed payments. */
+function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
+  const { config, formats, database, stores, ownTokens, deps, pushes } = parts;
+  const { authenticator, idempotent, appTokens } = guards;
+  registerTerminalProfileRoutes(server, {
+    authenticator,
+    idempotent,
+    profiles: new TerminalProfileSettings(database),
+    readerRules: readerRulesOf(config, formats),
+    onChange: () => stores.directory.refreshTerminalProfiles(),
+  });
+  registerTerminalConfigRoute(server, {
+    deps,
+    ownTokens,
+    appTokens,
+    cardDataKeysUrl: () => `${config.BASE_URL ?? server.listeningOrigin}/.well-known/card-data-keys.json`,
+  });
+  registerDeviceRoutes(server, { authenticator, idempotent, devices: pushes.registry });
+  registerPushRoute(server, { authenticator, idempotent, pushes: pushes.payments });
+}
 
 /** All routes that need a credential, and the public ones. */
 export function registerRoutes(server: Server, parts: RouteParts): void {
@@ -76,4 +279,21 @@ function registerWebhookRoutes(
   });
   registerCallbackRoutes(server, { authenticator, idempotent, callbacks });
   registerWebhookEventRoutes(server, { authenticator, events: new PostgresWebhookEvents(database, jobs) });
+}
+
+export interface RouteParts {
+  readonly config: Config;
+  readonly database: Database;
+  readonly databases: Databases;
+  readonly stores: Stores;
+  readonly types: ProcessorTypes;
+  readonly formats: ReaderFormats;
+  readonly ownTokens: OwnTokens;
+  readonly deadlines: LongestDeadlines;
+  readonly deps: TransactionDependencies;
+  readonly fetcher: GuardedFetch;
+  readonly pushes: Pushes;
+  readonly closers: Closers;
+  readonly report: Report;
+  readonly metrics: Metrics;
 }

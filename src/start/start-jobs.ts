@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HandoverOpener, readHandovers } from '../card/open-handover.ts';
 import { LIVE_KEYS_TRUSTED_MS } from '../card/seal-handover.ts';
-import { namesInPayload } from '../jobs/names-in-payload.ts';
+import { namesInPayload } from '../jobs/dead-letters.ts';
 import { type AroundJob, Pipeline } from '../jobs/pipeline.ts';
 import { bringForwardIn, type ObservedSwitches, SwitchRecoveries } from '../jobs/switch-recoveries.ts';
 import { MAX_DEADLINE_MS } from '../kits/processor-kit/profile.ts';
 import { armFetcher } from '../observe/failpoints.ts';
 import type { Log } from '../observe/log.ts';
 import { ANSWER_SLACK_SECONDS } from '../payments/model/time-limits.ts';
+import type { Wakeups } from '../payments/ports/process-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { Database } from '../store/postgres/open-database.ts';
+import { LocalWakeups, SharedWakeups } from '../store/postgres/wakeups.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import { purge, type Retention } from '../store/transactions/purge.ts';
-import { PostgresWaitingDeliveries } from '../store/webhooks/waiting-deliveries.ts';
-import { PostgresWebhookDeliveries } from '../store/webhooks/webhook-deliveries.ts';
+import { PostgresWaitingDeliveries, PostgresWebhookDeliveries } from '../store/webhooks/webhook-deliveries.ts';
 import type { SharedLines } from '../switching/switches/other-processes.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { Lanes } from '../webhooks/lanes.ts';
@@ -22,9 +24,8 @@ import { providerIdOf, webhookBody } from '../webhooks/webhook-body.ts';
 import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
 import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import type { Config } from './config.ts';
-import type { Databases } from './open-databases.ts';
 import type { Pushes } from './open-pushes.ts';
-import type { Stores } from './open-stores.ts';
+import type { Databases, Stores } from './open-stores.ts';
 import type { Closers, Report } from './opening.ts';
 
 export interface JobParts {
@@ -140,4 +141,37 @@ function retentionOf(config: Config): Retention {
     linkDays: config.RETENTION_LINK_DAYS,
     messageDays: config.RETENTION_MESSAGE_DAYS,
   };
+}
+
+export interface WakeupParts {
+  readonly config: Config;
+  readonly sharesSwitches: boolean;
+  readonly database: Database;
+  /** URL for the connection that receives notifications. */
+  readonly url: string;
+  /** Called for each tap that is handed over to workers. */
+  readonly onAuthorize: () => void;
+  readonly report: Report;
+  readonly closers: Closers;
+}
+
+/**
+ * For taps and for jobs: the channel that reports changes of a transaction to its waiters, within the process or between the processes of
+ * an installation.
+ */
+export function openWakeups(parts: WakeupParts): { readonly ofTaps: Wakeups; readonly ofJobs: Wakeups } {
+  const { config, sharesSwitches, database, url, onAuthorize, report, closers } = parts;
+  const isAlone = config.TAPWIRE_ROLE === 'all' && !sharesSwitches;
+  if (isAlone) {
+    const local = new LocalWakeups();
+    return { ofTaps: local, ofJobs: local };
+  }
+  const wakeups = new SharedWakeups({
+    database,
+    url,
+    onAuthorize: sharesSwitches ? onAuthorize : undefined,
+    onError: report('wake-up channel reported a fault'),
+  });
+  closers.push(() => wakeups.close());
+  return { ofTaps: config.TAPWIRE_ROLE === 'all' ? wakeups.ofOwnTaps : wakeups, ofJobs: wakeups };
 }

@@ -1,11 +1,100 @@
+import { Resolver } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
-import type { LookupFunction } from 'node:net';
-import { isIP } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { OutboundError, type OutboundErrorCode } from '../basics/errors.ts';
-import { isAllowedAddress } from '../outbound/public-addresses.ts';
-import { hostOf, type UrlPolicy, urlFault } from './callback-url.ts';
-import { createNameResolver, type ResolveName } from './resolve-name.ts';
+import { type AddressPolicy, isAllowedAddress } from '../outbound/public-addresses.ts';
+
+/** Rules for URLs from outside. */
+export interface UrlPolicy extends AddressPolicy {
+  /** Also allows `http:`, for receivers on a developer's own machine. */
+  readonly allowHttp: boolean;
+}
+
+/** Only dev allows receivers on the developer's own machine. */
+export function callbackPolicy(environment: 'dev' | 'qa' | 'prod'): UrlPolicy {
+  return { allowHttp: environment === 'dev', allowLoopback: environment === 'dev' };
+}
+
+/** Browsers and proxies accept this length. */
+const MAX_URL_CHARS = 2_048;
+/** Lower ports belong to other protocols, whose servers may read a request as commands (for example SMTP). */
+const FIRST_FREE_PORT = 1_024;
+const OPEN_PORTS: readonly string[] = ['', '443'];
+
+/** Why the gateway does not call a URL. */
+export type UrlFault = keyof typeof URL_FAULTS;
+
+export const URL_FAULTS = {
+  MALFORMED: 'must be an absolute URL',
+  SCHEME: 'must begin with https://',
+  CREDENTIALS: 'must not contain a user name or password',
+  FRAGMENT: 'must not have a fragment',
+  PORT: 'must use port 443 or a port above 1023',
+  ADDRESS: 'must lead to a public address',
+} as const;
+
+/** The URL in its normal form (`HTTPS://0x7f.1` is `https://127.0.0.1/`), or what is wrong with it. */
+export function readCallbackUrl(text: string, policy: UrlPolicy): URL | UrlFault {
+  const url = text.length <= MAX_URL_CHARS ? URL.parse(text) : null;
+  if (!url?.hostname) return 'MALFORMED';
+  const fault = urlFault(url, policy);
+  return fault ?? url;
+}
+
+/** Undefined if nothing is wrong, as far as can be decided without a DNS lookup. */
+function urlFault(url: URL, policy: UrlPolicy): UrlFault | undefined {
+  if (url.protocol !== 'https:' && !(policy.allowHttp && url.protocol === 'http:')) return 'SCHEME';
+  if (url.username !== '' || url.password !== '') return 'CREDENTIALS';
+  if (url.hash !== '') return 'FRAGMENT';
+  if (!OPEN_PORTS.includes(url.port) && Number(url.port) < FIRST_FREE_PORT) return 'PORT';
+  const host = hostOf(url);
+  if (isIP(host) !== 0 && !isAllowedAddress(host, policy)) return 'ADDRESS';
+  return undefined;
+}
+
+/** The name or address to connect to: IPv6 without its brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+}
+
+/** The addresses of a name, IPv4 and IPv6 as text. @throws OutboundError NAME_NOT_FOUND, NAME_LOOKUP_FAILED */
+export type ResolveName = (name: string) => Promise<readonly string[]>;
+
+/** Per server and try: well within the time of a whole request. */
+const TIMEOUT_MS = 2_000;
+const TRIES = 2;
+/** A zone may have thousands; more than these add no information. */
+const MAX_ADDRESSES = 8;
+/** RFC 6761 6.3: these names always mean this machine, regardless of DNS. */
+const LOCALHOST = /(^|\.)localhost\.?$/i;
+
+export interface NameResolverOptions {
+  /** Replaces the machine's own name servers: `address` or `address:port`. */
+  readonly servers?: readonly string[];
+  /** Per server and try. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Queries the name servers directly. The system's `getaddrinfo` would occupy a thread of the pool that verifies
+ * signatures for as long as a slow name server takes.
+ */
+export function createNameResolver({ servers, timeoutMs = TIMEOUT_MS }: NameResolverOptions = {}): ResolveName {
+  const resolver = new Resolver({ timeout: timeoutMs, tries: TRIES });
+  if (servers) resolver.setServers(servers);
+  return async (name) => {
+    if (LOCALHOST.test(name)) return ['127.0.0.1', '::1'];
+    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length > 0) return addresses.slice(0, MAX_ADDRESSES);
+    const isUnknown = answers.every((answer) => answer.status === 'rejected' && MISSING.includes(answer.reason?.code));
+    throw new OutboundError(isUnknown ? 'NAME_NOT_FOUND' : 'NAME_LOOKUP_FAILED');
+  };
+}
+
+/** The name does not exist, or has no address of this kind. */
+const MISSING: readonly unknown[] = ['ENOTFOUND', 'ENODATA', 'EBADNAME'];
 
 export interface GuardedFetchOptions {
   readonly policy: UrlPolicy;

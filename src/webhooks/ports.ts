@@ -1,6 +1,6 @@
 import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
 import type { EventState, WebhookAttemptView, WebhookEventView, WebhookType } from '#schemas/webhook';
-import type { WebhookOrigin } from '../payments/model/jobs.ts';
+import type { WebhookOrigin } from '../payments/model/decision.ts';
 
 /** Ports of the webhooks to the store. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bearerToken } from '../../src/auth/bearer.ts';
+import { bearerToken } from '../../src/auth/tokens/read-token.ts';
 import { AuthError } from '../../src/basics/errors.ts';
 
 describe('the Authorization header', () => {

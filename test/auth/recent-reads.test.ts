@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RecentReads } from '../../src/auth/recent-reads.ts';
+import { RecentReads } from '../../src/auth/api-key.ts';
 
 describe('a recent read', () => {
   test('is trusted for less than the five seconds within which a revoked credential must stop working', async () => {

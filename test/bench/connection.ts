@@ -3,7 +3,7 @@
  * another. Every request is encoded, sent, answered, decoded and matched, as with a real switch.
  * Results of profiling (2 cores, Node 24): at 256 in flight and above the codec takes most of the time, then the
  * kernel's write; the pool itself takes less than 1 µs. A `Map` of the waiting requests was the only expensive part
- * (see `key-table.ts`). With 1 in flight the scheduler decides: a bare socket is no faster.
+ * (see `pending-requests.ts`). With 1 in flight the scheduler decides: a bare socket is no faster.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

@@ -8,8 +8,8 @@ import {
   saveProcessor,
   saveRoute,
 } from '../../src/store/settings/tenants.ts';
+import { RequestWriter } from '../../src/tools/load/clients/client-call.ts';
 import { Fleet } from '../../src/tools/load/clients/fleet.ts';
-import { RequestWriter } from '../../src/tools/load/clients/request-writer.ts';
 import { LOAD_MERCHANTS, saveLoadMerchants } from '../../src/tools/load/load-tenants.ts';
 import { findScenario } from '../../src/tools/load/scenarios.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { type Config, readConfig } from '../../src/start/config.ts';
-import { type PreparedDatabase, prepareDatabase } from '../../src/start/prepare-database.ts';
+import { type PreparedDatabase, prepareDatabase } from '../../src/start/open-stores.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { prepareHsm } from './hsm-parts.ts';

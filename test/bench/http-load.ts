@@ -1,4 +1,4 @@
-import { HttpConnection, type HttpEnd } from '../../src/tools/load/http-connection.ts';
+import { HttpConnection, type HttpEnd } from '../../src/tools/load/connection-pool.ts';
 
 /** The result of a run of requests. Latencies in milliseconds, unsorted. */
 export interface LoadResult {

@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/start/config.ts';
-import { prepareDatabase } from '../../src/start/prepare-database.ts';
+import { prepareDatabase } from '../../src/start/open-stores.ts';
 import { checked, percentile, saturate, sustain } from './http-load.ts';
 import { httpRoutes } from './http-routes.ts';
 import { freePort, startProcess } from './parts.ts';

@@ -1,11 +1,11 @@
 /** The gain of each trick of the codec, compared with straightforward code. */
-import { DIGIT } from '../../src/codecs/bytes/character-classes.ts';
+
 import { Cursor } from '../../src/codecs/bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../../src/codecs/bytes/record.ts';
-import { copyLatin1 } from '../../src/codecs/bytes/text-run.ts';
+import { copyLatin1, DIGIT } from '../../src/codecs/bytes/text-run.ts';
 import { compileField } from '../../src/codecs/iso8583/compile-field.ts';
 import { numeric } from '../../src/codecs/iso8583/fields.ts';
-import { ZEROS_LEFT } from '../../src/codecs/iso8583/padding.ts';
+import { ZEROS_LEFT } from '../../src/codecs/iso8583/rows.ts';
 import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
 
 const FIELDS = 25;

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArrivals } from '../../src/tools/load/arrival-plan.ts';
 import { percentilesOf } from '../../src/tools/load/load-result.ts';
 import { LoadRun } from '../../src/tools/load/load-run.ts';
-import { processUsage } from '../../src/tools/load/process-usage.ts';
+import { processUsage } from '../../src/tools/load/machine-watch.ts';
 import { latenciesOf } from '../../src/tools/load/tally.ts';
 import { createBenchIssuer } from './bench-issuer.ts';
 import { startProcess } from './parts.ts';

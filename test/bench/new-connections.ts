@@ -5,10 +5,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HttpConnection, type HttpEnd } from '../../src/tools/load/connection-pool.ts';
 import { Histogram } from '../../src/tools/load/histogram.ts';
-import { HttpConnection, type HttpEnd } from '../../src/tools/load/http-connection.ts';
-import type { Slice } from '../../src/tools/load/slice.ts';
-import { Tally } from '../../src/tools/load/tally.ts';
+import { type Slice, Tally } from '../../src/tools/load/tally.ts';
 import { CONNECTIONS, GATEWAYS, MOST_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
 import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
 import { measurePeak } from './peak.ts';

@@ -1,11 +1,10 @@
 import type { HttpAnswer } from '../../src/tools/load/answer-reader.ts';
-import { dueTimes } from '../../src/tools/load/arrivals.ts';
+import { dueTimes } from '../../src/tools/load/arrival-plan.ts';
 import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
 import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
-import type { Slice } from '../../src/tools/load/slice.ts';
-import type { Tally } from '../../src/tools/load/tally.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import type { Slice, Tally } from '../../src/tools/load/tally.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import type { TapSource } from './e2e-taps.ts';
 
 /** The outcome of a tap. The tally counts each, and keeps their latencies apart. */

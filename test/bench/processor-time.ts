@@ -1,4 +1,4 @@
-import { processUsage } from '../../src/tools/load/process-usage.ts';
+import { processUsage } from '../../src/tools/load/machine-watch.ts';
 
 /** Seconds of processor time by part. Unlike throughput, other programs on the machine do not affect it. */
 export type ProcessorTime = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { readConfig } from '../../src/start/config.ts';
-import { prepareDatabase } from '../../src/start/prepare-database.ts';
+import { prepareDatabase } from '../../src/start/open-stores.ts';
 import { seedTransactions } from '../support/seed-transactions.ts';
 import type { BenchOptions } from './run.ts';
 

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { Histogram } from '../../src/tools/load/histogram.ts';
-import { processUsage } from '../../src/tools/load/process-usage.ts';
+import { processUsage } from '../../src/tools/load/machine-watch.ts';
 import { Tally } from '../../src/tools/load/tally.ts';
 import { GATEWAYS, type Parts, refuseUnsafe, startParts } from './e2e.ts';
 import { countOf, offerTaps } from './offer-taps.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { readConfig } from '../../src/start/config.ts';
-import { prepareDatabase } from '../../src/start/prepare-database.ts';
+import { prepareDatabase } from '../../src/start/open-stores.ts';
 import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { seedBooks, seededLedger } from '../support/seed-books.ts';
 import { saveTenants } from '../support/tenants.ts';

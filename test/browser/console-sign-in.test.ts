@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { totpCode } from '../../src/auth/totp/totp.ts';
+import { totpCode } from '../../src/auth/totp/second-factor.ts';
 import { eventually } from '../support/eventually.ts';
 import { CLIENT, IdentityProvider } from '../support/identity-provider.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

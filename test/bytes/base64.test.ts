@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeBase64, decodeBase64Url } from '../../src/codecs/bytes/base64.ts';
+import { decodeBase64, decodeBase64Url } from '../../src/codecs/bytes/hex.ts';
 import { anyText } from '../support/any-text.ts';
 
 describe.each([

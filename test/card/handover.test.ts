@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SealError } from '../../src/basics/errors.ts';
-import type { HandoverKeys, WorkerPublicKey } from '../../src/card/handover-keys.ts';
+import type { HandoverKeys, WorkerPublicKey } from '../../src/card/handover-envelope.ts';
 import { HandoverOpener, MAX_LONGEST_WAIT_MS } from '../../src/card/open-handover.ts';
 import { HandoverSealer } from '../../src/card/seal-handover.ts';
 

@@ -10,7 +10,7 @@ import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { encodeTlv } from '../../src/codecs/emv/tlv.ts';
 import { loadReaders } from '../../src/kits/reader-kit/load-readers.ts';
 import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';
-import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { HsmCalls } from '../../src/switching/hsm/hsm-calls.ts';
 import { anyText } from '../support/any-text.ts';
 import { BINDING, digestOf, freshKeyRing, openerOf, publicKeyOf, sealMadeUp, visaTap } from '../support/card-data.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { readLedger } from '../../src/tools/ledger/ledger-lines.ts';
+import { readLedger } from '../../src/tools/ledger/books.ts';
 import { entriesOfCell, verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import type { Tap } from '../failover/phones.ts';
 import type { OwnCell } from './own-cell.ts';

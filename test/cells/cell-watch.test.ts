@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { CellWatch } from '../../src/tools/cells/cell-watch.ts';
+import { CellWatch } from '../../src/tools/cells/cell-status.ts';
 
 const CELLS = ['east', 'west'].map((name, number) => ({
   ...{ name, number, backend: name, url: `https://${name}.example` },

@@ -3,8 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { setBackend } from '../../src/tools/cells/proxy-map.ts';
-import { withFileLock } from '../../src/tools/cells/with-file-lock.ts';
+import { setBackend, withFileLock } from '../../src/tools/cells/proxy-map.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { latenciesOf } from '../../src/tools/load/tally.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import type { Tap, Traffic } from '../failover/phones.ts';
 import { compareCells } from './cell-books.ts';
 import { callMove } from './mover.ts';

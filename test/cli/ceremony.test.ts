@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PortalUser } from '../../src/auth/portal/portal-user.ts';
 import { joinPlace } from '../../src/cli/hsm/ceremony/ceremony-place.ts';
-import { CustodianRefused } from '../../src/cli/hsm/ceremony/custodians.ts';
-import type { CustodianTerminal } from '../../src/cli/hsm/ceremony/hidden-terminal.ts';
 import { joinCeremony } from '../../src/cli/hsm/ceremony/join-ceremony.ts';
 import { type CeremonyParts, leadCeremony } from '../../src/cli/hsm/ceremony/lead-ceremony.ts';
+import { CustodianRefused, type CustodianTerminal } from '../../src/cli/hsm/ceremony/type-component.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import type { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 

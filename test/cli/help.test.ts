@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { toCliError } from '../../src/cli/cli-error.ts';
 import { COMMANDS } from '../../src/cli/command-table.ts';
-import { allCommands, runTapwire } from '../../src/cli/commands.ts';
-import { EXAMPLES } from '../../src/cli/examples.ts';
+import { allCommands, EXAMPLES, runTapwire } from '../../src/cli/commands.ts';
 
 const EVERY = await allCommands(COMMANDS);
 const out: string[] = [];

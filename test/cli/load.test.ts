@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { run } from '../../src/cli/load/load.ts';
 import { readLoadOptions } from '../../src/cli/load/load-options.ts';
-import { progressLine } from '../../src/cli/load/load-progress.ts';
-import { describeResult } from '../../src/cli/load/load-table.ts';
+import { describeResult, progressLine } from '../../src/cli/load/load-table.ts';
 import { writeLoadProfile } from '../../src/tools/load/load-profile.ts';
-import { emptySlice } from '../../src/tools/load/slice.ts';
+import { emptySlice } from '../../src/tools/load/tally.ts';
 import { resultWith } from '../load/results.ts';
 import { runHere } from '../support/run-here.ts';
 

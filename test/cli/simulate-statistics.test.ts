@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { Statistics, statisticsLines } from '../../src/cli/simulate-statistics.ts';
+import { Statistics, statisticsLines } from '../../src/cli/simulate.ts';
 
 const IDLE = {
   processor: 'type-1',

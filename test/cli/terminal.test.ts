@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { cutTo, wrapTo } from '../../src/cli/output.ts';
-import { bad, good } from '../../src/cli/style.ts';
+import { bad, cutTo, good, wrapTo } from '../../src/cli/output.ts';
 import { createLog } from '../../src/observe/log.ts';
 
 afterEach(() => vi.unstubAllEnvs());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { TRIGGER_CASES } from '../../src/cli/trigger-cases.ts';
+import { TRIGGER_CASES } from '../../src/cli/trigger.ts';
 import { scenarioOf } from '../../src/tools/simulator/scenarios.ts';
 
 test('each case has the amount by which simulated switches behave in its way', () => {

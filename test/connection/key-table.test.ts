@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { KeyTable } from '../../src/switching/connection/key-table.ts';
-import { RecentKeys } from '../../src/switching/connection/recent-keys.ts';
+import { KeyTable, RecentKeys } from '../../src/switching/connection/pending-requests.ts';
 
 class Entry {
   nextInBucket: Entry | undefined = undefined;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type LookUpAll, NameLookups } from '../../src/outbound/name-lookups.ts';
+import { type LookUpAll, NameLookups } from '../../src/outbound/guarded-lookup.ts';
 
 beforeEach(
   () =>

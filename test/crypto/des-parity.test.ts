@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
-import { hasOddParity, setOddParity } from '../../src/codecs/crypto/des-parity.ts';
+import { hasOddParity, setOddParity } from '../../src/codecs/crypto/block-key.ts';
 
 test('parity is odd when each byte has an odd count of one bits', () => {
   expect(hasOddParity(fromHex('0123456789ABCDEFFEDCBA9876543210'))).toBe(true);

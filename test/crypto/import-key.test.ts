@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { CryptoError } from '../../src/basics/errors.ts';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
-import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
-import { hasOddParity } from '../../src/codecs/crypto/des-parity.ts';
+import { BlockKey, hasOddParity } from '../../src/codecs/crypto/block-key.ts';
 import type { KeyUsage } from '../../src/codecs/crypto/hsm.ts';
-import { kcv } from '../../src/codecs/crypto/kcv.ts';
+import { kcv } from '../../src/codecs/crypto/mac.ts';
 import { decipherPin } from '../../src/codecs/crypto/pin-block.ts';
 import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';

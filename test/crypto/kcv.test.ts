@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
-import { kcv } from '../../src/codecs/crypto/kcv.ts';
+import { kcv } from '../../src/codecs/crypto/mac.ts';
 
 test('the check value of a TDES key begins its encrypted zero block, with any parity bits', () => {
   expect(kcv(new BlockKey('tdes', fromHex('0123456789ABCDEFFEDCBA9876543210')))).toBe('08D7B4');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
-import { kcv } from '../../src/codecs/crypto/kcv.ts';
 import { combineComponents, kcvOfComponent, readComponent } from '../../src/codecs/crypto/key-components.ts';
+import { kcv } from '../../src/codecs/crypto/mac.ts';
 
 const typed = (text: string) => Buffer.from(text, 'latin1');
 const ONE = '0123456789ABCDEFFEDCBA9876543210';

@@ -4,14 +4,14 @@ import { CryptoError } from '../../src/basics/errors.ts';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
-import { keyMac } from '../../src/codecs/crypto/mac.ts';
 import {
+  keyMac,
   keyShapeOf,
   MAC_ALGORITHM_NAMES,
   MAC_ALGORITHMS,
   type MacAlgorithmName,
   namesOfMac,
-} from '../../src/codecs/crypto/mac-algorithms.ts';
+} from '../../src/codecs/crypto/mac.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 
 const KEY = '0123456789ABCDEFFEDCBA9876543210';

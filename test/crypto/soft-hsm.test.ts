@@ -6,8 +6,7 @@ import { Secret } from '../../src/codecs/bytes/secret.ts';
 import type { KeyUsage, MacRequest } from '../../src/codecs/crypto/hsm.ts';
 import { keyMac } from '../../src/codecs/crypto/mac.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
-import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import { SOFT_KEYS_MOST } from '../../src/codecs/crypto/soft-key-store.ts';
+import { SOFT_KEYS_MOST, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { blockKey, KEYS, newHsm, READER_PAN, readerPin } from './test-keys.ts';
 
 const PAN = '4111111111111111';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { kernelIdOf } from '../../src/codecs/emv/kernel-id.ts';
+import { kernelIdOf } from '../../src/codecs/emv/scheme.ts';
 import { tapOf } from './tap-of.ts';
 
 describe('the kernel of a tap', () => {

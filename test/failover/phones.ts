@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '../../schemas/client.ts';
 import type { HttpAnswer } from '../../src/tools/load/answer-reader.ts';
-import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
+import { type ClientCall, RequestWriter } from '../../src/tools/load/clients/client-call.ts';
 import { Fleet } from '../../src/tools/load/clients/fleet.ts';
-import { RequestWriter } from '../../src/tools/load/clients/request-writer.ts';
 import { CARD_NAMES, tapCall } from '../../src/tools/load/clients/tap-calls.ts';
 import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
-import type { Slice } from '../../src/tools/load/slice.ts';
-import { Tally } from '../../src/tools/load/tally.ts';
+import { type Slice, Tally } from '../../src/tools/load/tally.ts';
 import type { Merchants } from '../support/two-switches.ts';
 
 const PHONES = 400;

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { WrappedKey } from '../../src/kits/processor-kit/key-change.ts';
-import type { KeyExchangeConfig } from '../../src/kits/processor-kit/key-exchange-config.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
-import type { SwitchConfig } from '../../src/kits/processor-kit/switch-config.ts';
+import type { KeyExchangeConfig, SwitchConfig } from '../../src/kits/processor-kit/switch-config.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';

@@ -9,7 +9,7 @@ import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { loadReaders } from '../../src/kits/reader-kit/load-readers.ts';
 import type { SampleReader } from '../../src/kits/reader-kit/reader-format.ts';
 import { freshSampleKeys } from '../../src/kits/reader-kit/sample-keys.ts';
-import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { Phone, signMerchantToken, type TapReading } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type { Processor } from '../../src/kits/processor-kit/index.ts';
-import { readRecording } from '../../src/tools/simulator/recording.ts';
+import { readRecording } from '../../src/tools/simulator/scenarios.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { TapwireProcess } from '../support/tapwire-process.ts';

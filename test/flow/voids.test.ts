@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { VoidAnswer } from '../../schemas/refund.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
-import { findIsSettled } from '../../src/store/transactions/commit-voids.ts';
+import { findIsSettled } from '../../src/store/transactions/refund-store.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

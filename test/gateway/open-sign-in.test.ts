@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readConfig } from '../../src/start/config.ts';
-import { isStillGranted } from '../../src/start/open-sign-in.ts';
+import { isStillGranted } from '../../src/start/open-console.ts';
 
 const SETTINGS = {
   TAPWIRE_ENV: 'dev',

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { TapLoad } from '../../src/basics/limits/tap-load.ts';
+import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
 import type { Switch, SwitchSlot } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
-import { pauseTapLoad } from '../../src/start/pause-tap-load.ts';
+import { pauseTapLoad } from '../../src/start/create-transaction-dependencies.ts';
 
 /** A switch that answers when the test says so, and the wake-up of another process. */
 function installation() {

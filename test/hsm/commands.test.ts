@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { deviceStatus, diagnostics, echo } from '../../src/hsm-devices/payshield/commands/diagnostics.ts';
-import { keyCheckValue } from '../../src/hsm-devices/payshield/commands/key-check-value.ts';
 import { generateMac, verifyMac } from '../../src/hsm-devices/payshield/commands/mac.ts';
-import { exportKey, importKey, translateZpk } from '../../src/hsm-devices/payshield/commands/move-key.ts';
+import {
+  exportKey,
+  importKey,
+  keyCheckValue,
+  translateZpk,
+} from '../../src/hsm-devices/payshield/commands/move-key.ts';
 import {
   translateDukptPin,
   translateSingleDesDukptPin,
   translateZonePin,
 } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
-import { FieldFault, FieldReader } from '../../src/hsm-devices/payshield/field-reader.ts';
-import type { HostCommand, Lmk } from '../../src/hsm-devices/payshield/host-command.ts';
+import { FieldFault, FieldReader, type HostCommand, type Lmk } from '../../src/hsm-devices/payshield/host-command.ts';
 
 const variant: Lmk = { form: 'variant' };
 const keyBlock: Lmk = { form: 'keyBlock', id: '01' };

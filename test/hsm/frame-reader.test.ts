@@ -4,7 +4,7 @@ import {
   FrameFault,
   FrameReader,
   frameOf,
-} from '../../src/hsm-devices/payshield/device/frame-reader.ts';
+} from '../../src/hsm-devices/payshield/device/connection.ts';
 
 function readAll(chunks: readonly Uint8Array[], leastBytes = 8): string[] {
   const reader = new FrameReader(leastBytes);

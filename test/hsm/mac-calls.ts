@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { HsmDeviceError, HsmUnavailable } from '../../src/basics/errors.ts';
-import { keyMac } from '../../src/codecs/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
+import { keyMac, MAC_ALGORITHMS } from '../../src/codecs/crypto/mac.ts';
 import type { PayshieldHsm } from '../../src/hsm-devices/payshield/payshield-hsm.ts';
 import { clearKey, type FileChanges, frame, type Opened } from './support.ts';
 

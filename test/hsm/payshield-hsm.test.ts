@@ -7,9 +7,7 @@ import {
   deriveTdesTransactionKey,
   deriveTdesWorkingKey,
 } from '../../src/codecs/crypto/dukpt-tdes.ts';
-import { kcv } from '../../src/codecs/crypto/kcv.ts';
-import { keyMac } from '../../src/codecs/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
+import { kcv, keyMac, MAC_ALGORITHMS } from '../../src/codecs/crypto/mac.ts';
 import { decipherPin, encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
 import type { LmkForm } from '../../src/tools/simulator/hsm/test-lmk.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
-import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
+import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac.ts';
 import type { LmkForm } from '../../src/tools/simulator/hsm/test-lmk.ts';
 import { missingModule, pythonJson } from './python.ts';
 import { CLEAR, Opened } from './support.ts';

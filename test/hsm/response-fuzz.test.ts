@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { HsmUnavailable } from '../../src/basics/errors.ts';
-import { keyMac } from '../../src/codecs/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../src/codecs/crypto/mac-algorithms.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { keyMac, MAC_ALGORITHMS } from '../../src/codecs/crypto/mac.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { clearKey, frame, healthyBut, Opened } from './support.ts';
 
 const opened = new Opened();

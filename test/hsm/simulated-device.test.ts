@@ -2,14 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
-import { keyCheckValue } from '../../src/hsm-devices/payshield/commands/key-check-value.ts';
 import { generateMac, verifyMac } from '../../src/hsm-devices/payshield/commands/mac.ts';
-import { exportKey, importKey, translateZpk } from '../../src/hsm-devices/payshield/commands/move-key.ts';
+import {
+  exportKey,
+  importKey,
+  keyCheckValue,
+  translateZpk,
+} from '../../src/hsm-devices/payshield/commands/move-key.ts';
 import { translateDukptPin, translateZonePin } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
 import type { HostCommand, Lmk } from '../../src/hsm-devices/payshield/host-command.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { answerCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
 import { type LmkForm, TestLmk } from '../../src/tools/simulator/hsm/test-lmk.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
 import { readerPin } from '../crypto/test-keys.ts';
 import { clearKey, fileKeys, type TestKeyId } from './support.ts';
 

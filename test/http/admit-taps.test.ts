@@ -2,7 +2,7 @@ import { Agent, request as connect } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Overloaded } from '../../src/basics/errors.ts';
-import { TapLoad } from '../../src/basics/limits/tap-load.ts';
+import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
 import { admitTaps } from '../../src/http/admit-taps.ts';
 import { createServer, type Server } from '../../src/http/server.ts';
 import type { Principal } from '../../src/payments/model/principal.ts';

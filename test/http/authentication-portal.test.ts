@@ -1,8 +1,8 @@
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
-import { userSubject } from '../../src/auth/portal/login-tries.ts';
-import { postgresLoginTries } from '../../src/store/credentials/login-tries.ts';
+import { userSubject } from '../../src/auth/portal/log-in.ts';
+import { postgresLoginTries } from '../../src/store/credentials/users.ts';
 import { problemOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';

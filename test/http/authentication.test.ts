@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import type { Profile } from '../../src/tools/phone/profile.ts';
 import { problemOf } from '../support/answers.ts';

@@ -3,7 +3,7 @@ import type { CardDataKeySet, CardDataPublicKey } from '../../schemas/card-data.
 import { TAP_REFUSALS, type TapRefusalCode } from '../../src/basics/errors.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv } from '../../src/codecs/emv/tlv.ts';
-import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import type { Phone, PhoneAnswer } from '../../src/tools/phone/phone.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { digestOf, sealMadeUp } from '../support/card-data.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import type { Phone } from '../../src/tools/phone/phone.ts';
 import { problemOf } from '../support/answers.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
-import { totpCode } from '../../src/auth/totp/totp.ts';
+import { totpCode } from '../../src/auth/totp/second-factor.ts';
 import type { ShownAccount, ShownSession } from '../../src/console/account.ts';
 import { UserSettings } from '../../src/store/settings/credential-settings.ts';
 import { type ConsoleSession, consoleClient } from '../support/console-client.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cancelLink } from '../../src/store/links/cancel-link.ts';
+import { cancelLink } from '../../src/store/links/commit-links.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { type ConsoleSession, consoleClient } from '../support/console-client.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';

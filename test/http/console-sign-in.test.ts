@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { createSignInRecorder } from '../../src/console/store/sign-ins.ts';
+import { createSignInRecorder } from '../../src/console/store/console-sessions.ts';
 import { CLIENT, IdentityProvider, type Person } from '../support/identity-provider.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';

@@ -5,7 +5,7 @@ import type { StoredIssuerKey } from '../../schemas/admin-credentials.ts';
 import type { Problem } from '../../schemas/problem.ts';
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
 import type { ApiKeyOwner } from '../../src/auth/api-key.ts';
-import { type Registration, signPossessionProof } from '../../src/auth/issuers/possession-proof.ts';
+import { type Registration, signPossessionProof } from '../../src/auth/issuers/issuer-keys.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';

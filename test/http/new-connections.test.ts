@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createTcpServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { TapLoad } from '../../src/basics/limits/tap-load.ts';
+import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
 import { admitTaps } from '../../src/http/admit-taps.ts';
 import { bindSockets, listen } from '../../src/http/listen.ts';
 import { createServer, type Server } from '../../src/http/server.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SAMPLE_CARDS } from '../../src/card/sample-tap.ts';
-import { localDateTime } from '../../src/kits/processor-kit/field-dates.ts';
+import { localDateTime } from '../../src/kits/processor-kit/field-values.ts';
 import { outcomeOf, problemOf } from '../support/answers.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Installation, type StartedGateway, startInstallation } from '../support/installation.ts';

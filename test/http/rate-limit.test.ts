@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { AuthError } from '../../src/basics/errors.ts';
-import { limitRates } from '../../src/http/rate-limit.ts';
+import { limitRates, TokenBuckets } from '../../src/http/rate-limit.ts';
 import { createServer, type Server } from '../../src/http/server.ts';
-import { TokenBuckets } from '../../src/http/token-buckets.ts';
 
 let server: Server;
 let nowMs: number;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Throttled } from '../../src/basics/errors.ts';
-import { TapLimits } from '../../src/http/tap-limits.ts';
+import { TapLimits } from '../../src/http/rate-limit.ts';
 import type { Principal } from '../../src/payments/model/principal.ts';
 
 const TILL: Principal = { acquirerId: 1, merchantId: '1001', userClaim: 'till', xTid: null, profileName: null };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { TapLoad } from '../../src/basics/limits/tap-load.ts';
-import { TapShares } from '../../src/http/tap-shares.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
+import { TapShares } from '../../src/http/admit-taps.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 
 const tokenOf = (acquirerId: number, phone: number) => `Bearer ${String(phone).padStart(16, '0')} of ${acquirerId}`;
 

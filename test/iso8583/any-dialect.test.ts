@@ -21,7 +21,7 @@ import { checkFraming } from '../../src/codecs/iso8583/network/framing.ts';
 import { readRecords, writeRecords } from '../../src/codecs/iso8583/network/record-files.ts';
 import type { Field } from '../../src/codecs/iso8583/rows.ts';
 import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
-import { WireValues } from '../../src/codecs/iso8583/wire-values.ts';
+import { WireValues } from '../../src/codecs/iso8583/wire-fields.ts';
 import { frameOf } from '../support/frame-of.ts';
 import { refusalOf } from './refusal-of.ts';
 

@@ -1,11 +1,12 @@
 /** Random messages of any spec, for property tests. */
 import fc from 'fast-check';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
-import { type Content, signsOf } from '../../src/codecs/iso8583/content.ts';
 import {
   type BinaryField,
+  type Content,
   type Field,
   type OtherElement,
+  signsOf,
   subfieldsOf,
   type TaggedField,
   type TextField,

@@ -6,9 +6,15 @@ import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { Sink } from '../../src/codecs/bytes/sink.ts';
 import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { compileField } from '../../src/codecs/iso8583/compile-field.ts';
-import type { Content } from '../../src/codecs/iso8583/content.ts';
 import type { FieldCodec } from '../../src/codecs/iso8583/field-codec.ts';
-import type { BinaryEncoding, Field, LengthUnit, Prefix, TextEncoding } from '../../src/codecs/iso8583/rows.ts';
+import type {
+  BinaryEncoding,
+  Content,
+  Field,
+  LengthUnit,
+  Prefix,
+  TextEncoding,
+} from '../../src/codecs/iso8583/rows.ts';
 import { messages, valuesOf } from './message-arbitrary.ts';
 import { refusalOf } from './refusal-of.ts';
 import { packed, specs } from './specs.ts';

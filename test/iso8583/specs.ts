@@ -15,7 +15,7 @@ import {
   tlv,
   track2,
 } from '../../src/codecs/iso8583/fields.ts';
-import { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../../src/codecs/iso8583/padding.ts';
+import { SPACES_LEFT, SPACES_RIGHT, ZEROS_LEFT } from '../../src/codecs/iso8583/rows.ts';
 import { defineSpec, type Spec } from '../../src/codecs/iso8583/spec.ts';
 
 /** ISO 8583:1987 packed, as terminals use it with their host. */

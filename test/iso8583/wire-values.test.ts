@@ -3,9 +3,9 @@ import type1 from '../../processors/type-1/index.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { compileSpec } from '../../src/codecs/iso8583/codec.ts';
 import { binary, numeric, positional, text } from '../../src/codecs/iso8583/fields.ts';
-import { SPACES_RIGHT } from '../../src/codecs/iso8583/padding.ts';
+import { SPACES_RIGHT } from '../../src/codecs/iso8583/rows.ts';
 import { defineSpec } from '../../src/codecs/iso8583/spec.ts';
-import { WireValues } from '../../src/codecs/iso8583/wire-values.ts';
+import { WireValues } from '../../src/codecs/iso8583/wire-fields.ts';
 
 const spec = defineSpec({
   name: 'packed',

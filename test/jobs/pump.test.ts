@@ -6,7 +6,7 @@ import { DueJobs } from '../../src/jobs/due-jobs.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { Pump, type PumpOptions } from '../../src/jobs/pump.ts';
 import { DEAD_LETTERS } from '../../src/jobs/queues.ts';
-import type { JobRequest } from '../../src/payments/model/jobs.ts';
+import type { JobRequest } from '../../src/payments/model/decision.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { eventually } from '../support/eventually.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';

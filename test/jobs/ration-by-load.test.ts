@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rationByLoad, utilizationSinceAsked } from '../../src/jobs/ration-by-load.ts';
+import { rationByLoad, utilizationSinceAsked } from '../../src/jobs/paces.ts';
 
 test.each([
   [0, 200],

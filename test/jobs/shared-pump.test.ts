@@ -5,7 +5,7 @@ import { DueJobs } from '../../src/jobs/due-jobs.ts';
 import { JobTable } from '../../src/jobs/job-table.ts';
 import { PACES } from '../../src/jobs/paces.ts';
 import { Pump } from '../../src/jobs/pump.ts';
-import type { StorableJob } from '../../src/payments/model/jobs.ts';
+import type { StorableJob } from '../../src/payments/model/decision.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { eventually } from '../support/eventually.ts';
 import { failOnBug } from '../support/fail-on-bug.ts';

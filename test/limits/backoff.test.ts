@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Backoff } from '../../src/basics/limits/backoff.ts';
+import { Backoff } from '../../src/basics/limits/waits.ts';
 
 const limits = { firstMs: 100, mostMs: 1_000 };
 const delays = (backoff: Backoff, count: number) => Array.from({ length: count }, () => backoff.nextDelayMs());

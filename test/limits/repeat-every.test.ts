@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { repeatEvery } from '../../src/basics/limits/repeat-every.ts';
+import { repeatEvery } from '../../src/basics/limits/waits.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shareRuns } from '../../src/basics/limits/share-runs.ts';
+import { shareRuns } from '../../src/basics/limits/concurrency-limit.ts';
 
 /** Work whose runs end by hand. */
 function heldWork() {

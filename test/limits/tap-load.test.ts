@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { TapLoad } from '../../src/basics/limits/tap-load.ts';
+import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
 
 describe('the load of a process', () => {
   test('is full with the last tap that it allows, until one ends', () => {

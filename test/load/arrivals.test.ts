@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LoadError } from '../../src/basics/errors.ts';
-import { parseArrivals } from '../../src/tools/load/arrival-plan.ts';
-import { dueTimes } from '../../src/tools/load/arrivals.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { dueTimes, parseArrivals } from '../../src/tools/load/arrival-plan.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 
 const timesOf = (text: string, perSecond: number, seconds: number, seed = 1) => {
   const { segments, spacing } = parseArrivals(text, perSecond, seconds);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Histogram } from '../../src/tools/load/histogram.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 
 const LARGEST_ERROR = 1 / 250;
 /** Microseconds are integers. */

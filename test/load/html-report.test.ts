@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { LoadRecord } from '../../src/tools/load/load-run.ts';
 import type { MachineSample } from '../../src/tools/load/machine-watch.ts';
+import { latencyScale, straightScale } from '../../src/tools/load/report/chart.ts';
 import { htmlReport } from '../../src/tools/load/report/html-report.ts';
-import { latencyScale, straightScale } from '../../src/tools/load/report/scales.ts';
-import { emptySlice, type Slice } from '../../src/tools/load/slice.ts';
-import { Tally } from '../../src/tools/load/tally.ts';
+import { emptySlice, type Slice, Tally } from '../../src/tools/load/tally.ts';
 import { resultWith } from './results.ts';
 
 function second(answered: number, ms: number): Slice {

@@ -1,9 +1,9 @@
 import { cpus } from 'node:os';
 import { expect, test } from 'vitest';
-import { judgeGenerator } from '../../src/tools/load/judge-generator.ts';
+import { judgeGenerator } from '../../src/tools/load/load-result.ts';
 import type { LoadRecord } from '../../src/tools/load/load-run.ts';
 import type { MachineSample } from '../../src/tools/load/machine-watch.ts';
-import { emptySlice } from '../../src/tools/load/slice.ts';
+import { emptySlice } from '../../src/tools/load/tally.ts';
 
 const CORES = cpus().length;
 const RECORD: LoadRecord = { startedAtMs: 0, seconds: [emptySlice()], total: emptySlice(), sendingSeconds: 1 };

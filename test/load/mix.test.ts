@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { mixDraw, readMix } from '../../src/tools/load/mix.ts';
-import { findScenario, SCENARIO_NAMES } from '../../src/tools/load/scenarios.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { findScenario, mixDraw, readMix, SCENARIO_NAMES } from '../../src/tools/load/scenarios.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'tapwire-mix-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { dueTimes } from '../../src/tools/load/arrivals.ts';
+import { dueTimes } from '../../src/tools/load/arrival-plan.ts';
 import type { ClientCall } from '../../src/tools/load/clients/client-call.ts';
 import { ConnectionPool } from '../../src/tools/load/connection-pool.ts';
 import { OpenLoop } from '../../src/tools/load/open-loop.ts';
 import { latenciesOf, Tally } from '../../src/tools/load/tally.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 
 const REQUEST = Buffer.from('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
 const DONE = { outcome: 'Done', isExpected: true, isError: false };

@@ -2,14 +2,16 @@ import type { OverloadedResource } from '../../src/basics/errors.ts';
 import type { QueueFigures } from '../../src/jobs/dead-letters.ts';
 import { QUEUE_NAMES } from '../../src/jobs/queues.ts';
 import type { Backlog } from '../../src/observe/backlog.ts';
-import { registerBacklogMetrics } from '../../src/observe/metrics/backlog-metrics.ts';
-import { registerHsmMetrics } from '../../src/observe/metrics/hsm-metrics.ts';
-import { registerKeyMetrics } from '../../src/observe/metrics/key-metrics.ts';
-import { registerMessageMetrics } from '../../src/observe/metrics/message-metrics.ts';
+import { registerBacklogMetrics } from '../../src/observe/metrics/gateway-metrics.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
-import { registerSwitchMetrics } from '../../src/observe/metrics/switch-metrics.ts';
+import {
+  registerHsmMetrics,
+  registerKeyMetrics,
+  registerMessageMetrics,
+  registerSwitchMetrics,
+} from '../../src/observe/metrics/switch-metrics.ts';
 import type { RequestLog } from '../../src/observe/request-log.ts';
-import { RoundTrips } from '../../src/switching/connection/round-trips.ts';
+import { RoundTrips } from '../../src/switching/connection/pool-stats.ts';
 import type { HsmDeviceState } from '../../src/switching/hsm/device-state.ts';
 import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
 import type { KeyExchangeStats } from '../../src/switching/switches/key-exchange.ts';

@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { TapLoad } from '../../src/basics/limits/tap-load.ts';
-import { registerBacklogMetrics } from '../../src/observe/metrics/backlog-metrics.ts';
-import { registerDatabaseMetrics } from '../../src/observe/metrics/database-metrics.ts';
-import { registerHsmMetrics } from '../../src/observe/metrics/hsm-metrics.ts';
-import { registerKeyMetrics } from '../../src/observe/metrics/key-metrics.ts';
-import { registerMessageMetrics } from '../../src/observe/metrics/message-metrics.ts';
+import { TapLoad } from '../../src/basics/limits/concurrency-limit.ts';
+import {
+  registerBacklogMetrics,
+  registerDatabaseMetrics,
+  registerTapLoad,
+} from '../../src/observe/metrics/gateway-metrics.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
-import { registerSwitchMetrics } from '../../src/observe/metrics/switch-metrics.ts';
-import { registerTapLoad } from '../../src/observe/metrics/tap-load-metrics.ts';
+import {
+  registerHsmMetrics,
+  registerKeyMetrics,
+  registerMessageMetrics,
+  registerSwitchMetrics,
+} from '../../src/observe/metrics/switch-metrics.ts';
 
 /** Every metric that a process exposes, without starting one. */
 function knownMetrics(): Set<string> {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditEntry } from '../../src/payments/model/audit-entry.ts';
+import type { AuditEntry } from '../../src/payments/model/decision.ts';
 import { moves, Status, type StatusId } from '../../src/payments/model/status.ts';
-import { faultOfTrail } from '../../src/tools/ledger/fault-of-trail.ts';
+import { faultOfTrail } from '../../src/tools/ledger/trail-check.ts';
 
 const AT = '2026-03-01T10:00:00.000Z';
 const entriesOf = (path: StatusId[], from: StatusId | null = null) => moves(from, path, Date.parse(AT));

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { registerKeyMetrics } from '../../src/observe/metrics/key-metrics.ts';
-import { registerMessageMetrics } from '../../src/observe/metrics/message-metrics.ts';
 import { Metrics } from '../../src/observe/metrics/metrics.ts';
+import { registerKeyMetrics, registerMessageMetrics } from '../../src/observe/metrics/switch-metrics.ts';
 import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';
 import type { KeyExchangeStats } from '../../src/switching/switches/key-exchange.ts';
 

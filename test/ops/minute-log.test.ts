@@ -1,7 +1,6 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { ProcessFigures } from '../../src/observe/figures.ts';
-import { minuteOf, startMinuteLog } from '../../src/observe/minute-log.ts';
+import { minuteOf, type ProcessFigures, startMinuteLog } from '../../src/observe/figures.ts';
 
 const QUIET = {
   taps: { bounds: [0.01, 0.1, 1], counts: [0, 0, 0, 0], failed: 0 },

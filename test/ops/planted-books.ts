@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
-import type { AuditEntry } from '../../src/payments/model/audit-entry.ts';
+import type { AuditEntry } from '../../src/payments/model/decision.ts';
 import { Disposition, type DispositionId } from '../../src/payments/model/disposition.ts';
 import { moves, Status, type StatusId, statusName } from '../../src/payments/model/status.ts';
-import type { Finding } from '../../src/tools/ledger/finding.ts';
-import type { LedgerLine } from '../../src/tools/ledger/ledger-lines.ts';
+import type { Finding, LedgerLine } from '../../src/tools/ledger/books.ts';
 import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { saveTenants } from '../support/tenants.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

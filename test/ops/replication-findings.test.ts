@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/store/postgres/embedded-postgres.ts';
 import { type Database, openDatabase } from '../../src/store/postgres/open-database.ts';
-import { replicationFindings } from '../../src/tools/doctor/replication-findings.ts';
+import { replicationFindings } from '../../src/tools/doctor/database-findings.ts';
 import { makeMemoryFolder } from '../support/memory-folder.ts';
 
 /** A primary, and a standby that is a copy of its files. The tests follow each other as the days of an operator do. */

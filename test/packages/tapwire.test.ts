@@ -52,7 +52,7 @@ test('serves the pages and the modules of browsers, from several processes', asy
     '/docs/code-samples.js',
     '/ops',
     '/ops/codec/codecs/iso8583/message-tool.ts',
-    '/ops/codec/codecs/bytes/native-text.ts',
+    '/ops/codec/codecs/bytes/hex.ts',
   ]) {
     expect(await textAt(new URL(path, base)), path).not.toBe('');
   }

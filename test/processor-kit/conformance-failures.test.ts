@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import { CheckFailure } from '../../src/kits/plug-ins/check-failure.ts';
-import { checkSample } from '../../src/kits/processor-kit/conformance/sample-differences.ts';
+import { checkSample } from '../../src/kits/processor-kit/conformance/sample-checks.ts';
 import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
 import { messageCodec, type Processor, type ProcessorSample } from '../../src/kits/processor-kit/index.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { localDateTime, transmissionDateTime } from '../../src/kits/processor-kit/field-dates.ts';
+import { localDateTime, transmissionDateTime } from '../../src/kits/processor-kit/field-values.ts';
 
 const NOON = Date.UTC(2026, 5, 30, 12, 34, 56, 789);
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatMoment } from '../../src/kits/processor-kit/iso-moment.ts';
+import { formatMoment } from '../../src/kits/processor-kit/field-values.ts';
 
 test('formats every time from 1970 to 9999 as Date does, without fractions of a millisecond', () => {
   const moment = fc.double({ min: 0, max: Date.UTC(10_000) - 1, noNaN: true });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PlugInError } from '../../src/basics/errors.ts';
-import { findEntry } from '../../src/kits/plug-ins/find-entry.ts';
+import { findEntry } from '../../src/kits/plug-ins/load-plug-ins.ts';
 import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { loadOutside } from './load-outside.ts';
 

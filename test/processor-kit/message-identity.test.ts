@@ -5,7 +5,7 @@ import type1993 from '../../processors/type-1993/index.ts';
 import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
 import { defineProcessor } from '../../src/kits/processor-kit/define-processor.ts';
 import type { Processor, ProcessorDefinition } from '../../src/kits/processor-kit/index.ts';
-import { profileOf } from '../../src/kits/processor-kit/profile-of.ts';
+import { profileOf } from '../../src/kits/processor-kit/switch-protocol.ts';
 
 type Definition = ProcessorDefinition<typeof type1.exampleConfig, ReturnType<typeof type1.authorization>>;
 const perTerminal = { ...type1.profile, stanScope: 'terminal' } as const;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { singleTapData, singleTapFlag } from '../../src/kits/processor-kit/single-tap.ts';
+import { singleTapData, singleTapFlag } from '../../src/kits/processor-kit/classify-outcome.ts';
 
 test('the flag is subelement 22, subfield 04, value 1', () => {
   expect(singleTapData()).toBe('220504011');

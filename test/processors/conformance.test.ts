@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { configSchema } from '../../processors/type-1/config.ts';
 import { RESPONSE_CODES } from '../../schemas/response-codes.ts';
 import { classifyOutcome, classifyReversalAnswer } from '../../src/kits/processor-kit/classify-outcome.ts';
-import { framingChecks } from '../../src/kits/processor-kit/conformance/framing-checks.ts';
+import { framingChecks } from '../../src/kits/processor-kit/conformance/hostile-checks.ts';
 import { processorConformance } from '../../src/kits/processor-kit/conformance.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { meaningOf } from '../../src/kits/processor-kit/profile.ts';

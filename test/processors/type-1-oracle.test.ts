@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { samples } from '../../processors/type-1/samples.ts';
 import { codecs, spec, type Type1Message } from '../../processors/type-1/spec.ts';
 import type { Field } from '../../src/codecs/iso8583/spec.ts';
-import { valuesOf } from '../../src/kits/processor-kit/conformance/field-values.ts';
+import { valuesOf } from '../../src/kits/processor-kit/conformance/sample-checks.ts';
 
 /** The package `iso_8583` models the same dialect, with fields by number as text. */
 type Numbered = Record<string, string>;

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { StartError } from '../../src/basics/errors.ts';
 import { Secret } from '../../src/codecs/bytes/secret.ts';
+import { readServiceAccount } from '../../src/push/access-tokens.ts';
 import { FcmSender } from '../../src/push/fcm-sender.ts';
 import type { PushMessage } from '../../src/push/ports.ts';
-import { readServiceAccount } from '../../src/push/service-account.ts';
 import { GuardedFetch } from '../../src/webhooks/guarded-fetch.ts';
 import { FakeFcm } from './fake-fcm.ts';
 

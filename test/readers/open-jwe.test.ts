@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { openJwe } from '../../readers/jwe/open-jwe.ts';
 import { InstallationKeys } from '../../src/card/installation-keys.ts';
 import { createCardDataSealer } from '../../src/card/seal-card-data.ts';
-import { CardDataRefusal } from '../../src/kits/reader-kit/refusal.ts';
+import { CardDataRefusal } from '../../src/kits/reader-kit/reader-format.ts';
 import { BINDING, freshKeyRing, publicKeyOf, visaTap } from '../support/card-data.ts';
 
 const ring = await freshKeyRing();

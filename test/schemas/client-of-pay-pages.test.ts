@@ -4,8 +4,7 @@ import * as typed from '../../schemas/client.ts';
 import type { Operation } from '../../schemas/operation.ts';
 import { OPERATIONS } from '../../schemas/operations.ts';
 import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '../../schemas/pay-page-operations.ts';
-import { payPageFiles } from '../../src/http/pay-page/page-files.ts';
-import { schemaModules } from '../../src/http/pay-page/schema-modules.ts';
+import { payPageFiles, schemaModules } from '../../src/http/pay-page/page-files.ts';
 
 const ID = '3f1c9a52-7f0e-4a57-9f57-0d9a2b1c8e11';
 const SOURCES = new URL('../../src/http/pay-page/', import.meta.url);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DISPOSITION_TEXTS, ENUMS, QR_CODE_STATE_TEXTS, STATUSES, TRANSACTION_TYPES } from '../../schemas/enums.ts';
 import { RESPONSE_CODES, responseCodeText } from '../../schemas/response-codes.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { LinkState } from '../../src/payments/model/link-state.ts';
+import { LinkState } from '../../src/payments/model/link.ts';
 import { Status } from '../../src/payments/model/status.ts';
 import { TRANSACTION_TYPE_NAMES } from '../../src/payments/model/transaction.ts';
 

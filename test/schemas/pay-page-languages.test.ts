@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { languageFor, TEXTS } from '../../src/http/pay-page/languages.ts';
-import { payPageFiles } from '../../src/http/pay-page/page-files.ts';
+import { languageFor, payPageFiles, TEXTS } from '../../src/http/pay-page/page-files.ts';
 
 /** Every text with its path, such as `phases.paid.headline`. */
 function entriesOf(texts: object, path = ''): [string, string][] {

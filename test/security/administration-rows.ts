@@ -1,5 +1,5 @@
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto';
-import { signPossessionProof } from '../../src/auth/issuers/possession-proof.ts';
+import { signPossessionProof } from '../../src/auth/issuers/issuer-keys.ts';
 import { type Maker, type Row, row, type Sent } from './row.ts';
 import { made, NOWHERE, PROCESSOR, type Things } from './things.ts';
 

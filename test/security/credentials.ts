@@ -1,6 +1,6 @@
 import { SCOPE_NAMES } from '../../schemas/scopes.ts';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
-import type { Credential, RouteFacts } from '../../src/http/route-facts.ts';
+import type { Credential, RouteFacts } from '../../src/http/route-table.ts';
 import type { Tenant } from '../../src/payments/ports/store-ports.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import { saveApiKey } from '../support/api-keys.ts';

@@ -1,6 +1,6 @@
 import { createHmac, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, type JWK, SignJWT } from 'jose';
-import type { Credential } from '../../src/http/route-facts.ts';
+import type { Credential } from '../../src/http/route-table.ts';
 import { signMerchantToken } from '../../src/tools/phone/phone.ts';
 import type { Installation } from '../support/installation.ts';
 import { request } from '../support/requests.ts';

@@ -1,4 +1,4 @@
-import type { Credential } from '../../src/http/route-facts.ts';
+import type { Credential } from '../../src/http/route-table.ts';
 import type { Installation } from '../support/installation.ts';
 import type { MerchantName } from '../support/tenants.ts';
 import type { Headers, Things } from './things.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { Credential } from '../../src/http/route-facts.ts';
-import type { KnownRoute } from '../../src/http/route-table.ts';
+import type { Credential, KnownRoute } from '../../src/http/route-table.ts';
 import { outcomeOf } from '../support/answers.ts';
 import type { Installation } from '../support/installation.ts';
 import { AppPhone, linkBody, MANDATE } from '../support/links.ts';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { includesTenant } from '../../src/auth/includes-tenant.ts';
 import { ROLE_SCOPES } from '../../src/auth/portal/portal-user.ts';
-import type { RouteFacts } from '../../src/http/route-facts.ts';
-import type { KnownRoute } from '../../src/http/route-table.ts';
+import { includesTenant } from '../../src/auth/tokens/check-token.ts';
+import type { KnownRoute, RouteFacts } from '../../src/http/route-table.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { faultsIn } from '../support/log-lines.ts';
 import { MERCHANTS, type MerchantName } from '../support/tenants.ts';

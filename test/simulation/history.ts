@@ -1,9 +1,9 @@
 import type { JobPayloads } from '../../schemas/jobs.ts';
 import { TapwireError } from '../../src/basics/errors.ts';
 import { dispositionName } from '../../src/payments/model/disposition.ts';
-import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { MemoryCompletions } from './memory-completions.ts';
 import { MemoryLinks } from './memory-links.ts';
 import { MemoryStore, type Sabotage } from './memory-store.ts';

@@ -1,15 +1,15 @@
 import type { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
-import { keyExchangeConfig } from '../../src/kits/processor-kit/key-exchange-config.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import type { WorkingKeyUse } from '../../src/kits/processor-kit/processor.ts';
+import { keyExchangeConfig } from '../../src/kits/processor-kit/switch-config.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { postgresExchangedKeys } from '../../src/store/switches/exchanged-keys.ts';
 import { KeyExchange } from '../../src/switching/switches/key-exchange.ts';
 import type { ExchangedKeys } from '../../src/switching/switches/ports.ts';
 import { WorkingKeys } from '../../src/switching/switches/working-keys.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { type Habits, KeysOfSwitch, OVERLAP_MS, type SwitchKey, USES } from './keys-of-switch.ts';
 
 const type1 = (await loadProcessors()).get('type-1')!;

@@ -1,5 +1,11 @@
-import { claimedLink, holdsLink, type Link, type LinkKey, stateAfterTap } from '../../src/payments/model/link.ts';
-import type { LinkStateId } from '../../src/payments/model/link-state.ts';
+import {
+  claimedLink,
+  holdsLink,
+  type Link,
+  type LinkKey,
+  type LinkStateId,
+  stateAfterTap,
+} from '../../src/payments/model/link.ts';
 import { type Transaction, TransactionType } from '../../src/payments/model/transaction.ts';
 import type { NewAttempt } from '../../src/payments/ports/store-ports.ts';
 import type { MemoryStore } from './memory-store.ts';

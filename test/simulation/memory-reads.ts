@@ -1,4 +1,4 @@
-import { transmissionDateTime } from '../../src/kits/processor-kit/field-dates.ts';
+import { transmissionDateTime } from '../../src/kits/processor-kit/field-values.ts';
 import type { ReversalAnswer } from '../../src/kits/processor-kit/processor.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { isAwaitingPin } from '../../src/payments/model/pin.ts';

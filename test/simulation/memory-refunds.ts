@@ -1,14 +1,13 @@
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { isBlocked } from '../../src/payments/model/review.ts';
 import { ReversalState, type Transaction, TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
-import type { NewVoid } from '../../src/payments/ports/refund-ports.ts';
-import type { NewAttempt, PhoneResponseRecord } from '../../src/payments/ports/store-ports.ts';
+import type { NewAttempt, NewVoid, PhoneResponseRecord } from '../../src/payments/ports/store-ports.ts';
 import type { Row } from './memory-rows.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 /**
  * The commits of refunds, voids and acknowledgements: the guards of src/store/transactions/commit-refunds.ts and
- * commit-voids.ts on a Map.
+ * refund-store.ts on a Map.
  */
 export class MemoryRefunds {
   readonly #store: MemoryStore;

@@ -1,7 +1,6 @@
-import type { AuditEntry, LateFacts } from '../../src/payments/model/audit-entry.ts';
-import type { JobRequest } from '../../src/payments/model/jobs.ts';
+import type { AuditEntry, JobRequest, LateFacts } from '../../src/payments/model/decision.ts';
 import type { Transaction } from '../../src/payments/model/transaction.ts';
-import type { SentReversal } from '../../src/payments/ports/reversal-ports.ts';
+import type { SentReversal } from '../../src/payments/ports/store-ports.ts';
 
 /** A row with what the database adds to it. */
 export interface Row {

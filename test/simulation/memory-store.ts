@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditEntry } from '../../src/payments/model/audit-entry.ts';
+import type { AuditEntry, JobRequest } from '../../src/payments/model/decision.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import type { JobRequest } from '../../src/payments/model/jobs.ts';
 import { hasAnswer, isAwaitingPin, NO_PIN } from '../../src/payments/model/pin.ts';
 import { isInDoubt, keepsAmount } from '../../src/payments/model/review.ts';
 import { MUST_NOT_REST, type StatusId } from '../../src/payments/model/status.ts';
@@ -12,7 +11,6 @@ import {
   type TransactionKey,
   TransactionType,
 } from '../../src/payments/model/transaction.ts';
-import type { ReversalRecord, ReversalStep } from '../../src/payments/ports/reversal-ports.ts';
 import type {
   GuardedDecision,
   LateRecord,
@@ -26,6 +24,8 @@ import type {
   RequestKey,
   ResponseIdentity,
   ReversalKey,
+  ReversalRecord,
+  ReversalStep,
 } from '../../src/payments/ports/store-ports.ts';
 import { dependsOnReview, factsOf, findAnswered, findApproved, findReversals } from './memory-reads.ts';
 import type { Job, Row } from './memory-rows.ts';

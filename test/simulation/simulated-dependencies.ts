@@ -1,11 +1,10 @@
 import { SealError } from '../../src/basics/errors.ts';
 import type { OriginalData } from '../../src/kits/processor-kit/processor.ts';
-import type { OriginalConnections } from '../../src/payments/model/original-connections.ts';
+import type { OriginalConnections } from '../../src/payments/model/switch-revision.ts';
 import { LONGEST_DEADLINE_SECONDS } from '../../src/payments/model/time-limits.ts';
-import type { PinRequest } from '../../src/payments/ports/card-ports.ts';
 import type { Alarms, Wakeups } from '../../src/payments/ports/process-ports.ts';
 import type { TransactionStore } from '../../src/payments/ports/store-ports.ts';
-import type { Switches } from '../../src/payments/ports/switch-ports.ts';
+import type { PinRequest, Switches } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
 import type { MemoryLinks } from './memory-links.ts';

@@ -2,12 +2,11 @@ import type1 from '../../processors/type-1/index.ts';
 import { sampleTap } from '../../src/card/sample-tap.ts';
 import { encodeTlv, indexTlv } from '../../src/codecs/emv/tlv.ts';
 import type { ProcessorProfile } from '../../src/kits/processor-kit/profile.ts';
-import type { Link } from '../../src/payments/model/link.ts';
-import { LinkState } from '../../src/payments/model/link-state.ts';
+import { type Link, LinkState } from '../../src/payments/model/link.ts';
 import type { Principal } from '../../src/payments/model/principal.ts';
 import { TransactionType } from '../../src/payments/model/transaction.ts';
-import type { OpenedTap } from '../../src/payments/ports/card-ports.ts';
 import type { Directory } from '../../src/payments/ports/directory-ports.ts';
+import type { OpenedTap } from '../../src/payments/ports/switch-ports.ts';
 
 const AMOUNT_MINOR = 1_000;
 export const DEADLINE_MS = 5_000;

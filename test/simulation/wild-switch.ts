@@ -1,4 +1,4 @@
-import type { Random } from '../../src/tools/simulator/random.ts';
+import type { Random } from '../../src/tools/simulator/faults.ts';
 import { DEADLINE_MS } from './simulated-tenant.ts';
 import { isAmbiguous, ORDINARY_FLAWS, REVERSAL_FORMS, type SwitchResponse } from './switch/answers.ts';
 import { Ledger } from './switch/ledger.ts';

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { SimulatorError } from '../../src/basics/errors.ts';
-import { faultDraw, parseShare } from '../../src/tools/simulator/faults.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { faultDraw, parseShare, seededRandom } from '../../src/tools/simulator/faults.ts';
 
 test('without shares neither a fault nor a random number is drawn', () => {
   expect(faultDraw({})).toBeUndefined();

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { SimulatorError } from '../../src/basics/errors.ts';
-import { parseLatency } from '../../src/tools/simulator/latency.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
+import { parseLatency, seededRandom } from '../../src/tools/simulator/faults.ts';
 
 const percentile = (values: readonly number[], share: number) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * share)]!;

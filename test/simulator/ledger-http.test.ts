@@ -2,8 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Ledger } from '../../src/tools/simulator/ledger.ts';
-import { ledgerServer } from '../../src/tools/simulator/ledger-http.ts';
+import { Ledger, ledgerServer } from '../../src/tools/simulator/ledger.ts';
 import { eventually } from '../support/eventually.ts';
 import { sale } from './sale.ts';
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
+import { PinTries } from '../../src/tools/simulator/card-accounts.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { Ledger } from '../../src/tools/simulator/ledger.ts';
 import type { Manners } from '../../src/tools/simulator/manners/manners.ts';
 import { AUTHORIZATION_MISDEEDS, REVERSAL_MISDEEDS } from '../../src/tools/simulator/manners/misdeeds.ts';
 import { RudeSwitch } from '../../src/tools/simulator/manners/rude-switch.ts';
-import { PinTries } from '../../src/tools/simulator/pin-tries.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
 import { type Reaction, SimulatedSwitch } from '../../src/tools/simulator/simulated-switch.ts';
 
 const TAPS = 30_000;

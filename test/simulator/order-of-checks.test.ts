@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { TAPPED_AT_MS, testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { TAPPED_AT_MS, testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
 import type { IsoMessage, Processor } from '../../src/kits/processor-kit/index.ts';
 import { builtInEntries, loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { recordMacVerdict } from '../../src/kits/processor-kit/mac-verdict.ts';
+import { PinTries } from '../../src/tools/simulator/card-accounts.ts';
+import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { Ledger } from '../../src/tools/simulator/ledger.ts';
-import { PinTries } from '../../src/tools/simulator/pin-tries.ts';
-import { seededRandom } from '../../src/tools/simulator/random.ts';
 import { SimulatedSwitch } from '../../src/tools/simulator/simulated-switch.ts';
 
 /**

@@ -4,9 +4,9 @@ import type2 from '../../processors/type-2/index.ts';
 import type1993 from '../../processors/type-1993/index.ts';
 import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { maskerOf } from '../../src/codecs/iso8583/masker.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
 import type { Processor, SimulatedAnswer, SwitchConfig } from '../../src/kits/processor-kit/index.ts';
-import { Replay, readRecording } from '../../src/tools/simulator/recording.ts';
+import { Replay, readRecording } from '../../src/tools/simulator/scenarios.ts';
 import { type Simulator, startSimulator } from '../../src/tools/simulator/start-simulator.ts';
 import { Acquirer } from './support.ts';
 

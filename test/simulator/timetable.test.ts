@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { BusinessDay } from '../../src/tools/simulator/business-day.ts';
+import { BusinessDay } from '../../src/tools/simulator/switch-server.ts';
 import { msUntil, startTimetable } from '../../src/tools/simulator/timetable.ts';
 
 const HOUR_MS = 3_600_000;

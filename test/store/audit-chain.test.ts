@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ChainCheck, type ChainHead } from '../../src/observe/audit-chain.ts';
 import { inTransaction } from '../../src/store/postgres/group-commit.ts';
 import { recordChange } from '../../src/store/settings/admin-commit.ts';
-import { chainedEvents } from '../../src/store/settings/admin-event-chain.ts';
+import { chainedEvents } from '../../src/store/settings/admin-events.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const ACQUIRERS = [0, 1, 2];

@@ -1,4 +1,4 @@
-import { migrationSteps } from '../../src/store/postgres/migration-steps.ts';
+import { migrationSteps } from '../../src/store/postgres/migrate.ts';
 
 const INDEX = /^create (?:unique )?index (concurrently )?(if not exists )?(?:\w+ )?on (?:only )?(\w+)/i;
 const TABLE = /^create (?:unlogged )?table (?:if not exists )?(\w+)/i;

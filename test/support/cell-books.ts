@@ -1,5 +1,5 @@
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
-import type { Finding } from '../../src/tools/ledger/finding.ts';
+import type { Finding } from '../../src/tools/ledger/books.ts';
 import { entriesOfCell, verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import type { TwoCells } from './cells.ts';
 

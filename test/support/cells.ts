@@ -1,7 +1,7 @@
 import type { Cell } from '../../src/tools/cells/cell-list.ts';
 import { type CellSession, openCellSession } from '../../src/tools/cells/cell-session.ts';
+import type { MoveOptions, MoveStep } from '../../src/tools/cells/finish-move.ts';
 import { type MoveTimes, moveAcquirer } from '../../src/tools/cells/move-acquirer.ts';
-import type { MoveOptions, MoveStep } from '../../src/tools/cells/move-options.ts';
 import { type Installation, type InstallationOptions, type StartedGateway, startInstallation } from './installation.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
 

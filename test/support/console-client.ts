@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Frame } from '../../src/console/frame.ts';
-import type { TransactionRow } from '../../src/console/transaction-rows.ts';
+import type { TransactionRow } from '../../src/console/transaction-browser.ts';
 import type { Installation } from './installation.ts';
 import { PASSWORD, savePortalUser } from './portal-users.ts';
 

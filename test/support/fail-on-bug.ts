@@ -1,4 +1,4 @@
-import { isStoreCondition } from '../../src/basics/errors/store-conditions.ts';
+import { isStoreCondition } from '../../src/basics/errors/system-error.ts';
 
 /**
  * An `onError` for parts that continue after a fault. A database that is slow on a busy machine is not a bug. Any other

@@ -12,7 +12,7 @@ import {
 } from '../../src/payments/model/status.ts';
 import { TransactionType, VoidState } from '../../src/payments/model/transaction.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { readEntries, type StoredEntry } from '../../src/store/transactions/stored-entries.ts';
+import { readEntries, type StoredEntry } from '../../src/store/transactions/guarded-update.ts';
 import type { LedgerEntry } from '../../src/tools/simulator/ledger.ts';
 import type { Installation } from './installation.ts';
 import { faultsIn } from './log-lines.ts';

@@ -1,4 +1,4 @@
-import type { TapRequest } from '../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import type { Phone, PhoneAnswer } from '../../src/tools/phone/phone.ts';
 import { documentedFetch } from './documented.ts';
 

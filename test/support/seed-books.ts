@@ -1,5 +1,5 @@
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import type { LedgerLine } from '../../src/tools/ledger/ledger-lines.ts';
+import type { LedgerLine } from '../../src/tools/ledger/books.ts';
 
 /** One in ten is Declined, one in fifty Voided. */
 const TERMINALS = 100;

@@ -3,7 +3,7 @@ import { Status, type StatusName, statusName } from '../../src/payments/model/st
 import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../../src/payments/model/time-limits.ts';
 import { ReversalState } from '../../src/payments/model/transaction.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { readEntries, type StoredEntry } from '../../src/store/transactions/stored-entries.ts';
+import { readEntries, type StoredEntry } from '../../src/store/transactions/guarded-update.ts';
 import { eventually } from './eventually.ts';
 
 /** The columns of a transaction that tests read. */

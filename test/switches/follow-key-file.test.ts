@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import { demoKey } from '../../src/codecs/crypto/demo-key.ts';
-import { kcv } from '../../src/codecs/crypto/kcv.ts';
+import { kcv } from '../../src/codecs/crypto/mac.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { followKeyFile } from '../../src/hsm-devices/follow-key-file.ts';
 import { openHsm } from '../../src/hsm-devices/open-hsm.ts';

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { CryptoError, HsmUnavailable } from '../../src/basics/errors.ts';
-import { testPurchase } from '../../src/kits/processor-kit/conformance/test-tap.ts';
+import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { isTrusted, judgeMac, macVerdictOf } from '../../src/kits/processor-kit/mac-verdict.ts';
 import { messageCodec } from '../../src/kits/processor-kit/message-codec.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
-import { hsmCodec, type MacHsm } from '../../src/switching/switches/hsm-codec.ts';
-import { tryMacKey } from '../../src/switching/switches/mac-trial.ts';
+import { hsmCodec, type MacHsm, tryMacKey } from '../../src/switching/switches/hsm-codec.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 
 const processors = [...(await loadProcessors()).values()].filter(({ mac }) => mac !== undefined);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MacWatch } from '../../src/switching/switches/mac-watch.ts';
+import { MacWatch } from '../../src/switching/switches/received-messages.ts';
 
 function watch() {
   const signedOnAgain: string[] = [];

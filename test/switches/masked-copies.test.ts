@@ -3,7 +3,7 @@ import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { switchProtocol } from '../../src/kits/processor-kit/switch-protocol.ts';
-import { MaskedCopies } from '../../src/switching/switches/masked-copies.ts';
+import { MaskedCopies } from '../../src/switching/switches/exchange.ts';
 
 const processor = (await loadProcessors()).get('type-1')!;
 const { exampleConfig, samples } = processor;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { providerValues } from '../../src/switching/switches/provider-values.ts';
+import { providerValues } from '../../src/switching/switches/standard-fields.ts';
 
 test('texts are stored unchanged', () => {
   expect(providerValues(() => ({ stan: '000017', settlementDate: '' }))).toEqual({

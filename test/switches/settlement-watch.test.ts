@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type1 from '../../processors/type-1/index.ts';
 import type { IsoMessage } from '../../src/kits/processor-kit/iso-message.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
-import { SettlementWatch } from '../../src/switching/switches/settlement-watch.ts';
+import { SettlementWatch } from '../../src/switching/switches/received-messages.ts';
 import { standardFieldReader } from '../../src/switching/switches/standard-fields.ts';
 
 const cutOver = type1.networkRequest('cutOver', { stan: '000001', sentAtMs: 0 }, type1.exampleConfig)!;

@@ -4,7 +4,7 @@ import { fromHex } from '../../src/codecs/bytes/hex.ts';
 import { DEMO_READER_KEY, demoKey } from '../../src/codecs/crypto/demo-key.ts';
 import { parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
-import type { EnteredPin } from '../../src/payments/ports/pin-ports.ts';
+import type { EnteredPin } from '../../src/payments/ports/switch-ports.ts';
 import {
   checkPinKeys,
   refusePinTerminals,

@@ -15,8 +15,7 @@ import {
   deriveTdesWorkingKey,
   type TdesDukptUsage,
 } from '../../src/codecs/crypto/dukpt-tdes.ts';
-import { kcv } from '../../src/codecs/crypto/kcv.ts';
-import { cbcMac, cmac, keyMac, type MacPadding, padMessage, retailMac } from '../../src/codecs/crypto/mac.ts';
+import { cbcMac, cmac, kcv, keyMac, type MacPadding, padMessage, retailMac } from '../../src/codecs/crypto/mac.ts';
 import {
   decipherPin,
   decodePinBlock,

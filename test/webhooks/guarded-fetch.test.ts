@@ -2,8 +2,12 @@ import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { OutboundError } from '../../src/basics/errors.ts';
-import { GuardedFetch, type GuardedFetchOptions, type GuardedRequest } from '../../src/webhooks/guarded-fetch.ts';
-import type { ResolveName } from '../../src/webhooks/resolve-name.ts';
+import {
+  GuardedFetch,
+  type GuardedFetchOptions,
+  type GuardedRequest,
+  type ResolveName,
+} from '../../src/webhooks/guarded-fetch.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { hang, ok, type Receiver, startReceiver, status } from './receiver.ts';
 

@@ -1,6 +1,7 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { jwtVerify, SignJWT } from 'jose';
 import { publishedKey, publishedKeySet } from '#schemas/key-set';
-import type { SigningAlgorithm } from '#schemas/tokens';
+import { MAX_TOKEN_CHARS, POSSESSION_PROOF_TYPE, possessionProofClaims, type SigningAlgorithm } from '#schemas/tokens';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 
 /** A public key of an integrator or merchant, registered as PEM or published at a JWKS URL. */
@@ -15,7 +16,7 @@ export interface IssuerKey {
   /** Signs only for merchants of this tenant. */
   readonly owner: Tenant;
   /**
-   * `proven`: the holder of the private key has consented to the registration (possession-proof.ts). `unproven`: an
+   * `proven`: the holder of the private key has consented to the registration (issuer-keys.ts). `unproven`: an
    * earlier version registered it. `published`: it comes from a key set, and everyone can publish a public key.
    */
   readonly standing: 'proven' | 'unproven' | 'published';
@@ -154,4 +155,78 @@ function algorithmsOf({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): r
   if (asymmetricKeyType === 'rsa') return bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS ? ['RS256', 'PS256'] : [];
   if (asymmetricKeyType === 'ec') return asymmetricKeyDetails?.namedCurve === 'prime256v1' ? ['ES256'] : [];
   return asymmetricKeyType === 'ed25519' ? ['EdDSA'] : [];
+}
+
+/**
+ * Reserved also if the installation has another name: a person who reads a token would think that the gateway signed
+ * it.
+ */
+const PRODUCT_NAME = 'tapwire';
+
+/**
+ * Whether tokens of this issuer could be mistaken for tokens of the gateway. Names that differ only in case, width or
+ * outer spaces look the same to people, and are also reserved.
+ *
+ * @param ownName issuer of the gateway's own tokens
+ */
+export function isReservedIssuer(issuer: string, ownName: string): boolean {
+  const name = folded(issuer);
+  return name === PRODUCT_NAME || name === folded(ownName);
+}
+
+function folded(name: string): string {
+  return name.normalize('NFKC').trim().toLowerCase();
+}
+
+/**
+ * The proof with which the holder of a private key registers its public key at an acquirer: a JWS that the private key
+ * signs, about one issuer, one acquirer and one gateway. Public keys are public. Without the proof, an acquirer could
+ * register a copy of the key of another acquirer's integrator, and claim its tokens. The type of the JWS keeps it from
+ * being read as a token, and a token from being read as a proof.
+ */
+
+/** Proofs are sent to acquirers by people. It is valid for one registration by one acquirer, so a theft gains nothing. */
+const MAX_AGE_SECONDS = 7 * 24 * 60 * 60;
+/** As for the tokens that the key will sign. */
+const LEEWAY_SECONDS = 60;
+
+/** What a key is registered for. */
+export interface Registration {
+  readonly issuer: string;
+  readonly acquirerId: number;
+  /** `TAPWIRE_AUDIENCE` of the gateway. */
+  readonly audience: string;
+}
+
+/** Whether the holder of the private key agrees to the registration. */
+export async function isPossessionProof(
+  proof: string,
+  { publicKey, algorithms }: { readonly publicKey: KeyObject; readonly algorithms: readonly SigningAlgorithm[] },
+  { issuer, acquirerId, audience }: Registration,
+  nowMs = Date.now(),
+): Promise<boolean> {
+  if (proof.length > MAX_TOKEN_CHARS) return false;
+  try {
+    const { payload } = await jwtVerify(proof, publicKey, {
+      ...{ issuer, audience, algorithms: [...algorithms], typ: POSSESSION_PROOF_TYPE },
+      ...{ maxTokenAge: MAX_AGE_SECONDS, clockTolerance: LEEWAY_SECONDS, currentDate: new Date(nowMs) },
+    });
+    return possessionProofClaims.parse(payload).acquirerId === acquirerId;
+  } catch {
+    return false;
+  }
+}
+
+/** The proof, as an integrator signs it. */
+export function signPossessionProof(
+  privateKey: KeyObject,
+  algorithm: SigningAlgorithm,
+  { issuer, acquirerId, audience }: Registration,
+): Promise<string> {
+  return new SignJWT({ acquirerId })
+    .setProtectedHeader({ alg: algorithm, typ: POSSESSION_PROOF_TYPE })
+    .setIssuer(issuer)
+    .setAudience(audience)
+    .setIssuedAt()
+    .sign(privateKey);
 }

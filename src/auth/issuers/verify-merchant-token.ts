@@ -10,8 +10,13 @@ import { LruMap } from '../../codecs/bytes/lru-map.ts';
 import type { Principal } from '../../payments/model/principal.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { readToken, type UnverifiedToken } from '../tokens/read-token.ts';
-import type { IssuerKey, IssuerKeys, Merchants, OwnedMerchant } from './issuer-keys.ts';
-import { isReservedIssuer } from './reserved-issuers.ts';
+import {
+  type IssuerKey,
+  type IssuerKeys,
+  isReservedIssuer,
+  type Merchants,
+  type OwnedMerchant,
+} from './issuer-keys.ts';
 
 const MAX_LIFETIME_SECONDS = 24 * 60 * 60;
 /** Clocks of backends are often set by hand. */

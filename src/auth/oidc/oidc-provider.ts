@@ -1,10 +1,81 @@
 import * as oidc from 'openid-client';
+import { AuthorizationResponseError, ClientError, type CustomFetch, ResponseBodyError } from 'openid-client';
 import { SignInError } from '../../basics/errors.ts';
-import { limitedFetch, PROVIDER_TIMEOUT_MS } from './limited-fetch.ts';
 import type { PendingSignIn } from './pending-sign-in.ts';
-import { isRecordable, type ProviderIdentity } from './provider-identity.ts';
-import { type MappedRole, roleFor, valuesOfClaim } from './role-mapping.ts';
-import { toSignInError } from './to-sign-in-error.ts';
+import { isRecordable, type MappedRole, type ProviderIdentity, roleFor, valuesOfClaim } from './provider-identity.ts';
+
+/** Limit of one exchange with a provider. The longest sign-in has four, within the 30 s of any request. */
+const PROVIDER_TIMEOUT_MS = 5_000;
+/** Discovery documents and key sets have a few kilobytes. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+
+/**
+ * `fetch` with a limit of time, which includes the body, and of bytes. Redirects are not followed, because the client
+ * secret would follow them.
+ *
+ * @throws SignInError PROVIDER_UNAVAILABLE without a complete answer
+ */
+export const limitedFetch: CustomFetch = async (url, options) => {
+  const { headers, method, body } = options;
+  const signal = AbortSignal.timeout(PROVIDER_TIMEOUT_MS);
+  const request = { headers, method, body: body ?? null, redirect: 'manual', signal } as RequestInit;
+  try {
+    const answer = await fetch(url, request);
+    const content = await readLimited(answer);
+    return new Response(content.length > 0 ? content : null, { status: answer.status, headers: answer.headers });
+  } catch (error) {
+    throw new SignInError('PROVIDER_UNAVAILABLE', reasonOf(error), { cause: error });
+  }
+};
+
+/** The code of a socket is in the cause of fetch's error. */
+function reasonOf(error: unknown): string {
+  const { name, cause } = error as { readonly name?: unknown; readonly cause?: { readonly code?: unknown } };
+  return String(cause?.code ?? name);
+}
+
+async function readLimited({ body }: Response): Promise<Buffer<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new RangeError('The answer of the identity provider is too long.');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Codes of openid-client for answers that never came, or are none of a provider. */
+const UNAVAILABLE = new Set([
+  'OAUTH_TIMEOUT',
+  'OAUTH_ABORT',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_PARSE_ERROR',
+]);
+/** Errors in the callback that a person or the provider's policy caused (OpenID Connect Core 1.0, 3.1.2.6). */
+const CANCELLED = new Set(['access_denied', 'login_required', 'interaction_required', 'consent_required']);
+/** Errors of the token endpoint for a code that was used, or belongs to another sign-in (RFC 6749 5.2). */
+const OF_CODE = new Set(['invalid_grant']);
+const ERROR_NAME = /^[\w-]{1,64}$/;
+
+/** What a failed exchange with the provider means. Texts of the provider are not repeated. */
+function toSignInError(error: unknown): SignInError {
+  if (error instanceof SignInError) return error;
+  // openid-client wraps errors of fetch.
+  if (error instanceof Error && error.cause instanceof SignInError) return error.cause;
+  const options = { cause: error };
+  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
+    const name = ERROR_NAME.test(error.error) ? error.error : 'unnamed error';
+    if (CANCELLED.has(name)) return new SignInError('CANCELLED', name, options);
+    return new SignInError(OF_CODE.has(name) ? 'INVALID' : 'PROVIDER_REFUSED', name, options);
+  }
+  if (error instanceof ClientError) {
+    const code = error.code ?? 'unnamed error';
+    return new SignInError(UNAVAILABLE.has(code) ? 'PROVIDER_UNAVAILABLE' : 'INVALID', code, options);
+  }
+  return new SignInError('INVALID', 'malformed callback', options);
+}
 
 export interface OidcOptions {
   readonly issuer: string;

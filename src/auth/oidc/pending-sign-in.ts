@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SealError } from '../../basics/errors.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
-import { decodeBase64Url } from '../../codecs/bytes/base64.ts';
+import { decodeBase64Url } from '../../codecs/bytes/hex.ts';
 
 /**
  * A sign-in between the click and the callback. It is kept sealed in a cookie of the browser that began it: unknown

@@ -1,11 +1,126 @@
+import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import { MAX_PASSWORD_CHARS } from '#schemas/login';
 import { AuthError, Throttled } from '../../basics/errors.ts';
 import { ConcurrencyLimit } from '../../basics/limits/concurrency-limit.ts';
 import { LruMap } from '../../codecs/bytes/lru-map.ts';
 import type { LoginTokens } from '../tokens/login-tokens.ts';
 import type { FactorProof, SecondFactors, StoredFactor } from '../totp/second-factor.ts';
-import { addressSubject, type LoginLimits, type LoginTries, loginNameOf, userSubject } from './login-tries.ts';
-import { isPassword } from './password.ts';
 import type { PortalUser } from './portal-user.ts';
+
+/** Limits of password attempts. */
+export interface LoginLimits {
+  /** For one username, whether the user exists or not (PCI DSS 4.0 8.3.4: at most ten). */
+  readonly perUser: number;
+  /** From one address, which may be shared by an office. */
+  readonly perAddress: number;
+  /** Counted from the first attempt (PCI DSS 4.0 8.3.4: locked for at least 30 minutes). */
+  readonly windowSeconds: number;
+}
+
+export interface TriesSoFar {
+  /** Within the window, including this one. */
+  readonly tries: number;
+  /** Until the window ends and counting starts again. */
+  readonly secondsLeft: number;
+}
+
+/** Attempts counted over all processes. */
+export interface LoginTries {
+  /** Counts one more attempt before its result is known, so that all of a hundred concurrent ones are counted. */
+  count(subject: string, windowSeconds: number): Promise<TriesSoFar>;
+  /** An attempt succeeded: resets the user's count and removes the attempt from the address. */
+  forgive(user: string, address: string): Promise<void>;
+}
+
+/** The form in which usernames are compared. */
+export function loginNameOf(username: string): string {
+  return username.normalize('NFKC').toLowerCase();
+}
+
+/** A username is stored as a hash, because people type passwords into the wrong field. */
+export function userSubject(username: string): string {
+  return `user ${hash('sha256', username, 'base64url')}`;
+}
+
+/**
+ * An IPv4 address, or the network of an IPv6 address, because an IPv6 customer has 2^64 addresses (RFC 6177).
+ *
+ * @param ip in the notation of sockets and trusted proxies
+ */
+export function addressSubject(ip: string): string {
+  const plain = ip
+    .toLowerCase()
+    .replace(/^::ffff:(?=\d+\.)/, '')
+    .replace(/%.*$/, '');
+  return isIP(plain) === 6 ? `address ${networkOf(plain)}::/64` : `address ${plain.slice(0, 45)}`;
+}
+
+/** The first four groups, written out: `2001:db8::1` -> `2001:db8:0:0`. */
+function networkOf(ip: string): string {
+  const [left = '', right = ''] = ip.split('::', 2);
+  const before = left.split(':').filter(Boolean);
+  const missing = 8 - before.length - right.split(':').filter(Boolean).length;
+  const isShort = ip.includes('::');
+  const groups = isShort
+    ? [...before, ...Array<string>(missing).fill('0'), ...right.split(':').filter(Boolean)]
+    : before;
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+}
+
+/** OWASP's parameters for scrypt: 2^17 · 8 · 1, which takes 128 MB and about 0.3 s. */
+const COST = { N: 2 ** 17, r: 8, p: 1, maxmem: 160 * 1024 * 1024 };
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+const STORED = /^scrypt\$(\d{1,7})\$(\d{1,2})\$(\d{1,2})\$([\w-]{22})\$([\w-]{43})$/;
+/** Compared if there is no hash, so that the check takes as long as with a wrong password. */
+const NOBODYS = { salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
+
+/** NIST SP 800-63B 3.1.1.2 requires length and forbids composition rules. */
+const MIN_PASSWORD_CHARS = 12;
+/** Refuses `aaaaaaaaaaaa`, which has only the length. */
+const MIN_DIFFERENT_CHARS = 4;
+
+/** What is wrong with a new password; undefined if it is acceptable. */
+export function passwordFault(password: string, username: string): string | undefined {
+  const chars = [...password.normalize('NFKC')];
+  if (chars.length < MIN_PASSWORD_CHARS) return `must have at least ${MIN_PASSWORD_CHARS} characters`;
+  if (chars.length > MAX_PASSWORD_CHARS) return `must have at most ${MAX_PASSWORD_CHARS} characters`;
+  if (new Set(chars).size < MIN_DIFFERENT_CHARS)
+    return `must have at least ${MIN_DIFFERENT_CHARS} different characters`;
+  return password.toLowerCase().includes(username.toLowerCase()) ? 'must not contain the user name' : undefined;
+}
+
+/**
+ * `scrypt$<N>$<r>$<p>$<salt>$<hash>`, Base64url. The parameters are stored with the hash, so that they can be
+ * increased.
+ */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(password, salt, COST);
+  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64url'), hash.toString('base64url')].join('$');
+}
+
+/** Whether the password matches the hash. False, after the same work, if there is no hash or it is malformed. */
+export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const [, N, r, p, salt, hash] = STORED.exec(stored ?? '') ?? [];
+  if (salt === undefined || hash === undefined) {
+    timingSafeEqual(await derive(password, NOBODYS.salt, COST), NOBODYS.hash);
+    return false;
+  }
+  const cost = { ...COST, N: Number(N), r: Number(r), p: Number(p) };
+  const given = await derive(password, Buffer.from(salt, 'base64url'), cost);
+  return timingSafeEqual(Buffer.from(hash, 'base64url'), given);
+}
+
+function derive(password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(password.normalize('NFKC'), salt, HASH_BYTES, cost, (error, key) => (error ? reject(error) : resolve(key)));
+  });
+}
 
 /** A user as the login reads it. */
 export interface UserWithPassword extends PortalUser {

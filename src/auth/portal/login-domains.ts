@@ -1,4 +1,4 @@
-import { loginNameOf } from './login-tries.ts';
+import { loginNameOf } from './log-in.ts';
 
 /** The domain of the user names that only one acquirer creates. */
 export interface LoginDomain {

@@ -2,10 +2,18 @@ import type { TokenCheckName } from '#schemas/tokens';
 import { AuthError } from '../../basics/errors.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 import type { ApiKeyOwner } from '../api-key.ts';
-import { includesTenant } from '../includes-tenant.ts';
 import type { IssuerKeys, RegisteredIssuers, ScopedIssuer } from '../issuers/issuer-keys.ts';
 import type { MerchantTokenVerifier } from '../issuers/verify-merchant-token.ts';
 import { readToken } from './read-token.ts';
+
+/** Whether `inner` is `outer` or belongs to it. */
+export function includesTenant(outer: Tenant, inner: Tenant): boolean {
+  return (
+    outer.acquirerId === inner.acquirerId &&
+    (outer.integratorId === undefined || outer.integratorId === inner.integratorId) &&
+    (outer.merchantId === undefined || outer.merchantId === inner.merchantId)
+  );
+}
 
 export interface TokenCheckerOptions {
   readonly tokens: MerchantTokenVerifier;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { loginTokenClaims } from '#schemas/tokens';
 import { AuthError, Forbidden } from '../../basics/errors.ts';
+import { RecentReads } from '../api-key.ts';
 import type { PortalUser, PortalUsers } from '../portal/portal-user.ts';
-import { RecentReads } from '../recent-reads.ts';
 import type { OwnToken, OwnTokens } from './own-tokens.ts';
 
 export interface LoginTokensOptions {

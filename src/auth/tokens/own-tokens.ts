@@ -1,12 +1,16 @@
+import type { KeyObject } from 'node:crypto';
+import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
+import { type PinTokenClaims, pinTokenClaims } from '#schemas/pin';
+import { MAX_TOKEN_CHARS } from '#schemas/tokens';
+import { AuthError } from '../../basics/errors.ts';
+import type { Transaction } from '../../payments/model/transaction.ts';
+import type { PinTokens, PinTokenVerdict } from '../../payments/ports/switch-ports.ts';
+import { REFUSED_PARAMETERS } from './read-token.ts';
+
 /**
  * Tokens that the gateway signs (contract, "Authentication"): ES256 with `kid`, and a `use`, so that a token of one
  * use is not accepted for another. The package `jose` verifies.
  */
-import type { KeyObject } from 'node:crypto';
-import { decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
-import { MAX_TOKEN_CHARS } from '#schemas/tokens';
-import { AuthError } from '../../basics/errors.ts';
-import { REFUSED_PARAMETERS } from './read-token.ts';
 
 /** Purposes of tokens. */
 const TOKEN_USES = ['login', 'intent', 'intentSession', 'proximity', 'pin'] as const;
@@ -135,5 +139,35 @@ export class OwnTokens {
     const key = kid === undefined ? undefined : this.#options.keys.tokenKey(kid);
     if (key === undefined) throw new AuthError('JWT_INVALID', 'key');
     return key.publicKey;
+  }
+}
+
+/**
+ * The tokens of the PIN step, bound to a transaction, its attempt and its device. They are not stored: the row
+ * contains the attempt and the time limit of the PIN. A token can therefore be created again for a repeated response,
+ * and the next attempt invalidates every token of the previous one.
+ */
+export function createPinTokens(tokens: OwnTokens): PinTokens {
+  return {
+    issue: ({ id, attempt, merchantId, deviceInstallationId, pinExpiresAtMs }) => {
+      const claims: PinTokenClaims = { txn: id, attempt, device: deviceInstallationId };
+      // Rounded up to the next second; in between, the row decides.
+      const exp = Math.ceil((pinExpiresAtMs ?? 0) / 1_000);
+      return tokens.sign('pin', { ...claims, sub: merchantId, jti: `${id}.${attempt}`, exp });
+    },
+    check: (token, transaction) => check(tokens, token, transaction),
+  };
+}
+
+async function check(tokens: OwnTokens, token: string, transaction: Transaction): Promise<PinTokenVerdict> {
+  try {
+    const claims = pinTokenClaims.safeParse(await tokens.verify('pin', token));
+    if (!claims.success) return 'foreign';
+    const { txn, attempt, device } = claims.data;
+    if (txn !== transaction.id || device !== transaction.deviceInstallationId) return 'foreign';
+    return attempt === transaction.attempt ? 'good' : 'spent';
+  } catch (error) {
+    if (!(error instanceof AuthError)) throw error;
+    return error.code === 'JWT_EXPIRED' ? 'spent' : 'foreign';
   }
 }

@@ -6,7 +6,7 @@ import {
   type SigningAlgorithm,
 } from '#schemas/tokens';
 import { AuthError } from '../../basics/errors.ts';
-import { decodeBase64Url } from '../../codecs/bytes/base64.ts';
+import { decodeBase64Url } from '../../codecs/bytes/hex.ts';
 
 /**
  * Header parameters with which a token would bring its own key, or change how it is read (RFC 7515 4.1, RFC 7797).
@@ -70,4 +70,15 @@ function parseObject(part: string): Record<string, unknown> | undefined {
 
 function isKid(kid: unknown): kid is string {
   return typeof kid === 'string' && kid.length > 0 && kid.length <= MAX_KID_CHARS && !/\p{Cc}/u.test(kid);
+}
+
+/**
+ * The token of an `Authorization: Bearer …` header (RFC 6750 2.1; the scheme in any case, RFC 9110 11.1).
+ *
+ * @throws {AuthError} UNAUTHORISED if it is missing
+ */
+export function bearerToken(authorization: string | undefined): string {
+  const token = authorization === undefined ? undefined : /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i.exec(authorization)?.[1];
+  if (token === undefined) throw new AuthError('UNAUTHORISED', 'bearer');
+  return token;
 }

@@ -1,4 +1,5 @@
-import type { TapRefusalCode } from './tap-refusals.ts';
+import { CARD_ERRORS } from './card-errors.ts';
+import type { TlvErrorCode } from './codec-errors.ts';
 import { TapwireError } from './tapwire-error.ts';
 
 /**
@@ -142,3 +143,105 @@ export class UnfitValue extends TapwireError<'22003' | '22P02'> {
     super(code, `a value does not fit a column of ${kind}`); // never the value itself: it may be card data
   }
 }
+
+/**
+ * Why a credential was rejected. A missing or wrong credential must be replaced; `FORBIDDEN` is a valid credential
+ * without the permission.
+ */
+export type AuthErrorCode = 'UNAUTHORISED' | 'API_KEY_INVALID' | 'JWT_INVALID' | 'JWT_EXPIRED' | 'FORBIDDEN';
+
+export class AuthError extends TapwireError<AuthErrorCode> {
+  /** The check that failed, for the owner of the credential (`POST /tokens/check`) and for metrics. A response shows only `acquirer`. */
+  readonly check: string;
+
+  constructor(code: AuthErrorCode, check: string) {
+    super(code);
+    this.check = check;
+  }
+}
+
+/** A valid credential whose user or device may not do this. */
+export type ForbiddenCode = 'FORBIDDEN' | 'BLOCKED_USER' | 'BLOCKED_DEVICE';
+
+export class Forbidden extends TapwireError<ForbiddenCode> {}
+
+/** Why the attestation of a device was refused; the app can act on each. */
+export type AttestationCode =
+  | 'ATTESTATION_MISSING'
+  | 'ATTESTATION_INVALID'
+  | 'ATTESTATION_EXPIRED'
+  | 'DEVICE_UNTRUSTED'
+  | 'APP_OUTDATED';
+
+export class AttestationRefused extends TapwireError<AttestationCode> {}
+
+/**
+ * Why a sign-in with the identity provider failed. PROVIDER_UNAVAILABLE: no usable answer. PROVIDER_REFUSED: it answered
+ * with an error. CANCELLED: the person refused, or cannot be signed in there. NOT_BEGUN: this browser has begun no sign-in,
+ * or too long ago. INVALID: state, code or token are not those of the sign-in that it began. NO_ROLE: the person has no role in the console. BAD_SUBJECT: the id of the person
+ * cannot be recorded.
+ */
+export type SignInErrorCode =
+  | 'PROVIDER_UNAVAILABLE'
+  | 'PROVIDER_REFUSED'
+  | 'CANCELLED'
+  | 'NOT_BEGUN'
+  | 'INVALID'
+  | 'NO_ROLE'
+  | 'BAD_SUBJECT';
+
+export class SignInError extends TapwireError<SignInErrorCode> {
+  /** What failed, in the words of the protocol, for the log; never a value of the exchange. */
+  readonly check: string | undefined;
+
+  constructor(code: SignInErrorCode, check?: string, options?: ErrorOptions) {
+    super(code, undefined, options);
+    this.check = check;
+  }
+}
+
+const MALFORMED = 'is not well-formed BER-TLV, or exceeds a limit';
+const TLV_REFUSALS: Readonly<Record<TlvErrorCode, string>> = {
+  TAG_TRUNCATED: MALFORMED,
+  TAG_TOO_LONG: MALFORMED,
+  TAG_INVALID: MALFORMED,
+  LENGTH_MISSING: MALFORMED,
+  LENGTH_TRUNCATED: MALFORMED,
+  LENGTH_TOO_LONG: MALFORMED,
+  LENGTH_INDEFINITE: MALFORMED,
+  VALUE_TRUNCATED: MALFORMED,
+  TOO_DEEP: MALFORMED,
+  TOO_MANY_OBJECTS: MALFORMED,
+  TOO_LARGE: MALFORMED,
+  CONFLICTING_VALUES: 'contains two different values of one tag',
+};
+
+/**
+ * Why a tap was refused before it was sent, by code. The words say what is wrong with the blob that the error points
+ * to; none of them contains a value.
+ */
+export const TAP_REFUSALS = {
+  ...TLV_REFUSALS,
+  ...CARD_ERRORS,
+  CARD_DATA_UNREADABLE: 'cannot be opened: it is damaged, or was sealed for another key, device or reference',
+  AMOUNT_MISSING: 'must contain the amount (9F02) as 12 digits',
+  AMOUNT_ZERO: 'must contain an amount (9F02) greater than zero',
+  AMOUNT_CONFLICT: 'contains a binary amount (81) that differs from 9F02',
+  AMOUNT_NOT_OF_LINK: 'must contain the amount (9F02) and currency (5F2A) of the link',
+  AMOUNT_OTHER_UNSUPPORTED: 'contains a cashback amount (9F03 or 9F04), which is not supported',
+  CURRENCY_MISSING: 'must contain the numeric code of an ISO 4217 currency (5F2A)',
+  CURRENCY_EXPONENT_CONFLICT: 'contains a currency exponent (5F36) that differs from the currency',
+  DATE_TOO_OLD: 'contains a date (9A) of more than two years ago: set the clock of the reader',
+  TEXT_MALFORMED: 'contains a text that is too long or not printable ASCII',
+  TRANSACTION_TYPE_MISSING: 'must contain the transaction type (9C)',
+  TRANSACTION_TYPE_UNSUPPORTED: 'must contain the transaction type 00 (9C), a purchase',
+  ARQC_MISSING: 'announces an ARQC (9F27) but does not contain it (9F26)',
+  VALUE_MALFORMED: 'contains a value that does not fit the message to the switch',
+  OTHER_TAP: 'must belong to the tap for which the PIN was requested',
+  PIN_MALFORMED: 'contains a PIN block or KSN of the wrong length',
+  PIN_NOT_TAKEN: 'contains a PIN, which the terminal or the switch does not accept',
+  PIN_REPEATED: 'contains a PIN block that was submitted before',
+  PIN_UNEXPECTED: 'contains a PIN, but the CVM results (9F34) announce none',
+} as const;
+
+export type TapRefusalCode = keyof typeof TAP_REFUSALS;

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApiKey } from '../../auth/api-key.ts';
-import { hashPassword } from '../../auth/portal/password.ts';
+import { hashPassword } from '../../auth/portal/log-in.ts';
 import { INSTALLATION_OWNER } from '../../auth/portal/portal-user.ts';
 import type { Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import { insertApiKey } from '../../store/credentials/api-keys.ts';

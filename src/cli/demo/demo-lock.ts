@@ -1,6 +1,6 @@
 import { StartError } from '../../basics/errors.ts';
 import type { Config } from '../../start/config.ts';
-import { LimitedClient } from '../../store/postgres/limited-client.ts';
+import { LimitedClient } from '../../store/postgres/open-database.ts';
 
 /** Postgres cuts longer names of sessions. */
 const MAX_NAME_BYTES = 63;

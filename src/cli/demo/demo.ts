@@ -9,15 +9,15 @@ import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
 import { startGateway } from '../../main.ts';
 import { createLog } from '../../observe/log.ts';
 import { type Config, readConfig } from '../../start/config.ts';
-import { connectDatabase, type PreparedDatabase } from '../../start/prepare-database.ts';
+import { connectDatabase, type PreparedDatabase } from '../../start/open-stores.ts';
 import { chooseCount, openGroup } from '../../start/processes/open-group.ts';
 import { migrate } from '../../store/postgres/migrate.ts';
 import type { Profile } from '../../tools/phone/profile.ts';
 import { type Manners, parseManners } from '../../tools/simulator/manners/manners.ts';
 import { type Simulator, startSimulator } from '../../tools/simulator/start-simulator.ts';
+import { untilAskedToStop } from '../ending.ts';
 import { createPayLink } from '../link.ts';
-import { untilAskedToStop } from '../until-asked-to-stop.ts';
-import { flag, text } from '../words.ts';
+import { flag, text } from '../output.ts';
 import { createDemoExamples } from './demo-examples.ts';
 import {
   type DemoSwitch,
@@ -28,8 +28,7 @@ import {
 } from './demo-installation.ts';
 import { DEMO_TYPES, demoSwitchConfig } from './demo-keys.ts';
 import { lockDemo, type ReleaseDemo } from './demo-lock.ts';
-import { submitDemoTaps } from './demo-taps.ts';
-import { DemoReceiver } from './demo-webhooks.ts';
+import { DemoReceiver, submitDemoTaps } from './demo-taps.ts';
 
 /** What `--help` prints. */
 export const USAGE = `usage: tapwire demo [--stay] [--manners poor|none [--seed NUMBER]]

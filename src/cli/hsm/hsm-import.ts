@@ -5,11 +5,10 @@ import { KEY_TYPES } from '../../hsm-devices/payshield/key-field.ts';
 import { type Config, readConfig } from '../../start/config.ts';
 import { mustBeFree } from '../../store/switches/hsm-keys.ts';
 import { onDatabase } from '../administration.ts';
-import { readText } from '../read-file.ts';
-import { flag, onlyOne, text } from '../words.ts';
+import { flag, onlyOne, text } from '../output.ts';
+import { readText } from '../read-input.ts';
 import { openCeremony, runJoin } from './ceremony/run-ceremony.ts';
-import { type NewKeyPlace, storeNewKey } from './new-key.ts';
-import { dueDateOf, kcvOf, ownerOfNewKey, usageOf, withHsm } from './opened-hsm.ts';
+import { dueDateOf, kcvOf, type NewKeyPlace, ownerOfNewKey, storeNewKey, usageOf, withHsm } from './opened-hsm.ts';
 
 export const USAGE = `usage: tapwire hsm import --key ID --usage USAGE --under KEY [--kcv KCV] [--due DATE] FILE
        tapwire hsm import --key ID --usage USAGE --under-lmk --kcv KCV [--type TYPE] [--due DATE] FILE

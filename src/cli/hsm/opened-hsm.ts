@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { CryptoError, HsmDeviceError, HsmUnavailable, StartError } from '../../basics/errors.ts';
 import type { KeyUsage } from '../../codecs/crypto/hsm.ts';
-import { isExchangedKeyId, ownerNamedBy } from '../../codecs/crypto/key-ids.ts';
+import { isExchangedKeyId, ownerNamedBy } from '../../codecs/crypto/key-policy.ts';
 import { keyFilePath } from '../../hsm-devices/follow-key-file.ts';
-import { type HsmKeyFile, keyFileOf } from '../../hsm-devices/hsm-key-file.ts';
+import { type AddedKey, type HsmKeyFile, keyFileOf } from '../../hsm-devices/hsm-key-file.ts';
 import { type OpenedHsm, openHsm } from '../../hsm-devices/open-hsm.ts';
 import { loadReaders } from '../../kits/reader-kit/load-readers.ts';
 import type { Config } from '../../start/config.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION } from '../../store/settings/admin-commit.ts';
-import type { KeyUseRules } from '../../store/switches/key-uses.ts';
+import { type KeyUseRules, type NewKey, type Origin, registerKey } from '../../store/switches/hsm-keys.ts';
+import { actor } from '../administration.ts';
 
 const DAY_MS = 86_400_000;
 /** A key is replaced within a year unless the parties agree on another date. */
@@ -82,4 +84,26 @@ export async function named<Result>(keyId: string, call: Promise<Result>): Promi
     const reason = cause instanceof HsmDeviceError ? cause.message : 'the HSM does not respond';
     throw new StartError('BAD_CONFIG', `${keyId}: ${reason}`, { cause: error });
   }
+}
+
+/** A new key and where it is stored. */
+export interface NewKeyPlace {
+  readonly database: Database;
+  readonly key: Omit<NewKey, 'kcv'>;
+  readonly file: HsmKeyFile;
+}
+
+/**
+ * Registers a key after it was added to the file. If that fails, the key is listed as not registered, and can be
+ * registered later.
+ */
+export async function storeNewKey(
+  { database, key, file }: NewKeyPlace,
+  adding: Promise<AddedKey>,
+  origin: Origin,
+  by = actor(),
+): Promise<void> {
+  const { kcv } = await named(key.keyId, adding);
+  await registerKey(database, by, { ...key, kcv }, origin);
+  console.log(`${key.keyId} is in ${file.path} and registered: check value ${kcv}, due on ${key.dueOn}.`);
 }

@@ -4,14 +4,13 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { describeSystemError } from '../../basics/errors/system-error.ts';
 import { LoadError } from '../../basics/errors.ts';
-import { parseArrivals } from '../../tools/load/arrival-plan.ts';
+import { parseArrivals, parseCount, parseRate, parseSeconds } from '../../tools/load/arrival-plan.ts';
 import { type LoadProfile, readLoadProfile } from '../../tools/load/load-profile.ts';
 import type { LoadPlan } from '../../tools/load/load-run.ts';
-import { defaultMix, readMix } from '../../tools/load/mix.ts';
-import { parseCount, parseRate, parseSeconds } from '../../tools/load/quantities.ts';
+import { defaultMix, readMix } from '../../tools/load/scenarios.ts';
 import { parseThresholds, type Threshold } from '../../tools/load/thresholds.ts';
 import { loadProfilePath } from '../demo/demo-installation.ts';
-import { flag, text, texts } from '../words.ts';
+import { flag, text, texts } from '../output.ts';
 
 export const USAGE = `usage: tapwire load [options]                    run a load test against the gateway of npm start
        tapwire load compare A.json B.json [--tolerance 10%]

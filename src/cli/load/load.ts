@@ -13,13 +13,12 @@ import { htmlReport } from '../../tools/load/report/html-report.ts';
 import { StepWatch } from '../../tools/load/step-watch.ts';
 import { failedThresholds } from '../../tools/load/thresholds.ts';
 import { toCliError } from '../cli-error.ts';
-import { installedTypes } from '../processor-types.ts';
-import { bad } from '../style.ts';
-import { untilAskedToStop } from '../until-asked-to-stop.ts';
+import { untilAskedToStop } from '../ending.ts';
+import { bad } from '../output.ts';
+import { installedTypes } from '../plug-in-list.ts';
 import { USAGE as COMPARE_USAGE, run as compare } from './load-compare.ts';
 import { type LoadOptions, readLoadOptions, USAGE as TEST_USAGE } from './load-options.ts';
-import { LoadProgress } from './load-progress.ts';
-import { describeResult } from './load-table.ts';
+import { describeResult, LoadProgress } from './load-table.ts';
 
 export const USAGE = `${TEST_USAGE}\n\n${COMPARE_USAGE}`;
 

@@ -5,7 +5,7 @@ import { TAPWIRE_COMMAND } from '../../basics/module-extension.ts';
 import { PROCESSORS } from '../../kits/processor-kit/load-processors.ts';
 import { newProcessor } from '../../kits/processor-kit/new-processor.ts';
 import { run as writeDocs } from '../docs.ts';
-import { text } from '../words.ts';
+import { text } from '../output.ts';
 
 export const USAGE = `usage: tapwire processor new NAME [--dir processors]
 

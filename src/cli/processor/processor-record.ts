@@ -3,7 +3,7 @@ import { StartError } from '../../basics/errors.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import { findRecorded } from '../../store/transactions/attempt-messages.ts';
 import { onDatabase } from '../administration.ts';
-import { idOf, text } from '../words.ts';
+import { idOf, text } from '../output.ts';
 
 const DEFAULT_LIMIT = 10_000;
 /** What `tapwire simulate --from` reads. */

@@ -3,17 +3,16 @@ import { SETTINGS } from '#schemas/admin-operations';
 import type { StoredProcessor } from '#schemas/admin-routing';
 import { StartError } from '../../basics/errors.ts';
 import { readConfig } from '../../start/config.ts';
-import { switchAccessOf } from '../../start/switch-access-of.ts';
+import { switchAccessOf } from '../../start/open-card-readers.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { PROCESSOR_SETTINGS, processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import type { Removal } from '../../store/settings/settings-table.ts';
 import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
-import { installedTypes } from '../processor-types.ts';
-import { readJson } from '../read-file.ts';
+import { type Columns, flag, idOf, listOf, onlyOne, printList, text } from '../output.ts';
+import { installedTypes } from '../plug-in-list.ts';
+import { readJson } from '../read-input.ts';
 import { readNamed } from '../settings-commands.ts';
-import { type Columns, listOf, printList } from '../table.ts';
-import { flag, idOf, onlyOne, text } from '../words.ts';
 
 /**
  * The processors of an acquirer: types with the settings of one switch each. Gateways apply changes automatically.

@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
-import { entryNamed } from '../../kits/plug-ins/find-entry.ts';
+import { entryNamed } from '../../kits/plug-ins/load-plug-ins.ts';
 import { processorConformance } from '../../kits/processor-kit/conformance.ts';
 import { builtInEntries, loadProcessor } from '../../kits/processor-kit/load-processors.ts';
 import { printResults } from '../conformance-table.ts';
-import { flag } from '../words.ts';
+import { flag } from '../output.ts';
 
 export const USAGE = `usage: tapwire processor verify PATH|PACKAGE|TYPE [--json]
 

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
 import { MODULE_EXTENSION } from '../../basics/module-extension.ts';
-import { findEntry } from '../../kits/plug-ins/find-entry.ts';
-import { untilAskedToStop } from '../until-asked-to-stop.ts';
+import { findEntry } from '../../kits/plug-ins/load-plug-ins.ts';
+import { untilAskedToStop } from '../ending.ts';
 
 export const USAGE = 'usage: tapwire processor watch PATH        until Ctrl-C';
 

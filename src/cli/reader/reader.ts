@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
-import { entryNamed } from '../../kits/plug-ins/find-entry.ts';
+import { entryNamed } from '../../kits/plug-ins/load-plug-ins.ts';
 import { readerConformance } from '../../kits/reader-kit/conformance.ts';
 import { builtInReaders, loadReader } from '../../kits/reader-kit/load-readers.ts';
 import { readReaderNames } from '../../start/config.ts';
 import { type Commands, command } from '../commands.ts';
 import { printResults } from '../conformance-table.ts';
+import { flag } from '../output.ts';
 import { listPlugIns } from '../plug-in-list.ts';
-import { flag } from '../words.ts';
 
 /** `tapwire reader ...`: the reader formats of this installation. Terminal profiles name them. */
 export const commands: Commands = {

@@ -25,3 +25,7 @@ export class Secret<T> {
     return '[secret]';
   }
 }
+
+export function areEqualBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((octet, at) => octet === other[at]);
+}

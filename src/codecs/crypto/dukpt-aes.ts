@@ -1,5 +1,7 @@
 import { CryptoError } from '../../basics/errors.ts';
 import { type BlockKey, type KeyAlgorithm, takeKey } from './block-key.ts';
+import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from './dukpt-tdes.ts';
+import { keyMac, type MacFunction } from './mac.ts';
 
 /** The use of a derived key from the terminal's point of view (ANSI X9.24-3:2017 6.3.2, table 2). */
 export type AesDukptUsage = keyof typeof USAGE_INDICATORS;
@@ -150,4 +152,29 @@ function transactionContext(ksn: Uint8Array): Uint8Array {
 function keyTypeOf(key: BlockKey): 'AES128' | 'AES192' | 'AES256' {
   if (key.algorithm !== 'aes') throw new CryptoError('KEY_LENGTH');
   return `AES${(key.lengthBytes * 8) as 128 | 192 | 256}`;
+}
+
+/** The keys with which a DUKPT device protects the data of one request. */
+export interface DukptRequestKeys {
+  /** For CBC with an initialisation vector of zeros, which is safe because the key is used once. */
+  readonly data: BlockKey;
+  /** ISO 9797-1 algorithm 3 with padding method 2 (TDES), CMAC (AES). */
+  readonly mac: MacFunction;
+}
+
+/**
+ * Derives the data and MAC keys of one request (ANSI X9.24-1:2009 A.4.1, X9.24-3:2017 6.3.2) from the base derivation key.
+ * The AES keys are as long as that key.
+ *
+ * @throws {CryptoError} KEY_LENGTH, KSN
+ */
+export function dukptRequestKeys(base: BlockKey, ksn: Uint8Array): DukptRequestKeys {
+  if (base.algorithm === 'tdes') {
+    const transaction = deriveTdesTransactionKey(deriveTdesInitialKey(base, ksn), ksn);
+    const mac = keyMac(deriveTdesWorkingKey(transaction, 'macRequest'), { algorithm: 'retail', padding: 2 });
+    return { data: deriveTdesWorkingKey(transaction, 'dataRequest'), mac };
+  }
+  const transaction = deriveAesTransactionKey(deriveAesInitialKey(base, ksn.subarray(0, 8)), ksn);
+  const mac = keyMac(deriveAesWorkingKey(transaction, ksn, 'macGeneration'), { algorithm: 'cmac' });
+  return { data: deriveAesWorkingKey(transaction, ksn, 'dataEncryption'), mac };
 }

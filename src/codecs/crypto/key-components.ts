@@ -1,7 +1,6 @@
 import { CryptoError } from '../../basics/errors.ts';
-import { BlockKey, type KeyAlgorithm, takeKey, xor } from './block-key.ts';
-import { setOddParity } from './des-parity.ts';
-import { kcv } from './kcv.ts';
+import { BlockKey, type KeyAlgorithm, setOddParity, takeKey, xor } from './block-key.ts';
+import { kcv } from './mac.ts';
 
 /**
  * A component of a key as a person has typed it: hex digits, with spaces or hyphens between them. It is read from bytes,

@@ -1,10 +1,14 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { CryptoError } from '../../basics/errors.ts';
 import type { Secret } from '../bytes/secret.ts';
-import { BlockKey, type KeyAlgorithm, takeKey } from './block-key.ts';
-import { hasOddParity, setOddParity } from './des-parity.ts';
-import { deriveAesInitialKey, deriveAesTransactionKey, deriveAesWorkingKey } from './dukpt-aes.ts';
-import { type DukptRequestKeys, dukptRequestKeys } from './dukpt-request-keys.ts';
+import { BlockKey, hasOddParity, type KeyAlgorithm, setOddParity, takeKey } from './block-key.ts';
+import {
+  type DukptRequestKeys,
+  deriveAesInitialKey,
+  deriveAesTransactionKey,
+  deriveAesWorkingKey,
+  dukptRequestKeys,
+} from './dukpt-aes.ts';
 import { deriveTdesInitialKey, deriveTdesTransactionKey, deriveTdesWorkingKey } from './dukpt-tdes.ts';
 import type {
   CardDataHsm,
@@ -26,12 +30,91 @@ import type {
   TranslatePinRequest,
   VerifyPinRequest,
 } from './hsm.ts';
-import { KCV_BYTES, kcv } from './kcv.ts';
-import { headerFor, type KeyPermission, readPermission, requireStrength, unrestricted } from './key-policy.ts';
-import { isSameMac, MAC_BYTES_LEAST, type MacFunction, type MacMethod } from './mac.ts';
+import {
+  headerFor,
+  type KeyAction,
+  type KeyPermission,
+  readPermission,
+  requireFit,
+  requireStrength,
+  unrestricted,
+} from './key-policy.ts';
+import {
+  isSameMac,
+  KCV_BYTES,
+  kcv,
+  keyMac,
+  MAC_BYTES_LEAST,
+  type MacFunction,
+  type MacMethod,
+  requireShape,
+} from './mac.ts';
 import { decipherPin, encipherPin, PIN_DIGITS_MOST, type Pin } from './pin-block.ts';
-import { SoftKeyStore } from './soft-key-store.ts';
 import { unwrapTr31, wrapTr31 } from './tr31.ts';
+
+/** More than a simulation of many terminals needs; stops a key exchange that never removes old keys. */
+export const SOFT_KEYS_MOST = 10_000;
+
+interface StoredKey {
+  readonly key: BlockKey;
+  readonly permission: KeyPermission;
+  readonly kcv: string;
+  /** The MAC functions in use, each with its open cipher: one for each of at most seven methods. */
+  readonly macs: Map<string, MacFunction>;
+}
+
+/** The keys of a software HSM by id; it releases a key only for its permitted use. */
+class SoftKeyStore {
+  readonly #keys = new Map<string, StoredKey>();
+
+  /** @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS, KEY_LENGTH, KEY_TOO_WEAK */
+  add(keyId: string, key: BlockKey, permission: KeyPermission): KeyDescription {
+    requireFit(permission.usage, key);
+    if (this.#keys.has(keyId)) throw new CryptoError('KEY_EXISTS');
+    if (this.#keys.size >= SOFT_KEYS_MOST) throw new CryptoError('TOO_MANY_KEYS');
+    this.#keys.set(keyId, { key, permission, kcv: kcv(key), macs: new Map() });
+    return this.describe(keyId);
+  }
+
+  delete(keyId: string): void {
+    this.#keys.delete(keyId);
+  }
+
+  /** @throws {CryptoError} KEY_UNKNOWN */
+  describe(keyId: string): KeyDescription {
+    const { key, permission, kcv } = this.#stored(keyId);
+    return { keyId, usage: permission.usage, algorithm: key.algorithm, lengthBytes: key.lengthBytes, kcv };
+  }
+
+  /** @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE */
+  use(keyId: string, usage: KeyUsage, action: KeyAction): BlockKey {
+    const { key, permission } = this.#stored(keyId);
+    if (permission.usage !== usage || !permission.actions.includes(action)) throw new CryptoError('KEY_USAGE');
+    return key;
+  }
+
+  /** @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE, KEY_LENGTH */
+  useForMac(keyId: string, method: MacMethod, action: 'generate' | 'verify'): MacFunction {
+    const key = this.use(keyId, 'mac', action);
+    const { permission, macs } = this.#stored(keyId);
+    const { algorithm } = method;
+    if (permission.macAlgorithm !== undefined && permission.macAlgorithm !== algorithm)
+      throw new CryptoError('KEY_USAGE');
+    requireShape(key, method);
+    const name = algorithm === 'cmac' ? algorithm : `${algorithm}${method.padding}`;
+    const open = macs.get(name);
+    if (open !== undefined) return open;
+    const mac = keyMac(key, method);
+    macs.set(name, mac);
+    return mac;
+  }
+
+  #stored(keyId: string): StoredKey {
+    const stored = this.#keys.get(keyId);
+    if (stored === undefined) throw new CryptoError('KEY_UNKNOWN');
+    return stored;
+  }
+}
 
 /** An allow-list: a misspelt environment must not permit keys in memory. */
 const ENVIRONMENTS = ['dev', 'qa'];

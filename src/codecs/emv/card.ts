@@ -1,24 +1,24 @@
-/**
- * The data that identify a card: PAN, track 2, expiry, service code and sequence number. They are read and checked
- * for form; their meaning is not judged.
- */
-
 import { CardError } from '../../basics/errors/card-errors.ts';
 import { isDigits } from '../bytes/digits.ts';
 import { toHex } from '../bytes/hex.ts';
 import type { TlvValues } from './tlv-values.ts';
 
+/**
+ * The data that identify a card: PAN, track 2, expiry, service code and sequence number. They are read and checked
+ * for form; their meaning is not judged.
+ */
+
 /** ISO/IEC 7812-1: at most 19 digits, check digit included. */
-export const MAX_PAN_DIGITS = 19;
+const MAX_PAN_DIGITS = 19;
 /** ISO/IEC 7812-1: an issuer number has at least 8 digits, so shorter values are not PANs. */
-export const MIN_PAN_DIGITS = 8;
+const MIN_PAN_DIGITS = 8;
 /**
  * A shorter PAN would have too few hidden digits with first 6 and last 4 shown (PCI DSS 3.4.1 allows no more than
  * these).
  */
 const MASKED_HEAD_FROM_DIGITS = 13;
 /** ISO/IEC 7813 and DE35: 37 characters between the sentinels. */
-export const MAX_TRACK2_CHARACTERS = 37;
+const MAX_TRACK2_CHARACTERS = 37;
 
 const TRACK2 = 0x57;
 const PAN = 0x5a;
@@ -183,7 +183,7 @@ export function maskPan(pan: string): string {
 }
 
 /** The range of the digits of a PAN that must not be shown; the end is exclusive. */
-export function maskedSpan(panDigits: number): { readonly first: number; readonly last: number } {
+function maskedSpan(panDigits: number): { readonly first: number; readonly last: number } {
   return { first: panDigits < MASKED_HEAD_FROM_DIGITS ? 0 : 6, last: panDigits < 5 ? panDigits : panDigits - 4 };
 }
 
@@ -231,4 +231,55 @@ function withoutPadding(text: string): string {
   let end = text.length;
   while (end > 0 && text[end - 1] === 'F') end--;
   return text.slice(0, end);
+}
+
+/**
+ * Overwrites the secret digits of PANs and tracks. The length stays, and `parsePan` and `parseTrack2` still accept
+ * the result.
+ */
+
+const ZERO = 0x30;
+const NINE = 0x39;
+/** YYMM, which follows the separator of every track (ISO/IEC 7813). */
+const LEAST_BEHIND_SEPARATOR = 4;
+
+/** A PAN that keeps only the digits that `maskPan` shows; undefined for anything but a PAN. Trailing `F` stays. */
+export function blankPan(text: string, filler = '0'): string | undefined {
+  const digits = endOfDigits(text, 0);
+  if (!isPanLength(digits) || digits < endOfContent(text)) return undefined;
+  return withoutSecrets(text, digits, filler) + text.substring(digits);
+}
+
+/** Track 2 that keeps the same digits, and none after its separator; undefined for anything but a track. */
+export function blankTrack2(text: string, filler = '0'): string | undefined {
+  const end = endOfContent(text);
+  const panDigits = endOfDigits(text, 0);
+  const separator = text.charAt(panDigits);
+  if (end > MAX_TRACK2_CHARACTERS || !isPanLength(panDigits) || (separator !== 'D' && separator !== '='))
+    return undefined;
+  const rest = end - panDigits - 1;
+  if (rest < LEAST_BEHIND_SEPARATOR || endOfDigits(text, panDigits + 1) < end) return undefined;
+  return withoutSecrets(text, panDigits, filler) + separator + filler.repeat(rest) + text.substring(end);
+}
+
+function isPanLength(digits: number): boolean {
+  return digits >= MIN_PAN_DIGITS && digits <= MAX_PAN_DIGITS;
+}
+
+function withoutSecrets(text: string, panDigits: number, filler: string): string {
+  const { first, last } = maskedSpan(panDigits);
+  return text.substring(0, first) + filler.repeat(last - first) + text.substring(last, panDigits);
+}
+
+function endOfDigits(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text.charCodeAt(at) >= ZERO && text.charCodeAt(at) <= NINE) at++;
+  return at;
+}
+
+/** Where the padding begins that fills up an odd number of digits. */
+function endOfContent(text: string): number {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === 'F') end--;
+  return end;
 }

@@ -1,6 +1,5 @@
 import { TlvError } from '../../basics/errors/codec-errors.ts';
-import { isConstructed, isTag, tagBytes } from './tag-number.ts';
-import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
+import { isConstructed, isTag, MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS, tagBytes } from './tag-number.ts';
 
 /** Input of `encodeTlv`: the bytes of the value, or the objects inside a template. */
 export type TlvNode =

@@ -1,5 +1,5 @@
 import { fromHex, toHex } from '../bytes/hex.ts';
-import { blankPan, blankTrack2 } from './blank-card.ts';
+import { blankPan, blankTrack2 } from './card.ts';
 import { aidOf, schemeOfAid } from './scheme.ts';
 import { type Kernel, kernelOf, mayShow, tagFacts } from './tags.ts';
 import { indexTlv, isConstructed } from './tlv.ts';

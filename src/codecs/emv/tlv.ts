@@ -4,16 +4,25 @@
  */
 
 import { TlvError, type TlvErrorCode } from '../../basics/errors/codec-errors.ts';
-import { areEqualBytes } from '../bytes/equal-bytes.ts';
 import { toHex } from '../bytes/hex.ts';
+import { areEqualBytes } from '../bytes/secret.ts';
 import type { TlvNode } from './encode-tlv.ts';
-import { isConstructed, isTagWithFf, readTag, TAG_TOO_LONG, TAG_TRUNCATED, tagBytes, tagText } from './tag-number.ts';
-import { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
+import {
+  isConstructed,
+  isTagWithFf,
+  MAX_TLV_BYTES,
+  MAX_TLV_DEPTH,
+  MAX_TLV_OBJECTS,
+  readTag,
+  TAG_TOO_LONG,
+  TAG_TRUNCATED,
+  tagBytes,
+  tagText,
+} from './tag-number.ts';
 import type { TlvValues } from './tlv-values.ts';
 
 export { encodeTlv, type TlvNode, writeTlv } from './encode-tlv.ts';
-export { isConstructed, tagText } from './tag-number.ts';
-export { MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS } from './tlv-limits.ts';
+export { isConstructed, MAX_TLV_BYTES, MAX_TLV_DEPTH, MAX_TLV_OBJECTS, tagText } from './tag-number.ts';
 
 export interface TlvOptions {
   /**

@@ -1,18 +1,26 @@
 import { Iso8583Error } from '../../basics/errors/codec-errors.ts';
 import { Cursor } from '../bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../bytes/record.ts';
-import { Scratch } from '../bytes/scratch.ts';
-import { Sink } from '../bytes/sink.ts';
-import { countBits, FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap, thirdBitmap } from './bitmap.ts';
+import { Scratch, Sink } from '../bytes/sink.ts';
+import {
+  blocksOf,
+  countBits,
+  FIELDS_PER_BLOCK,
+  headerField,
+  type MessageBitmap,
+  messageBitmap,
+  mtiField,
+  mtiReader,
+  thirdBitmap,
+} from './bitmap.ts';
 import { compileField } from './compile-field.ts';
 import { type CompileField, NumberedFields } from './composites/numbered-fields.ts';
 import { decodeError, encodeError, type FieldCodec } from './field-codec.ts';
-import { fieldsAfterFault } from './fields-after-fault.ts';
 import { leafCodec } from './leaves/leaf-codec.ts';
 import { matchesPattern } from './message.ts';
-import { blocksOf, headerField, mtiField, mtiReader } from './message-layout.ts';
 import { type CheckRules, compileRules } from './rules.ts';
 import { derivedSpec, type MessageOf, type Spec } from './spec.ts';
+import { fieldsAfterFault } from './wire-fields.ts';
 
 /** The longest message to read or write: a field of LLLLLL reaches 999,999 bytes, and no switch sends two. */
 export const MAX_MESSAGE_BYTES = 1_048_576;

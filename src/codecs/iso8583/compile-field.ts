@@ -1,8 +1,6 @@
-import { tlvBody } from './composites/ber-tlv.ts';
-import { bitmappedBody } from './composites/bitmapped.ts';
 import { type Body, bounded } from './composites/bounded.ts';
-import { datasetBody } from './composites/dataset.ts';
-import type { CompileField } from './composites/numbered-fields.ts';
+import { datasetBody, tlvBody } from './composites/dataset.ts';
+import { bitmappedBody, type CompileField } from './composites/numbered-fields.ts';
 import { positionalBody } from './composites/positional.ts';
 import { taggedBody } from './composites/tagged.ts';
 import { type FieldCodec, specError } from './field-codec.ts';

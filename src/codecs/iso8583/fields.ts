@@ -2,17 +2,17 @@
  * Rows of a spec. A row is plain data: the content of the value, its encoding, its length and its padding. The four
  * are independent, so there is one constructor per kind of content and none per combination.
  */
-import type { Content } from './content.ts';
-import type { Padding } from './padding.ts';
 import type {
   BinaryEncoding,
   BinaryField,
   BitmappedField,
+  Content,
   DatasetField,
   Ending,
   Field,
   FieldTable,
   LengthUnit,
+  Padding,
   PositionalField,
   Prefix,
   TaggedField,

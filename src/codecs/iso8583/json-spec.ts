@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { Iso8583Error } from '../../basics/errors/codec-errors.ts';
 import { MAX_DEPTH } from './compile-field.ts';
-import type { Content } from './content.ts';
-import type { BinaryEncoding, Field, PrefixEncoding, TextEncoding } from './rows.ts';
+import type { BinaryEncoding, Content, Field, PrefixEncoding, TextEncoding } from './rows.ts';
 import { defineSpec, extendSpec, type Spec } from './spec.ts';
 
 /**

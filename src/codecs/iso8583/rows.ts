@@ -1,6 +1,5 @@
-import type { Content } from './content.ts';
+import { ANYTHING, DIGIT, EQUALS, LETTER_D, LOWER, SPACE, SPECIAL, UPPER } from '../bytes/text-run.ts';
 import type { EbcdicPage } from './encodings/ebcdic.ts';
-import type { Padding } from './padding.ts';
 
 /** The byte encoding of characters. `bcd` pads an odd number of digits on the left, `bcd-right` on the right. */
 export type TextEncoding = 'ascii' | EbcdicPage | 'bcd' | 'bcd-right' | 'x+bcd';
@@ -160,4 +159,68 @@ export type TagTable = { readonly [tag: string]: Field };
 export function subfieldsOf(field: Field): Readonly<Record<string, Field>> {
   if (field.kind === 'positional') return Object.fromEntries(field.fields.map((row, index) => [index + 1, row]));
   return 'fields' in field ? field.fields : {};
+}
+
+/**
+ * The allowed characters of a text, in the letters of ISO 8583:1987 4.3: n digits, a letters, s special characters,
+ * p the pad character (a space), z the characters of tracks, `x+n` a sign (C credit, D debit) and digits, `+n` the
+ * signs + and - instead. `any` is every character of ISO 8859-1, for fields that dialects use freely.
+ */
+export type Content = 'n' | 'a' | 'an' | 'anp' | 'ns' | 'as' | 'ans' | 'z' | 'x+n' | '+n' | 'any';
+
+const LETTERS = UPPER | LOWER | LETTER_D;
+const SIGNS = SPECIAL | EQUALS | SPACE;
+
+/** The kinds of characters that each content allows (`text-run.ts`). */
+export const KINDS_OF_CONTENT: Readonly<Record<Content, number>> = {
+  n: DIGIT,
+  a: LETTERS,
+  an: LETTERS | DIGIT,
+  anp: LETTERS | DIGIT | SPACE,
+  ns: DIGIT | SIGNS,
+  as: LETTERS | SIGNS,
+  ans: LETTERS | DIGIT | SIGNS,
+  z: DIGIT | LETTER_D | EQUALS,
+  // The sign is checked separately; letters are only admitted here.
+  'x+n': LETTERS | DIGIT,
+  '+n': SIGNS | DIGIT,
+  any: ANYTHING,
+};
+
+/** The codes of the signs that a signed number begins with; undefined for any other content. */
+export function signsOf(content: Content): readonly number[] | undefined {
+  if (content === 'x+n') return CREDIT_DEBIT;
+  return content === '+n' ? PLUS_MINUS : undefined;
+}
+
+const CREDIT_DEBIT = Array.from('CD', (sign) => sign.charCodeAt(0));
+const PLUS_MINUS = Array.from('+-', (sign) => sign.charCodeAt(0));
+
+/** How a value shorter than its fixed length is padded. */
+export interface Padding {
+  readonly side: 'left' | 'right';
+  /** One character. */
+  readonly with: string;
+  /** True if decoding removes the padding. Otherwise the value includes it. */
+  readonly strip?: boolean;
+}
+
+/** `1` in six digits is `000001`, which is also the decoded value. */
+export const ZEROS_LEFT: Padding = { side: 'left', with: '0' };
+/** `ACME` in eight characters is `ACME    `, which is also the decoded value. */
+export const SPACES_RIGHT: Padding = { side: 'right', with: ' ' };
+export const SPACES_LEFT: Padding = { side: 'left', with: ' ' };
+
+export function padTo(value: string, length: number, padding: Padding): string {
+  return padding.side === 'left' ? value.padStart(length, padding.with) : value.padEnd(length, padding.with);
+}
+
+/** Removes every pad character on its side; a value of pad characters only becomes empty. */
+export function stripPadding(value: string, padding: Padding): string {
+  const pad = padding.with.charCodeAt(0);
+  let from = 0;
+  let to = value.length;
+  if (padding.side === 'left') while (from < to && value.charCodeAt(from) === pad) from++;
+  else while (to > from && value.charCodeAt(to - 1) === pad) to--;
+  return value.substring(from, to);
 }

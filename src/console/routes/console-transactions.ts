@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { merchantSuggestions } from '#schemas/console';
+import { consoleAct, consoleRefund, merchantSuggestions } from '#schemas/console';
 import {
   consoleTransactionId,
   transactionChangesRequest,
@@ -8,8 +8,10 @@ import {
 } from '#schemas/console-transactions';
 import { checkToken } from '../../auth/portal/portal-session.ts';
 import { NotFound } from '../../basics/errors.ts';
+import { recordWhenFlushed } from '../../http/answer-phone.ts';
 import type { Server } from '../../http/server.ts';
 import { withZod } from '../../http/with-zod.ts';
+import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import { type ConsoleParts, consoleGuards, csrfTokenOf } from './console-guard.ts';
 
 const facts = (summary: string) => ({ summary, section: 'extension', takes: [], isAsset: true }) as const;
@@ -119,5 +121,46 @@ function registerOne(server: Server, parts: ConsoleParts): void {
     onRequest: looks,
     handler: async (request, reply) =>
       reply.headers(NOT_STORED).send(await parts.suggestMerchants(request.operator!.acquirerId, request.body.text)),
+  });
+}
+
+/** The actions of operators share one route, because each is recorded, confirmed and guarded in the same way. */
+export function registerConsoleActs(server: Server, parts: ConsoleParts): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/ops/acts',
+    config: { facts: { summary: 'Run a console action', section: 'extension', takes: [], isAsset: true } },
+    schema: { body: consoleAct },
+    onRequest: consoleGuards(parts).acts,
+    handler: async (request, reply) => {
+      await parts.acts.do(request.operator!, request.body);
+      return reply.code(204).send();
+    },
+  });
+}
+
+/** A refund has a route of its own, because its response has the time and the limits of a request that waits for a switch. */
+export function registerConsoleRefunds(server: Server, parts: ConsoleParts): void {
+  const facts = {
+    summary: 'Refund a sale in the console',
+    section: 'extension',
+    takes: [],
+    isAsset: true,
+    waitsForSwitch: true,
+  } as const;
+  withZod(server).route({
+    method: 'POST',
+    url: '/ops/refunds',
+    config: { facts },
+    schema: { body: consoleRefund },
+    onRequest: consoleGuards(parts).acts,
+    handler: async (request, reply) => {
+      const refunded = await parts.acts.refundSale(request.operator!, request.body, request.correlationId);
+      recordWhenFlushed(parts.deps, refunded, reply);
+      const { id, disposition } = refunded;
+      return reply
+        .header('cache-control', 'no-store')
+        .send({ id, disposition: dispositionName(disposition as DispositionId) });
+    },
   });
 }

@@ -1,21 +1,67 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { browserModules } from '../../http/browser-modules.ts';
-import { pageHeaders } from '../../http/page-headers.ts';
+import { historyQuery } from '#schemas/console-history';
+import { workRequest } from '#schemas/console-work';
+import { AuthError } from '../../basics/errors.ts';
+import { browserModules, pageHeaders } from '../../http/served-file.ts';
 import type { Server } from '../../http/server.ts';
 import { withZod } from '../../http/with-zod.ts';
-import { registerConsoleAccount } from './console-account.ts';
-import { registerConsoleActs } from './console-acts.ts';
-import { registerConsoleCells } from './console-cells.ts';
-import type { ConsoleParts } from './console-guard.ts';
-import { registerConsoleHistory } from './console-history.ts';
-import { registerConsoleRefunds } from './console-refunds.ts';
-import { registerConsoleSession } from './console-session.ts';
-import { registerConsoleSignIn } from './console-sign-in.ts';
-import { registerConsoleSpecs } from './console-specs.ts';
+import { type ConsoleParts, consoleGuards } from './console-guard.ts';
+import { registerConsoleAccount, registerConsoleSession, registerConsoleSignIn } from './console-session.ts';
 import { registerConsoleStream } from './console-stream.ts';
-import { registerConsoleTransactions } from './console-transactions.ts';
-import { registerConsoleWork } from './console-work.ts';
+import { registerConsoleActs, registerConsoleRefunds, registerConsoleTransactions } from './console-transactions.ts';
+
+/** The cells of the operator: only for operators of the installation, because faults name its databases. */
+function registerConsoleCells(server: Server, parts: ConsoleParts): void {
+  const facts = { summary: 'Show the cells in the console', section: 'extension', takes: [], isAsset: true } as const;
+  server.get(
+    '/ops/data/cells',
+    { config: { facts }, onRequest: consoleGuards(parts).follows },
+    async (request, reply) => {
+      const { acquirerId, mayAct } = request.operator!;
+      if (acquirerId !== undefined || !mayAct) throw new AuthError('FORBIDDEN', 'owner');
+      reply.header('cache-control', 'no-store');
+      return parts.readCells();
+    },
+  );
+}
+
+/** What the switches did until now, for the charts of the console. The page asks again while it is open. */
+function registerConsoleHistory(server: Server, parts: ConsoleParts): void {
+  withZod(server).route({
+    method: 'GET',
+    url: '/ops/data/history',
+    config: { facts: { summary: 'Show past figures in the console', section: 'extension', takes: [], isAsset: true } },
+    schema: { querystring: historyQuery },
+    onRequest: consoleGuards(parts).watches,
+    handler: async (request, reply) =>
+      reply.header('cache-control', 'no-store').send(await parts.history(request.operator!, request.query)),
+  });
+}
+
+/** The specs with which the page encodes and decodes messages. They can be those of an acquirer's own processor types. */
+function registerConsoleSpecs(server: Server, parts: ConsoleParts): void {
+  withZod(server).route({
+    method: 'GET',
+    url: '/ops/data/specs',
+    config: { facts: { summary: 'List specs in the console', section: 'extension', takes: [], isAsset: true } },
+    onRequest: consoleGuards(parts).looks,
+    handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(parts.specs),
+  });
+}
+
+/** The lists of the work view share one route: each is read by a person, page by page, with a filter. */
+function registerConsoleWork(server: Server, parts: ConsoleParts): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/ops/data/work',
+    config: { facts: { summary: 'List work in the console', section: 'extension', takes: [], isAsset: true } },
+    schema: { body: workRequest },
+    onRequest: consoleGuards(parts).looks,
+    handler: async (request, reply) =>
+      reply.header('cache-control', 'no-store').send(await parts.work(request.operator!, request.body)),
+  });
+}
 
 const OWN = new URL('../page/', import.meta.url);
 const UPLOT = new URL('./dist/', import.meta.resolve('uplot/package.json'));
@@ -79,7 +125,7 @@ const ADDRESSES = [
 
 /** The codecs, which the page runs in the browser: what a person pastes there must not leave it. */
 const CODEC = browserModules('codecs/iso8583/message-tool.ts', {
-  'codecs/bytes/native-text.ts': new URL('native-text.js', OWN),
+  'codecs/bytes/hex.ts': new URL('native-text.js', OWN),
 });
 
 const HEADERS = pageHeaders();

@@ -1,5 +1,5 @@
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
-import type { StorableJob } from '../../payments/model/jobs.ts';
+import type { StorableJob } from '../../payments/model/decision.ts';
 import { OPEN_REVERSAL_STATES, type ReversalStateId, type TransactionKey } from '../../payments/model/transaction.ts';
 import { inTransaction } from '../../store/postgres/group-commit.ts';
 import type { Database } from '../../store/postgres/open-database.ts';

@@ -1,5 +1,4 @@
-import { mapConnectionLoss } from '../../store/postgres/map-connection-loss.ts';
-import type { Database } from '../../store/postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../../store/postgres/open-database.ts';
 
 /** What the console's page calls acquirers and processors, besides their ids. */
 export interface ConsoleNames {

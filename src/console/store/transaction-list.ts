@@ -6,8 +6,7 @@ import type { DispositionId } from '../../payments/model/disposition.ts';
 import type { StatusId } from '../../payments/model/status.ts';
 import type { TransactionKey, TransactionTypeId } from '../../payments/model/transaction.ts';
 import { inTransaction } from '../../store/postgres/group-commit.ts';
-import { mapConnectionLoss } from '../../store/postgres/map-connection-loss.ts';
-import type { Database } from '../../store/postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../../store/postgres/open-database.ts';
 import { beginWith } from '../../store/postgres/pipelined-transaction.ts';
 import {
   type AddParameter,

@@ -17,8 +17,7 @@ import type {
 } from '../../codecs/crypto/hsm.ts';
 import { type MacMethod, padMessage } from '../../codecs/crypto/mac.ts';
 import type { HsmDeviceState, HsmDevices } from '../../switching/hsm/device-state.ts';
-import type { AwsClient, AwsOperation } from './aws-client.ts';
-import type { AwsKey } from './aws-file.ts';
+import type { AwsClient, AwsKey, AwsOperation } from './aws-client.ts';
 import { AwsKeyStore } from './aws-key-store.ts';
 
 const TRANSLATE: AwsOperation = { plane: 'data', name: 'TranslatePinData', path: '/pindata/translate' };

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { AwsError, CryptoError, HsmUnavailable } from '../../basics/errors.ts';
 import type { ImportKeyRequest, KeyBlockSource, KeyDescription, KeyUsage } from '../../codecs/crypto/hsm.ts';
-import type { AwsClient, AwsOperation } from './aws-client.ts';
-import type { AwsKey } from './aws-file.ts';
+import type { AwsClient, AwsKey, AwsOperation } from './aws-client.ts';
 
 const control = (name: string): AwsOperation => ({ plane: 'control', name });
 

@@ -1,6 +1,5 @@
 import { StartError } from '../../basics/errors.ts';
-import { AwsClient, NodeSha256 } from './aws-client.ts';
-import { type AwsFile, awsFile } from './aws-file.ts';
+import { AwsClient, type AwsFile, awsFile, NodeSha256 } from './aws-client.ts';
 import { AwsHsm } from './aws-hsm.ts';
 
 const FAULTS_NAMED = 5;

@@ -3,7 +3,7 @@ import { toHex } from '../../codecs/bytes/hex.ts';
 import type { KeyAlgorithm } from '../../codecs/crypto/block-key.ts';
 import type { CryptogramSource, ImportKeyRequest, KeyBlockSource } from '../../codecs/crypto/hsm.ts';
 import { readPermission } from '../../codecs/crypto/key-policy.ts';
-import { parseTr31Header } from '../../codecs/crypto/tr31-header.ts';
+import { parseTr31Header } from '../../codecs/crypto/tr31.ts';
 import { type ImportKey, importKey, type KeyBlockAttributes, type KeyResponse } from './commands/move-key.ts';
 import type { Lmk, SendCommand } from './host-command.ts';
 import { isKeyUnderLmk, KEY_TYPES, keyLengthBytes, lmkScheme } from './key-field.ts';

@@ -1,6 +1,5 @@
 import type { KeyUsage } from '../../codecs/crypto/hsm.ts';
-import { FieldFault, type FieldReader } from './field-reader.ts';
-import type { Lmk } from './host-command.ts';
+import { FieldFault, type FieldReader, type Lmk } from './host-command.ts';
 
 /**
  * Key Type codes (3 H) of a variant LMK: the digit of the variant, then the code of the LMK pair. Source: the key type

@@ -1,4 +1,5 @@
 import { CryptoError, HsmDeviceError } from '../../basics/errors.ts';
+import { isDigits } from '../../codecs/bytes/digits.ts';
 import { fromHex, toHex } from '../../codecs/bytes/hex.ts';
 import { TDES_KSN_BYTES } from '../../codecs/crypto/dukpt-tdes.ts';
 import type {
@@ -9,19 +10,34 @@ import type {
   TranslatedPin,
   TranslatePinRequest,
 } from '../../codecs/crypto/hsm.ts';
-import { userNamedBy } from '../../codecs/crypto/key-ids.ts';
+import { userNamedBy } from '../../codecs/crypto/key-policy.ts';
 import { isSameMac, MAC_BYTES_LEAST, type MacMethod } from '../../codecs/crypto/mac.ts';
 import type { HsmDeviceState, HsmDevices } from '../../switching/hsm/device-state.ts';
-import { accountNumberOf } from './account-number.ts';
-import { keyCheckValue } from './commands/key-check-value.ts';
 import { generateMac, MAC_MESSAGE_BYTES_MOST, type MacFields, verifyMac } from './commands/mac.ts';
+import { keyCheckValue } from './commands/move-key.ts';
 import { PIN_FORMAT_CODES, translateDukptPin, translateZonePin } from './commands/translate-pin.ts';
 import type { DeviceGroup } from './device/device-group.ts';
-import { blameOf } from './error-codes.ts';
-import type { HostCommand, Lmk, SendCommand } from './host-command.ts';
+import { blameOf, type HostCommand, type Lmk, type SendCommand } from './host-command.ts';
 import { importLmkKey } from './import-lmk-key.ts';
 import { isKeyUnderLmk } from './key-field.ts';
 import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
+
+const ACCOUNT_DIGITS = 12;
+/** ISO/IEC 7812-1:2017 4.1. */
+const PAN_DIGITS_LEAST = 8;
+const PAN_DIGITS_MOST = 19;
+
+/**
+ * Account Number (12 N): the 12 rightmost digits of the PAN without its check digit. A shorter PAN is padded with zeros on the
+ * left, as a format 0 block pads it (ISO 9564-1:2017 9.3.2.3).
+ *
+ * @throws {CryptoError} PIN_BLOCK
+ */
+function accountNumberOf(pan: string): string {
+  const isPan = pan.length >= PAN_DIGITS_LEAST && pan.length <= PAN_DIGITS_MOST && isDigits(pan);
+  if (!isPan) throw new CryptoError('PIN_BLOCK');
+  return pan.slice(0, -1).slice(-ACCOUNT_DIGITS).padStart(ACCOUNT_DIGITS, '0');
+}
 
 /** A PIN block under a TDES key. */
 const PIN_BLOCK_BYTES = 8;

@@ -1,4 +1,4 @@
-import type { RouteFacts } from '../route-facts.ts';
+import type { RouteFacts } from '../route-table.ts';
 import { credentialsText } from './security.ts';
 
 interface Listed {

@@ -1,5 +1,5 @@
 import { SCOPES, type Scope } from '#schemas/scopes';
-import type { Credential, RouteFacts } from '../route-facts.ts';
+import type { Credential, RouteFacts } from '../route-table.ts';
 
 interface Shown {
   /** Text for people: the owner of the key, or the name of the token. */

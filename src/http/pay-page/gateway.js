@@ -7,7 +7,7 @@ import { link } from './link.js';
 const TIMEOUT_MS = 10_000;
 
 /**
- * The client has the operations that this page is served (schema-modules.ts), not those of the API.
+ * The client has the operations that this page is served (page-files.ts), not those of the API.
  *
  * @type {Record<string, (parts: any, options?: object) => Promise<any>>}
  */

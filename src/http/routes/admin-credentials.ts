@@ -1,18 +1,224 @@
-import { SETTINGS } from '#schemas/admin-operations';
-import type { ApiKeyMode } from '../../auth/api-key.ts';
-import { MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ADMIN_OPERATIONS, SETTINGS } from '#schemas/admin-operations';
+import { type ApiKeyMode, type ApiKeyPrincipal, checkGrant } from '../../auth/api-key.ts';
+import { type Authenticator, MERCHANT_TOKEN_SCOPES } from '../../auth/authenticator.ts';
 import type { LoginDomain } from '../../auth/portal/login-domains.ts';
+import { scopesOfUser } from '../../auth/portal/portal-user.ts';
+import { AuthError, NotFound } from '../../basics/errors.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
+import type { Change } from '../../store/settings/admin-commit.ts';
 import {
   ApiKeySettings,
+  type IssuedKey,
   IssuerKeySettings,
   type IssuerRules,
   UserSettings,
 } from '../../store/settings/credential-settings.ts';
-import type { Server } from '../server.ts';
-import { registerKeyRoutes } from './admin-keys.ts';
-import { type AdminRoutes, registerSettingsRoutes } from './admin-settings.ts';
-import { registerUserRoutes } from './admin-users.ts';
+import { answerSchema, type Server } from '../server.ts';
+import { withZod } from '../with-zod.ts';
+import {
+  type AdminGuard,
+  type AdminRoutes,
+  adminFacts,
+  identifyAdministrator,
+  locationOf,
+  registerReadRoutes,
+  registerRemoveRoute,
+  registerSettingsRoutes,
+  urlOf,
+} from './admin-settings.ts';
+
+const keys = {
+  operations: SETTINGS.apiKeys,
+  one: 'an API key',
+  many: 'API keys',
+  scope: 'credentials:manage',
+  takes: ['operatorKey', 'acquirerKey', 'integratorKey'],
+  notes: {
+    list: 'The list includes revoked keys.',
+    remove: 'Revokes an API key. The key stops working within 5 s.',
+  },
+} as const;
+
+const { makeApiKey, rotateApiKey } = ADMIN_OPERATIONS;
+
+/**
+ * The API keys of an acquirer. An acquirer creates them for itself, its integrators and its merchants, an integrator
+ * for its merchants. A caller can grant only its own scopes. The key is returned only by the request that creates it.
+ */
+function registerKeyRoutes(
+  server: Server,
+  { authenticator, idempotent, apiKeys }: AdminRoutes & { readonly apiKeys: ApiKeySettings },
+): void {
+  const onRequest = identifyKeyHolder(authenticator);
+  registerReadRoutes(server, onRequest, keys, apiKeys);
+  registerRemoveRoute(server, onRequest, keys, apiKeys);
+
+  withZod(server).route({
+    method: makeApiKey.method,
+    url: urlOf(makeApiKey),
+    config: adminFacts('Create an API key', keys, {
+      name: 'makeApiKey',
+      description:
+        'Creates an API key for the acquirer, or for one of its integrators or merchants, and returns the key text once. The ' +
+        'new key cannot have scopes that the calling key lacks.',
+    }),
+    schema: {
+      params: makeApiKey.params,
+      body: makeApiKey.body,
+      response: { 201: answerSchema(makeApiKey.answer) },
+    },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      checkGrant(request.keyHolder!, request.body.scopes);
+      const issued = await apiKeys.add(request.change!, request.body);
+      return created(reply, issued, locationOf(request, issued.stored.id));
+    },
+  });
+
+  withZod(server).route({
+    method: rotateApiKey.method,
+    url: urlOf(rotateApiKey),
+    config: adminFacts('Rotate an API key', keys, {
+      description:
+        'Creates a new key with the owner, scopes and lifetime of the old key, and returns the key text once. The old key ' +
+        'remains valid for `overlapHours`. Refused with 409 if the old key has expired or is revoked.',
+    }),
+    schema: {
+      params: rotateApiKey.params,
+      body: rotateApiKey.body,
+      response: { 201: answerSchema(rotateApiKey.answer) },
+    },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { acquirerId, id } = request.params;
+      const old = await apiKeys.find(request.change!, id);
+      checkGrant(request.keyHolder!, old.scopes);
+      const issued = await apiKeys.rotate(request.change!, id, request.body.overlapHours);
+      return created(reply, issued, `/acquirers/${acquirerId}/keys/${issued.stored.id}`);
+    },
+  });
+}
+
+/** Accepts the operator, the acquirer, or one of its integrators, which sees only its own keys. */
+function identifyKeyHolder(authenticator: Authenticator): AdminGuard {
+  return async (request: FastifyRequest) => {
+    const { acquirerId } = request.params as { acquirerId: string };
+    const holder = await authenticator.keyAlone(request.headers, keys.scope);
+    request.change = { ...reachOf(holder, acquirerId), actor: `key ${holder.keyId}` };
+    request.keyHolder = holder;
+  };
+}
+
+/**
+ * @throws AuthError for a merchant's key; NotFound for a key of another acquirer, as if that acquirer did not exist
+ */
+function reachOf({ owner }: ApiKeyPrincipal, acquirerId: string): Omit<Change, 'actor'> {
+  if (owner === 'operator') return { acquirerId: Number(acquirerId) };
+  if (owner.merchantId !== undefined) throw new AuthError('FORBIDDEN', 'owner');
+  if (String(owner.acquirerId) !== acquirerId) throw new NotFound();
+  return { acquirerId: owner.acquirerId, integratorId: owner.integratorId };
+}
+
+function created(reply: FastifyReply, { stored, text }: IssuedKey, location: string) {
+  reply.code(201).header('location', location).header('cache-control', 'no-store');
+  return { ...stored, key: text.reveal() };
+}
+
+const users = {
+  operations: SETTINGS.users,
+  one: 'a portal user',
+  many: 'portal users',
+  scope: 'credentials:manage',
+} as const;
+
+const { addPortalUser, changePortalUser, resetPasswordOfPortalUser } = ADMIN_OPERATIONS;
+
+/**
+ * The portal users of an acquirer, its integrators and merchants. A caller cannot create a user with more rights than
+ * its own.
+ */
+function registerUserRoutes(
+  server: Server,
+  { authenticator, idempotent, settings }: AdminRoutes & { readonly settings: UserSettings },
+): void {
+  const onRequest = identifyAdministrator(authenticator, users.scope);
+  registerReadRoutes(server, onRequest, users, settings);
+  registerRemoveRoute(server, onRequest, users, settings);
+
+  withZod(server).route({
+    method: addPortalUser.method,
+    url: urlOf(addPortalUser),
+    config: adminFacts('Add a portal user', users, {
+      description:
+        'Adds a portal user. Without a password in the body, the gateway generates one and returns it once. The user cannot ' +
+        'have rights that the calling key lacks.',
+    }),
+    schema: {
+      params: addPortalUser.params,
+      body: addPortalUser.body,
+      response: { 201: answerSchema(addPortalUser.answer) },
+    },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      checkGrant(request.keyHolder!, scopesOfUser(request.body));
+      const { stored, password } = await settings.add(request.change!, request.body);
+      reply.code(201).header('location', locationOf(request, stored.id)).header('cache-control', 'no-store');
+      return { ...stored, password };
+    },
+  });
+
+  withZod(server).route({
+    method: changePortalUser.method,
+    url: urlOf(changePortalUser),
+    config: adminFacts('Change a portal user', users, {
+      description:
+        'Changes the fields in the body; all other fields keep their values. The user cannot have rights that the calling key ' +
+        'lacks. With `blocked` false, a lockout by wrong logins ends, too.',
+    }),
+    schema: {
+      params: changePortalUser.params,
+      body: changePortalUser.body,
+      response: { 200: answerSchema(changePortalUser.answer) },
+    },
+    onRequest,
+    handler: async (request) => {
+      const { id } = request.params;
+      const { role, permissions, blocked } = request.body;
+      const before = await settings.find(request.change!, id);
+      const givesRights = role !== undefined || permissions !== undefined || blocked === false;
+      if (givesRights) checkGrant(request.keyHolder!, scopesOfUser({ ...before, ...request.body }));
+      return settings.change(request.change!, id, request.body);
+    },
+  });
+
+  withZod(server).route({
+    method: resetPasswordOfPortalUser.method,
+    url: urlOf(resetPasswordOfPortalUser),
+    config: adminFacts('Reset the password of a portal user', users, {
+      description:
+        'Sets a new password, ends the sessions of the user and lifts a lockout by wrong logins. Without a password in the body, the gateway generates one and ' +
+        'returns it once.',
+    }),
+    schema: {
+      params: resetPasswordOfPortalUser.params,
+      body: resetPasswordOfPortalUser.body,
+      response: { 200: answerSchema(resetPasswordOfPortalUser.answer) },
+    },
+    onRequest,
+    ...idempotent,
+    handler: async (request, reply) => {
+      const { id } = request.params;
+      // A caller that sets a user's password can log in as that user.
+      checkGrant(request.keyHolder!, scopesOfUser(await settings.find(request.change!, id)));
+      reply.header('cache-control', 'no-store');
+      return { password: await settings.resetPassword(request.change!, id, request.body.password) };
+    },
+  });
+}
 
 const issuerKeys = {
   operations: SETTINGS.issuerKeys,

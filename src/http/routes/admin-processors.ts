@@ -1,9 +1,8 @@
 import { SETTINGS } from '#schemas/admin-operations';
-import type { ProcessorTypes } from '../../payments/settings/check-routing.ts';
+import type { ProcessorTypes } from '../../payments/settings/check-settings.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
-import { processorSettingsFor } from '../../store/settings/processor-settings.ts';
-import { ROUTE_SETTINGS } from '../../store/settings/route-settings.ts';
+import { processorSettingsFor, ROUTE_SETTINGS } from '../../store/settings/processor-settings.ts';
 import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
 import type { Server } from '../server.ts';
 import { type AdminRoutes, registerSettingsRoutes } from './admin-settings.ts';

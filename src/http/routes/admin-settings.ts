@@ -10,7 +10,7 @@ import { type Change, INSTALLATION, type Reach } from '../../store/settings/admi
 import type { Removal } from '../../store/settings/settings-table.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
-import type { Credential, RouteFacts } from '../route-facts.ts';
+import type { Credential, RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

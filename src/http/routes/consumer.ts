@@ -1,11 +1,10 @@
 import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from '#schemas/consumer';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { acknowledgeLink, openLink } from '../../payments/links/pay-link.ts';
-import { LinkState, linkStateName } from '../../payments/model/link-state.ts';
+import { LinkState, linkStateName } from '../../payments/model/link.ts';
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
-import { identifyLink } from '../identify-link.ts';
-import { qrCodeDetailsOf } from '../links-view.ts';
-import type { RouteFacts } from '../route-facts.ts';
+import { identifyLink, qrCodeDetailsOf } from '../links-view.ts';
+import type { RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

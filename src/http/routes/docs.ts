@@ -5,12 +5,10 @@ import { errorsPage, operationPage, overviewPage, schemaPage } from '../docs/pag
 import { postmanCollection } from '../docs/postman-collection.ts';
 import { Reference } from '../docs/reference.ts';
 import { searchIndex } from '../docs/search-index.ts';
-import { withoutTypes } from '../module-without-types.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
-import { pageHeaders } from '../page-headers.ts';
-import type { RouteFacts } from '../route-facts.ts';
-import { type ServedFile, sendFile, servedFile } from '../served-file.ts';
+import type { RouteFacts } from '../route-table.ts';
+import { pageHeaders, type ServedFile, sendFile, servedFile, withoutTypes } from '../served-file.ts';
 import type { Server } from '../server.ts';
 
 export interface DocsRoutesOptions {

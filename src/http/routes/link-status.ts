@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { linkReference, linkStatus, tapOnOwnPath, tapOnOwnStatus, tt3LinkStatus } from '#schemas/link';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { bearerToken } from '../../auth/bearer.ts';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
+import { bearerToken } from '../../auth/tokens/read-token.ts';
 import { AuthError, NotFound } from '../../basics/errors.ts';
 import { TransactionType } from '../../payments/model/transaction.ts';
-import type { LinkStore } from '../../payments/ports/link-ports.ts';
+import type { LinkStore } from '../../payments/ports/store-ports.ts';
 import { linkStatusOf, tapOnOwnStatusOf, tt3LinkStatusOf } from '../links-view.ts';
-import type { RouteFacts } from '../route-facts.ts';
+import type { RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

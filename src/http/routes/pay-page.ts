@@ -1,19 +1,16 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { payPageLink, payPagePath, payPageQrCode, payPageQuery, payPageState } from '#schemas/pay-page';
-import { bearerToken } from '../../auth/bearer.ts';
+import { bearerToken } from '../../auth/tokens/read-token.ts';
 import { NotFound } from '../../basics/errors.ts';
-import { type LinkServices, payUrl } from '../../payments/links/create-link.ts';
-import { drawQrCode } from '../../payments/links/draw-qr-code.ts';
+import { drawQrCode, type LinkServices, payUrl } from '../../payments/links/create-link.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
-import type { LinkStore } from '../../payments/ports/link-ports.ts';
 import type { Clock } from '../../payments/ports/process-ports.ts';
-import { pageHeaders } from '../page-headers.ts';
-import { languageFor } from '../pay-page/languages.ts';
-import { type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
+import type { LinkStore } from '../../payments/ports/store-ports.ts';
+import { languageFor, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
 import { payPageStateOf } from '../pay-page/state-view.ts';
-import type { RouteFacts } from '../route-facts.ts';
-import { sendFile } from '../served-file.ts';
+import type { RouteFacts } from '../route-table.ts';
+import { pageHeaders, sendFile } from '../served-file.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

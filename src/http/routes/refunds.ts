@@ -11,9 +11,8 @@ import type { TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
 import { refund } from '../../payments/refunds/refund.ts';
 import { voidSale } from '../../payments/refunds/void.ts';
-import { recordWhenFlushed } from '../answer-phone.ts';
+import { OWN_TEXTS, recordWhenFlushed } from '../answer-phone.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
-import { OWN_TEXTS } from '../online-authorization.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

@@ -1,6 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#schemas/mobile-transaction';
+import { mobilePin, pinParams } from '#schemas/pin';
+import { acknowledgement } from '#schemas/refund';
+import { transactionId } from '#schemas/transaction';
+import { submitPin } from '../../payments/pins/submit-pin.ts';
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
+import { acknowledge } from '../../payments/taps/acknowledge.ts';
 import { submitTap } from '../../payments/taps/submit-tap.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -60,6 +65,66 @@ export function registerTapRoutes(server: Server, { deps, identify, attest }: Ta
       const { correlationId } = request;
       const tap = { ...request.body, deviceInstallationId, correlationId };
       const transaction = await submitTap(deps, request.submitter!, tap);
+      return answerPhone(deps, transaction, reply);
+    },
+  });
+}
+
+/**
+ * The device that submitted a tap confirms that it has the outcome (extension). Only this route leads to
+ * AcknowledgedByPhone.
+ */
+export function registerAcknowledgeRoutes(server: Server, { deps, identify }: TapRoutesOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/:id/acknowledge',
+    config: {
+      facts: {
+        summary: 'Acknowledge an outcome',
+        section: 'extension',
+        takes: ['merchantToken', 'intentToken'],
+        description:
+          'Records that the device received the outcome. The status becomes AcknowledgedByPhone. Only the device that submitted the tap can acknowledge it, and only after an outcome.',
+        problems: { 409: [104, 134], 429: [203] },
+      },
+    },
+    schema: { params: transactionId, headers: mobileHeaders, response: { 200: answerSchema(acknowledgement) } },
+    onRequest: identify,
+    handler: async (request) => {
+      const deviceInstallationId = request.headers['x-device-installation-id'];
+      const { id } = await acknowledge(deps, request.submitter!, { id: request.params.id, deviceInstallationId });
+      return { serviceReference: id, status: 'AcknowledgedByPhone' as const };
+    },
+  });
+}
+
+/** 4.5: a phone submits the PIN for its tap, and waits for the outcome. */
+export function registerPinRoute(server: Server, { deps, identify, attest }: TapRoutesOptions): void {
+  withZod(server).route({
+    method: 'POST',
+    url: '/transactions/:transactionId/submitPinMobile',
+    config: {
+      facts: {
+        summary: 'Submit a PIN',
+        section: '4.5',
+        waitsForSwitch: true,
+        takes: ['merchantToken', 'intentToken'],
+        description:
+          'Submits the PIN of a tap whose response had `isSingleTapAndPin` true, and waits for the outcome like the tap. The body repeats the card data and the merchantReference of the tap, and adds the pinToken and the encrypted PIN. Refused with 409 unless the transaction waits for a PIN.',
+        problems: { 400: [202], 403: [106, 107, 108, 109, 110], 409: [104, 124], 429: [203], 500: [208], 503: [203] },
+      },
+    },
+    schema: {
+      params: pinParams,
+      headers: mobileHeaders,
+      body: mobilePin,
+      response: { 200: answerSchema(onlineAuthorizationAnswer) },
+    },
+    onRequest: [identify, attest],
+    handler: async (request, reply) => {
+      const deviceInstallationId = request.headers['x-device-installation-id'];
+      const pin = { ...request.body, deviceInstallationId, correlationId: request.correlationId };
+      const transaction = await submitPin(deps, request.submitter!, request.params.transactionId, pin);
       return answerPhone(deps, transaction, reply);
     },
   });

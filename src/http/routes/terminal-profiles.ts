@@ -8,12 +8,12 @@ import {
   terminalProfileChange,
 } from '#schemas/terminal-profile';
 import type { Authenticator } from '../../auth/authenticator.ts';
-import { checkReader, type ReaderRules } from '../../payments/settings/check-reader.ts';
+import { checkReader, type ReaderRules } from '../../payments/settings/check-settings.ts';
 import { readNewProfile, readProfileChange } from '../../payments/settings/read-profile.ts';
 import type { TerminalProfileSettings } from '../../store/settings/terminal-profile-settings.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
-import type { RouteFacts } from '../route-facts.ts';
+import type { RouteFacts } from '../route-table.ts';
 import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import { identifyAdministrator, locationOf } from './admin-settings.ts';

@@ -10,9 +10,9 @@ import {
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { Forbidden, NotFound } from '../../basics/errors.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
-import type { CardVault } from '../../payments/ports/card-ports.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { Tenant, TransactionFilter, TransactionReader } from '../../payments/ports/store-ports.ts';
+import type { CardVault } from '../../payments/ports/switch-ports.ts';
 import { withNextPage } from '../next-page.ts';
 import { answerList, answerSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';

@@ -3,8 +3,8 @@ import { virtualPin, virtualReading, virtualTap } from '#schemas/pay-page';
 import { NotFound } from '../../basics/errors.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
-import type { LinkFinder } from '../../payments/ports/link-ports.ts';
-import type { RouteFacts } from '../route-facts.ts';
+import type { LinkFinder } from '../../payments/ports/store-ports.ts';
+import type { RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

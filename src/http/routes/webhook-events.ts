@@ -4,7 +4,7 @@ import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import type { EventReader, EventReplayer } from '../../webhooks/ports.ts';
 import { withNextPage } from '../next-page.ts';
-import type { RouteFacts } from '../route-facts.ts';
+import type { RouteFacts } from '../route-table.ts';
 import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 

@@ -1,7 +1,6 @@
 import { cardDataKeySet } from '#schemas/card-data';
 import { type TokenKeySet, tokenKeySet } from '#schemas/key-set';
-import type { KeyRing } from '../../card/key-ring.ts';
-import type { TokenSigningKey } from '../../card/opened-keys.ts';
+import type { KeyRing, TokenSigningKey } from '../../card/key-ring.ts';
 import { answerSchema, type Server } from '../server.ts';
 
 /** Old and new key overlap by weeks, so readers may keep the response for an hour. */

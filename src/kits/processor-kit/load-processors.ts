@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { entriesIn } from '../plug-ins/find-entry.ts';
-import { type LoadOptions, loadPlugIn, loadPlugIns, type PlugInKind } from '../plug-ins/load-plug-ins.ts';
+import { entriesIn, type LoadOptions, loadPlugIn, loadPlugIns, type PlugInKind } from '../plug-ins/load-plug-ins.ts';
 import { missingExport } from './kit-version.ts';
 import type { Processor } from './processor.ts';
 

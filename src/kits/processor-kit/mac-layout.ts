@@ -1,5 +1,5 @@
 import type { Spec } from '../../codecs/iso8583/spec.ts';
-import { WireValues } from '../../codecs/iso8583/wire-values.ts';
+import { WireValues } from '../../codecs/iso8583/wire-fields.ts';
 import type { IsoMessage } from './iso-message.ts';
 import { MacPlace, type MacRule, type MacValue } from './mac-rule.ts';
 import type { MessageCodec } from './processor.ts';

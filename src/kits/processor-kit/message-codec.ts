@@ -1,6 +1,5 @@
 import { PlugInError } from '../../basics/errors.ts';
-import { isSameMac, type MacMethod } from '../../codecs/crypto/mac.ts';
-import { MAC_ALGORITHMS } from '../../codecs/crypto/mac-algorithms.ts';
+import { isSameMac, MAC_ALGORITHMS, type MacMethod } from '../../codecs/crypto/mac.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
 import type { IsoMessage } from './iso-message.ts';
 import { candidateKeys, MacLayout } from './mac-layout.ts';

@@ -4,9 +4,8 @@
  * words: messages are built that differ only in the STAN, in the time, or in the terminal, and compared.
  */
 import { toHex } from '../../codecs/bytes/hex.ts';
-import { TAPPED_AT_MS, testPurchase } from './conformance/test-tap.ts';
-import { localDateTime } from './field-dates.ts';
-import { retrievalReference } from './field-values.ts';
+import { TAPPED_AT_MS, testPurchase } from './conformance/subject.ts';
+import { localDateTime, retrievalReference } from './field-values.ts';
 import type { IsoMessage } from './iso-message.ts';
 import type { OriginalData, Processor, ProcessorDefinition, SwitchConfig } from './processor.ts';
 import type { ProcessorProfile } from './profile.ts';

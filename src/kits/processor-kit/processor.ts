@@ -1,3 +1,23 @@
+import type { z } from 'zod';
+import type { Framing } from '../../codecs/iso8583/network/framing.ts';
+import type { Spec } from '../../codecs/iso8583/spec.ts';
+import type { IsoMessage } from './iso-message.ts';
+import type { KeyChange } from './key-change.ts';
+import type { MacRule } from './mac-rule.ts';
+import type { NetworkCodes, ProcessorProfile } from './profile.ts';
+import type {
+  LocalStamp,
+  MessageStamp,
+  OriginalData,
+  PinData,
+  Purchase,
+  Refund,
+  Reversal,
+  Terminal,
+} from './purchase.ts';
+import type { RequestRule } from './request-rules.ts';
+import type { SwitchConfig } from './switch-config.ts';
+
 /**
  * The contract between Tapwire and a processor type: one folder whose default export is `defineProcessor({ ... })`.
  *
@@ -10,28 +30,15 @@
  *   how the switch acts `profile` (data, not code), `readRequest` and `simulate` (the switch's side, for tests and
  *   load)
  */
-import type { z } from 'zod';
-import type { Framing } from '../../codecs/iso8583/network/framing.ts';
-import type { Spec } from '../../codecs/iso8583/spec.ts';
-import type { CompletionAdvice } from './completion.ts';
-import type { IsoMessage } from './iso-message.ts';
-import type { KeyChange } from './key-change.ts';
-import type { MacRule } from './mac-rule.ts';
-import type { Outcome, ReversalAnswer } from './outcome.ts';
-import type { ProcessorProfile } from './profile.ts';
-import type { MessageStamp, OriginalData, Purchase, Refund, Reversal, Terminal } from './purchase.ts';
-import type { RequestRule } from './request-rules.ts';
-import type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
-import type { SwitchConfig } from './switch-config.ts';
 
 export type { Framing, TransportHeader } from '../../codecs/iso8583/network/framing.ts';
 export type { LengthHeaderName } from '../../codecs/iso8583/network/length-headers.ts';
-export type { Completion, CompletionAdvice } from './completion.ts';
+
 export type { KeyChange, WorkingKeyUse, WrappedKey } from './key-change.ts';
-export type { CardTag, Outcome, OutcomeFacts, ReversalAnswer } from './outcome.ts';
+
 export type { NetworkCodes, PinRequiredCode, ProcessorProfile, ResponseCodes, ReversalProfile } from './profile.ts';
 export type * from './purchase.ts';
-export type { ProcessorSample, SimulatedAnswer, SimulatedRequest } from './simulation.ts';
+
 export type { SwitchConfig } from './switch-config.ts';
 
 /**
@@ -138,3 +145,126 @@ export type ProcessorDefinition<Config extends SwitchConfig, Message extends Iso
   Processor<Config, Message>,
   'isReversalAcknowledged'
 >;
+
+/** Values of every outcome, if the response has them. */
+export interface OutcomeFacts {
+  /**
+   * DE39 in the codes of 7.5 of the interface, two characters and not always digits; a code without a meaning there as
+   * the switch sent it. Empty if the response has none.
+   */
+  readonly responseCode: string;
+  /** DE38. */
+  readonly authorizationCode?: string | undefined;
+  /** DE37 as the switch returned it. */
+  readonly rrn?: string | undefined;
+  /** Tags 91, 71, 72, 8A for the card, as hex. */
+  readonly cardTags: readonly CardTag[];
+  readonly cardType?: string | undefined;
+}
+
+export interface CardTag {
+  readonly tag: string;
+  readonly value: string;
+}
+
+/**
+ * What a response means. `unknown` is everything a processor cannot stand behind: a code in no table, a response that
+ * does not belong to the request, an echoed field that differs. The gateway reverses an unknown; it is never an approval.
+ */
+export type Outcome = OutcomeFacts &
+  (
+    | { readonly kind: 'approved'; readonly approvedMinor: number }
+    /** `needsReview`: the switch may hold another transaction under our numbers (94); a person has to look. */
+    | { readonly kind: 'declined'; readonly needsReview?: boolean | undefined }
+    | { readonly kind: 'pinRequired' }
+    | { readonly kind: 'unknown'; readonly why: string }
+  );
+
+/**
+ * What the answer to a reversal means. The gateway decides by all answers to a reversal, not by one alone.
+ *
+ * - `acknowledged`: the switch has taken the reversal over.
+ * - `unableToLocate`: it found no original, or took no action. After a timeout that is an acknowledgement worth one more
+ *   repeat, because the original may still be on its way. For a void it is a refusal.
+ * - `duplicate`: it has had the message before. That acknowledges a repeat with the STAN of an earlier attempt, and not
+ *   of the original, if no response to that attempt was received. Otherwise the reversal needs review.
+ * - `refused`: it understood the reversal and will not do it. Final, if it says so twice.
+ * - `undecided`: the switch or the issuer is in trouble, or the code is unknown. The reversal may have taken effect.
+ */
+export type ReversalAnswer = 'acknowledged' | 'unableToLocate' | 'duplicate' | 'refused' | 'undecided';
+
+/** What the simulated switch reads from a request, in any dialect. */
+export interface SimulatedRequest {
+  readonly kind: 'authorization' | 'completion' | 'reversal' | 'refund' | 'network' | 'unsupported';
+  readonly amountMinor: number;
+  readonly currencyNumeric: string;
+  readonly stan: string;
+  readonly rrn: string;
+  readonly tid: string;
+  /** The PAN, so that wrong PINs can be counted; never printed. Empty if the request names none. */
+  readonly pan: string;
+  readonly pin?: PinData | undefined;
+  /** Identifies the transaction: a later reversal names it in `originalKey`. */
+  readonly key: string;
+  /** Key of the original; for a reversal or a completion. */
+  readonly originalKey?: string | undefined;
+  /** Whether the message is marked as a repeat; for a reversal or a completion. */
+  readonly isRepeat?: boolean | undefined;
+  /** Kind of a network message. */
+  readonly network?: keyof NetworkCodes | undefined;
+  /** Names of mandatory fields that are missing or malformed: answered with 30. */
+  readonly faults: readonly string[];
+}
+
+/** The response that a scenario specifies. The processor encodes it in its dialect. */
+export interface SimulatedAnswer {
+  /** A code of 7.5 of the interface; a processor whose switch has other codes translates it. */
+  readonly responseCode: string;
+  /**
+   * Answer with the code with which the card's scheme requests a PIN, issuer flag included, instead of `responseCode`.
+   */
+  readonly asksForPin?: boolean | undefined;
+  readonly authorizationCode?: string | undefined;
+  /** DE4 of the response if it differs from the request: for a partial approval, or for a scenario. */
+  readonly amountMinor?: number | undefined;
+  /** The business day of the switch, YYYYMMDD. Default: the date of the request, as in samples. */
+  readonly settlementDate?: string | undefined;
+  /** Answer with another STAN than the request's (DE11), which no request on the connection has. */
+  readonly isOtherStan?: boolean | undefined;
+}
+
+/** One message of a dialect with its bytes, checked both ways by the conformance suite. */
+export interface ProcessorSample {
+  readonly name: string;
+  readonly message: IsoMessage;
+  /** The configuration of its dialect, if it differs from `exampleConfig`. */
+  readonly config?: SwitchConfig | undefined;
+  /** The message's bytes without header, hex. */
+  readonly wireHex: string;
+  /** For a response: the name of the sample that it answers, and the outcome that `readOutcome` gives for the two. */
+  readonly request?: string | undefined;
+  readonly outcome?: Outcome['kind'] | undefined;
+}
+
+/** The advice that an approved authorization must be posted. */
+export interface Completion extends LocalStamp {
+  /** The original data of the authorization. */
+  readonly original: OriginalData;
+  /** The approved amount: less than the requested one after a partial approval. */
+  readonly amountMinor: number;
+  /** DE38 of the approval. */
+  readonly authorizationCode?: string | undefined;
+  /** From 1; later ones are repeats. */
+  readonly attempt: number;
+}
+
+/**
+ * How a switch with two messages learns that an approval must be posted: an advice, repeated on the schedule of
+ * reversals until it is accepted (ISO 8583:1987 4.4: an advice cannot be declined).
+ */
+export interface CompletionAdvice<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
+  /** Whether this switch requires it; otherwise an approved authorization posts automatically. */
+  isWanted(config: Config): boolean;
+  build(completion: Completion, config: Config): Message;
+  isAcknowledged(response: Message): boolean;
+}

@@ -1,4 +1,4 @@
-import type { PinRequiredCode, ReversalCodes } from './profile.ts';
+import type { PinRequiredCode, ResponseCodes, ReversalCodes } from './profile.ts';
 
 /**
  * The codes of ISO 8583:1987 (A.8) that decline, as listed in 7.5 of the interface: the issuer has decided, or the switch has
@@ -96,4 +96,147 @@ export function pinRequestCode(codes: readonly PinRequiredCode[], scheme: string
   return (
     codes.find((row) => row.scheme === scheme)?.code ?? codes.find((row) => row.scheme === undefined)?.code ?? '55'
   );
+}
+
+/**
+ * The action codes of ISO 8583:1993 (annex A.1), each with the code of 7.5 of the interface that has its meaning: this
+ * is what a phone sees. If several action codes have one meaning, a simulated switch answers with the first.
+ *
+ * Codes that cannot answer an authorization are left out: 400 (reversal accepted), 500 to 504 (reconciliation), 600,
+ * 700 and 800 (network message accepted), 900 and 901 (advice acknowledged). They are no approval of a sale.
+ */
+const MEANINGS: Readonly<Record<string, string>> = {
+  '000': '00', // approved
+  '001': '08', // honour with identification
+  '002': '10', // approved for a partial amount
+  '003': '11', // approved (VIP)
+  '004': '16', // approved, update track 3
+  '005': '00', // approved, account type specified by the card issuer
+  '006': '10', // approved for a partial amount, account type specified by the card issuer
+  '007': '00', // approved, update the chip
+  100: '05', // do not honour
+  101: '54', // expired card
+  102: '59', // suspected fraud
+  103: '60', // card acceptor contact acquirer
+  104: '62', // restricted card
+  105: '66', // card acceptor call acquirer's security department
+  106: '75', // allowable PIN tries exceeded
+  107: '01', // refer to card issuer
+  108: '02', // refer to card issuer's special conditions
+  109: '03', // invalid merchant
+  110: '13', // invalid amount
+  111: '14', // invalid card number
+  112: '70', // PIN data required: the schemes' code with the same meaning
+  113: '23', // unacceptable fee
+  114: '42', // no account of the type requested
+  115: '40', // requested function not supported
+  116: '51', // not sufficient funds
+  117: '55', // incorrect PIN
+  118: '56', // no card record
+  119: '57', // transaction not permitted to cardholder
+  120: '58', // transaction not permitted to terminal
+  121: '61', // exceeds withdrawal amount limit
+  122: '63', // security violation
+  123: '65', // exceeds withdrawal frequency limit
+  124: '93', // violation of law
+  125: '62', // card not effective
+  126: '63', // invalid PIN block
+  127: '55', // PIN length error
+  128: '63', // PIN key synchronization error
+  129: '59', // suspected counterfeit card
+  200: '04', // pick up, without comment
+  201: '33', // pick up, expired card
+  202: '34', // pick up, suspected fraud
+  203: '35', // pick up, card acceptor contact acquirer
+  204: '36', // pick up, restricted card
+  205: '37', // pick up, card acceptor call acquirer's security department
+  206: '38', // pick up, allowable PIN tries exceeded
+  207: '07', // pick up, special conditions
+  208: '41', // pick up, lost card
+  209: '43', // pick up, stolen card
+  210: '34', // pick up, suspected counterfeit card
+  902: '12', // invalid transaction
+  903: '19', // re-enter transaction
+  904: '30', // format error
+  905: '31', // acquirer not supported by switch
+  906: '90', // cut-over in process
+  907: '91', // card issuer or switch inoperative
+  908: '92', // destination cannot be found for routing
+  909: '96', // system malfunction
+  910: '91', // card issuer signed off
+  911: '68', // card issuer timed out
+  912: '91', // card issuer unavailable
+  913: '94', // duplicate transmission
+  914: '25', // not able to trace back to the original transaction
+  915: '95', // reconciliation cut-over or checkpoint error
+  916: '63', // MAC incorrect
+  917: '63', // MAC key synchronization error
+  918: '63', // no communication keys available for use
+  919: '63', // encryption key synchronization error
+  920: '96', // security software or hardware error, try again
+  921: '96', // security software or hardware error, no action
+  922: '22', // message number out of sequence
+  923: '09', // request in progress
+  950: '58', // violation of a business arrangement
+};
+
+/**
+ * Action codes of the 900 series that state that no issuer has approved the request. With most of them the switch refuses
+ * it before it passes it on. 907, 910 and 912 state that no issuer could be asked, as 91 does in ISO 8583:1987. The other
+ * codes of the series leave the issuer's action unknown: 911 if the issuer was asked and did not respond in time, 909 if
+ * the switch failed at any point.
+ *
+ * An approval that follows one of these codes is reversed (reversal/late-response.ts), so a switch that uses them
+ * otherwise loses no money.
+ */
+const NOT_APPROVED = ['902', '904', '905', '906', '907', '908', '910', '912', '914', '916', '917', '919', '950'];
+
+const DECLINES_1993 = Object.keys(MEANINGS).filter(
+  (code) => (/^[12]/.test(code) && code !== '112' && code !== '117') || NOT_APPROVED.includes(code),
+);
+
+/** 112 is "PIN data required"; 117, "incorrect PIN", requests it again. */
+const PIN_REQUIRED: readonly PinRequiredCode[] = [{ code: '112' }, { code: '117' }];
+
+/** Answers to an authorization or a financial request. A type changes those to which its switch gives another meaning. */
+export const ACTION_CODES_1993: ResponseCodes = {
+  approved: ['000', '001', '003', '004', '005', '007'],
+  partial: ['002', '006'],
+  declined: DECLINES_1993,
+  review: ['913'],
+  pinRequired: PIN_REQUIRED,
+  meanings: MEANINGS,
+};
+
+/** Answers to a reversal. Only 400 acknowledges: 000 approves a sale, so here it decides nothing. */
+export const REVERSAL_CODES_1993: ReversalCodes = {
+  acknowledged: ['400'],
+  unableToLocate: ['914'],
+  duplicate: ['913'],
+  refused: ['100', '104', '109', '110', '111', '115', '118', '119', '120', '124', '902', '904', '905'],
+  undecided: [
+    ...['903', '906', '907', '908', '909', '910', '911', '912', '915', '916', '917', '918', '919', '920', '921', '922'],
+    '923',
+  ],
+};
+
+/** Accepted, by the class of the message that is answered. */
+const ACCEPTED: Readonly<Record<string, string>> = { 4: '400', 8: '800' };
+
+/** Not assigned by the standard, and in no table. */
+const UNASSIGNED = '999';
+
+const CODE_BY_MEANING: ReadonlyMap<string, string> = new Map(
+  Object.entries(MEANINGS)
+    .map(([code, meaning]) => [meaning, code] as const)
+    .reverse(),
+);
+
+/**
+ * The action code that answers a request with the meaning of a code of 7.5, which scenarios use: 00 is 400 in the
+ * answer to a reversal. A code without a counterpart becomes one that is in no table.
+ */
+export function actionCode1993(responseCode: string, requestMti: string): string {
+  const accepted = responseCode === '00' ? ACCEPTED[requestMti.charAt(1)] : undefined;
+  return accepted ?? CODE_BY_MEANING.get(responseCode) ?? UNASSIGNED;
 }

@@ -5,9 +5,15 @@ import { toHex } from '../../codecs/bytes/hex.ts';
 import { encodeTlv } from '../../codecs/emv/tlv.ts';
 import { CheckFailure, type ConformanceResult, expectEqual, expectThat } from '../plug-ins/check-failure.ts';
 import { openBlobs } from './open-blobs.ts';
-import type { ReaderFormat, RequestBinding, SampleKeys, SampleReader, SealedBlobs } from './reader-format.ts';
-import type { ReaderKeys } from './reader-keys.ts';
-import { CardDataRefusal } from './refusal.ts';
+import {
+  CardDataRefusal,
+  type ReaderFormat,
+  type ReaderKeys,
+  type RequestBinding,
+  type SampleKeys,
+  type SampleReader,
+  type SealedBlobs,
+} from './reader-format.ts';
 import { freshSampleKeys, type SampleKeyRing } from './sample-keys.ts';
 
 const MERCHANT = { acquirerId: 1, merchantId: '1001' };

@@ -4,13 +4,11 @@
  */
 
 export { z } from 'zod';
-export { decodeBase64, decodeBase64Url } from '../../codecs/bytes/base64.ts';
-export { fromHex, toHex } from '../../codecs/bytes/hex.ts';
+export { decodeBase64, decodeBase64Url, fromHex, toHex } from '../../codecs/bytes/hex.ts';
 export { decryptGcm, encryptGcm, GCM_NONCE_BYTES, GCM_TAG_BYTES } from '../../codecs/crypto/aes-gcm.ts';
 export { BlockKey } from '../../codecs/crypto/block-key.ts';
-export { dukptRequestKeys } from '../../codecs/crypto/dukpt-request-keys.ts';
+export { dukptRequestKeys } from '../../codecs/crypto/dukpt-aes.ts';
 export { encodeTlv, indexTlv, type TlvIndex } from '../../codecs/emv/tlv.ts';
-export { defineReader } from './define-reader.ts';
 export type * from './reader-format.ts';
-export type * from './reader-keys.ts';
-export { CardDataRefusal, type CardDataRefusalReason } from './refusal.ts';
+export type * from './reader-format.ts';
+export { CardDataRefusal, type CardDataRefusalReason, defineReader } from './reader-format.ts';

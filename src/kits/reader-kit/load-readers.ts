@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { entriesIn } from '../plug-ins/find-entry.ts';
-import { type LoadOptions, loadPlugIn, loadPlugIns, type PlugInKind } from '../plug-ins/load-plug-ins.ts';
+import { entriesIn, type LoadOptions, loadPlugIn, loadPlugIns, type PlugInKind } from '../plug-ins/load-plug-ins.ts';
 import type { ReaderFormat } from './reader-format.ts';
 
 const READERS: PlugInKind<ReaderFormat> = {

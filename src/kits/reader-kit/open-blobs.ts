@@ -1,8 +1,14 @@
 import { hash } from 'node:crypto';
 import { READER_TAGS } from '#schemas/card-data';
 import { indexTlv, type TlvIndex } from '../../codecs/emv/tlv.ts';
-import type { OpenContext, ReaderFormat, RequestBinding, SealedBlobs, TapBinding } from './reader-format.ts';
-import { CardDataRefusal } from './refusal.ts';
+import {
+  CardDataRefusal,
+  type OpenContext,
+  type ReaderFormat,
+  type RequestBinding,
+  type SealedBlobs,
+  type TapBinding,
+} from './reader-format.ts';
 
 /** Both blobs of a tap, opened and indexed. */
 export interface OpenedBlobs {

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { ReaderKeys } from './reader-keys.ts';
 
 /** A merchant of an acquirer. Merchant ids are unique per acquirer only. */
 export interface BoundMerchant {
@@ -111,4 +110,98 @@ export interface SampleBaseKey {
   readonly keyId: string;
   readonly algorithm: 'tdes' | 'aes';
   readonly bytes: Uint8Array;
+}
+
+/** Why a blob was refused: for the operator's metrics and a kernel team's log in dev, never for the response. */
+export type CardDataRefusalReason =
+  | 'too-large'
+  | 'not-base64'
+  | 'not-of-format'
+  | 'header'
+  | 'algorithm'
+  | 'other-device'
+  | 'other-reference'
+  | 'other-acquirer'
+  | 'other-merchant'
+  | 'no-merchant'
+  | 'unknown-key'
+  | 'retired-key'
+  | 'ephemeral-key'
+  | 'key-serial-number'
+  | 'mac'
+  | 'decryption'
+  | 'tlv'
+  | 'digest'
+  | 'tags-differ';
+
+/** Carries the reason from where it is found to the gateway, which turns every reason into the same response. */
+export class CardDataRefusal extends Error {
+  readonly reason: CardDataRefusalReason;
+
+  constructor(reason: CardDataRefusalReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** A point of a curve as a JSON Web Key has it (RFC 7517); its coordinates have 32 bytes in Base64url. */
+export interface EphemeralKey {
+  readonly kty: 'EC' | 'OKP';
+  readonly crv: 'P-256' | 'X25519';
+  readonly x: string;
+  /** P-256 only. */
+  readonly y?: string | undefined;
+}
+
+/** The private key of the installation for which a reader sealed: its id, or the SHA-256 of its public key. */
+export type KeyName = { readonly kid: string } | { readonly publicKeyHash: Uint8Array };
+
+/** What two parties agreed on. */
+export interface SharedSecret {
+  /** 32 bytes. */
+  readonly secret: Uint8Array;
+  /** Keeps the secret for the next blobs with the same ephemeral key. Call it only after a blob was authentic. */
+  keep(): void;
+}
+
+/** A transaction of a DUKPT device (ANSI X9.24-1 with TDES, X9.24-3 with AES). */
+export interface DukptKey {
+  /** The base derivation key in the HSM. */
+  readonly keyId: string;
+  /** 10 bytes with a TDES key, 12 with an AES key. */
+  readonly ksn: Uint8Array;
+}
+
+/** The keys of an installation as a reader format may use them; none of them leaves the port. */
+export interface ReaderKeys {
+  /**
+   * Key agreement (ECDH) with a private key for card data.
+   *
+   * @throws CardDataRefusal if no key that still opens has the name, or the point is not of its curve; HsmUnavailable
+   */
+  agree(name: KeyName, ephemeral: EphemeralKey): Promise<SharedSecret> | SharedSecret;
+
+  /**
+   * Whether `mac` authenticates `message` under the device's MAC key for requests: ISO 9797-1 algorithm 3 with padding
+   * method 2 (8 bytes) for TDES, CMAC (16 bytes) for AES.
+   *
+   * @throws CardDataRefusal if the KSN is impossible or the key cannot be used for it; HsmUnavailable
+   */
+  verifyDukptMac(key: DukptKey, message: Uint8Array, mac: Uint8Array): Promise<boolean>;
+
+  /**
+   * Deciphers CBC with an initialisation vector of zeros under the device's key for data in requests.
+   *
+   * @param ciphertext whole blocks
+   * @throws as `verifyDukptMac`
+   */
+  decipherDukpt(key: DukptKey, ciphertext: Uint8Array): Promise<Uint8Array>;
+}
+
+const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+
+/** A reader format, checked. @throws Error if its name could not be stored in a profile */
+export function defineReader<Settings>(definition: ReaderFormat<Settings>): ReaderFormat<Settings> {
+  if (!NAME.test(definition.format)) throw new Error(`format must match ${NAME.source}`);
+  return Object.freeze(definition);
 }

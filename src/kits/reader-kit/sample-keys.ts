@@ -1,12 +1,17 @@
 import { createPublicKey, diffieHellman, generateKeyPairSync, hash, type KeyObject, randomBytes } from 'node:crypto';
 import { CryptoError } from '../../basics/errors.ts';
-import { BlockKey } from '../../codecs/crypto/block-key.ts';
-import { setOddParity } from '../../codecs/crypto/des-parity.ts';
-import { dukptRequestKeys } from '../../codecs/crypto/dukpt-request-keys.ts';
+import { BlockKey, setOddParity } from '../../codecs/crypto/block-key.ts';
+import { dukptRequestKeys } from '../../codecs/crypto/dukpt-aes.ts';
 import { isSameMac } from '../../codecs/crypto/mac.ts';
-import type { SampleBaseKey, SampleKeys, SamplePublicKey } from './reader-format.ts';
-import type { DukptKey, KeyName, ReaderKeys } from './reader-keys.ts';
-import { CardDataRefusal } from './refusal.ts';
+import {
+  CardDataRefusal,
+  type DukptKey,
+  type KeyName,
+  type ReaderKeys,
+  type SampleBaseKey,
+  type SampleKeys,
+  type SamplePublicKey,
+} from './reader-format.ts';
 
 interface SampleKeyPair {
   readonly publicKey: SamplePublicKey;

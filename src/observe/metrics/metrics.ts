@@ -1,9 +1,53 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { RESPONSE_CODES } from '#schemas/response-codes';
 import type { AttestationResult } from '../../auth/attestation/attestations.ts';
 import type { OverloadedResource } from '../../basics/errors.ts';
 import type { RefusedCardData } from '../../card/open-card-data.ts';
+import { Disposition, type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
+import type { Transaction } from '../../payments/model/transaction.ts';
+import type { NewAttempt, TransactionStore } from '../../payments/ports/store-ports.ts';
+import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
+import { overrideMethods } from '../override-methods.ts';
 import type { RequestLog } from '../request-log.ts';
-import { measureEventLoopLag } from './event-loop-lag.ts';
+
+type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
+
+const PREFIX = 'nodejs_eventloop_lag';
+const NANOSECONDS_PER_SECOND = 1e9;
+
+const FIGURES: readonly (readonly [name: string, help: string, read: (delays: IntervalHistogram) => number])[] = [
+  ['min', 'Shortest delay of the event loop since the last scrape', (delays) => delays.min],
+  ['mean', 'Mean delay of the event loop since the last scrape', (delays) => delays.mean],
+  ['p50', 'Median delay of the event loop since the last scrape', (delays) => delays.percentile(50)],
+  ['p99', '99th percentile of the delays of the event loop since the last scrape', (delays) => delays.percentile(99)],
+  ['max', 'Longest delay of the event loop since the last scrape', (delays) => delays.max],
+];
+
+/**
+ * Replaces prom-client's gauges of the event loop. If no delay was recorded since the last scrape (two scrapers a few
+ * milliseconds apart), those report `Nan` and a minimum of 9 billion seconds. These keep the figures before.
+ */
+function measureEventLoopLag(registry: Registry): void {
+  for (const { name } of registry.getMetricsAsArray()) if (name.startsWith(PREFIX)) registry.removeSingleMetric(name);
+  const delays = monitorEventLoopDelay();
+  delays.enable();
+  const refresh = () => {
+    if (delays.count === 0) return;
+    for (const { gauge, read } of figures) gauge.set(read(delays) / NANOSECONDS_PER_SECOND);
+    delays.reset();
+  };
+  // Metrics are read in the order of their registration: the first one sets all of them.
+  const figures = FIGURES.map(([name, help, read], index) => ({
+    gauge: new Gauge({
+      name: `${PREFIX}_${name}_seconds`,
+      help,
+      registers: [registry],
+      ...(index === 0 && { collect: refresh }),
+    }),
+    read,
+  }));
+}
 
 /** From an echo to a switch's longest deadline. */
 const REQUEST_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 35, 60];
@@ -161,4 +205,51 @@ export class Metrics {
     }
     return series;
   }
+}
+
+/** The dependencies, extended to count every outcome that this process commits. */
+export function countOutcomes(deps: TransactionDependencies, metrics: Metrics): TransactionDependencies {
+  const { store, directory } = deps;
+  const count: Count = (transaction, disposition, responseCode) => {
+    if (disposition === null) return;
+    const { acquirerId, routeId, scheme } = transaction;
+    const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
+    const processor = route ? `${acquirerId} ${route.processorId}` : '';
+    metrics.countOutcome({ disposition: dispositionName(disposition), scheme: scheme ?? 'none', processor });
+    if (disposition === Disposition.Declined && responseCode)
+      metrics.countDecline({ processor, code: responseCode in RESPONSE_CODES ? responseCode : 'other' });
+  };
+  return { ...deps, store: counting(store, count) };
+}
+
+type Count = (transaction: Transaction, disposition: DispositionId | null, responseCode?: string | null) => void;
+
+function counting(store: TransactionStore, count: Count): TransactionStore {
+  const started = async <T>(write: Promise<T>, { transaction }: NewAttempt, isDone: (outcome: T) => boolean) => {
+    const outcome = await write;
+    if (isDone(outcome)) count(transaction, transaction.disposition);
+    return outcome;
+  };
+  return overrideMethods(store, {
+    insert: (attempt) => started(store.insert(attempt), attempt, (outcome) => outcome === 'inserted'),
+    retry: (attempt) => started(store.retry(attempt), attempt, Boolean),
+    recordDecision: async (guarded) => {
+      const isCommitted = await store.recordDecision(guarded);
+      const { disposition, responseCode } = guarded.decision.result;
+      if (isCommitted) count(guarded.transaction, disposition, responseCode);
+      return isCommitted;
+    },
+    expirePin: async (expiry) => {
+      const isExpired = await store.expirePin(expiry);
+      if (isExpired) count(expiry.transaction, expiry.disposition);
+      return isExpired;
+    },
+    stepReversal: async (step) => {
+      const isCommitted = await store.stepReversal(step);
+      const isVoided =
+        step.to.disposition === Disposition.Voided && step.transaction.disposition !== Disposition.Voided;
+      if (isCommitted && isVoided) count(step.transaction, Disposition.Voided);
+      return isCommitted;
+    },
+  });
 }

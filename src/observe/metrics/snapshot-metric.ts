@@ -1,5 +1,5 @@
 import type { Metric, Registry } from 'prom-client';
-import type { RoundTripHistogram } from '../../switching/connection/round-trips.ts';
+import type { RoundTripHistogram } from '../../switching/connection/pool-stats.ts';
 
 /** One line of a metric: the value under its labels; `suffix` for the parts of a histogram. */
 export interface Sample {

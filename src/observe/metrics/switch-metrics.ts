@@ -1,5 +1,7 @@
 import type { Registry } from 'prom-client';
+import type { HsmDeviceState, HsmDevices } from '../../switching/hsm/device-state.ts';
 import type { SwitchStats } from '../../switching/switches/acquirer-switch.ts';
+import type { KeyExchangeStats } from '../../switching/switches/key-exchange.ts';
 import { histogramSamples, registerSnapshot, type Sample } from './snapshot-metric.ts';
 
 /** Every switch of the process, by `<acquirer> <processor>`. */
@@ -67,11 +69,120 @@ export function registerSwitchMetrics(registry: Registry, switches: WatchedSwitc
 }
 
 /** The labels of a switch, from its name in the metrics. */
-export function labelsOf(name: string, type: string): Sample['labels'] {
+function labelsOf(name: string, type: string): Sample['labels'] {
   const [acquirer = '', processor = ''] = name.split(' ');
   return { acquirer, processor, type };
 }
 
 function snake(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+const MS = 1_000;
+
+/** Working keys of switches that exchange them during operation. */
+export function registerKeyMetrics(registry: Registry, switches: WatchedSwitches): void {
+  const each = (read: (keys: KeyExchangeStats, labels: Sample['labels']) => readonly Sample[]) => () =>
+    [...switches].flatMap(([name, { stats }]) =>
+      stats.keyExchange ? read(stats.keyExchange, labelsOf(name, stats.type)) : [],
+    );
+
+  registerSnapshot(registry, {
+    name: 'tapwire_key_exchanges_total',
+    help: 'Working keys exchanged, and failed exchanges, after which the previous keys remain in use',
+    type: 'counter',
+    read: each(({ exchanged, failed }, labels) => [
+      { labels: { ...labels, result: 'exchanged' }, value: exchanged },
+      { labels: { ...labels, result: 'failed' }, value: failed },
+    ]),
+  });
+  registerSnapshot(registry, {
+    name: 'tapwire_working_key_missing',
+    help: '1 while messages that need a key of this use are not sent, because the switch may have none of the keys',
+    type: 'gauge',
+    aggregator: 'max',
+    read: each(({ keyless }, labels) =>
+      Object.entries(keyless).map(([use, value]) => ({ labels: { ...labels, use }, value })),
+    ),
+  });
+  registerSnapshot(registry, {
+    name: 'tapwire_working_key_age_seconds',
+    help: 'Age of the key in use; absent while the key of the configuration is in use',
+    type: 'gauge',
+    aggregator: 'max',
+    read: each(({ ages }, labels) =>
+      ages.flatMap(({ use, ageMs }) =>
+        ageMs === null ? [] : [{ labels: { ...labels, use }, value: Math.round(ageMs / MS) }],
+      ),
+    ),
+  });
+  registerSnapshot(registry, {
+    name: 'tapwire_working_key_max_age_seconds',
+    help: 'Age at which the gateway requests a new key; absent if the switch decides when to change keys',
+    type: 'gauge',
+    aggregator: 'max',
+    read: each(({ ages, maxAgeMs }, labels) =>
+      maxAgeMs === null ? [] : ages.map(({ use }) => ({ labels: { ...labels, use }, value: maxAgeMs / MS })),
+    ),
+  });
+}
+
+/** Counters of stored and dropped messages of a process. */
+export interface WatchedMessages {
+  readonly counts: { readonly kept: number; readonly dropped: number; readonly waitingBytes: number };
+}
+
+/** Metrics of the masked messages that are kept for people. */
+export function registerMessageMetrics(registry: Registry, messages: WatchedMessages): void {
+  registerSnapshot(registry, {
+    name: 'tapwire_exchanges_total',
+    help: 'Exchanges with switches whose messages were stored, and those dropped because the database was too slow',
+    type: 'counter',
+    read: () => {
+      const { kept, dropped } = messages.counts;
+      return [
+        { labels: { result: 'kept' }, value: kept },
+        { labels: { result: 'dropped' }, value: dropped },
+      ];
+    },
+  });
+  registerSnapshot(registry, {
+    name: 'tapwire_exchanges_waiting_bytes',
+    help: 'Masked messages that wait to be written',
+    type: 'gauge',
+    read: () => [{ labels: {}, value: messages.counts.waitingBytes }],
+  });
+}
+
+/** The devices of an HSM as this process sees them; each process has its own connections. */
+export function registerHsmMetrics(registry: Registry, hsm: HsmDevices): void {
+  const each = (read: (state: HsmDeviceState) => readonly Sample[]) => () => hsm.deviceStates().flatMap(read);
+  registerSnapshot(registry, {
+    name: 'tapwire_hsm_devices',
+    help: 'Processes by the status that an HSM device, service or token has for them',
+    type: 'gauge',
+    read: each(({ name: device, kind, status }) => [{ labels: { device, kind, status }, value: 1 }]),
+  });
+  registerSnapshot(registry, {
+    name: 'tapwire_hsm_outstanding_commands',
+    help: 'Commands that wait for a response of an HSM device',
+    type: 'gauge',
+    read: each(({ name: device, outstanding }) => [{ labels: { device }, value: outstanding }]),
+  });
+  registerSnapshot(registry, {
+    name: 'tapwire_hsm_commands_total',
+    help: 'Commands to HSM devices: succeeded, or the reason of the failure or refusal',
+    type: 'counter',
+    read: each(({ name: device, succeeded, failures, refusals }) => [
+      { labels: { device, result: 'succeeded' }, value: succeeded },
+      ...Object.entries(failures).map(([code, value]) => ({ labels: { device, result: code.toLowerCase() }, value })),
+      ...Object.entries(refusals).map(([code, value]) => ({ labels: { device, result: `refused_${code}` }, value })),
+    ]),
+  });
+  registerSnapshot(registry, {
+    name: 'tapwire_hsm_round_trip_seconds',
+    help: 'Time from the write of a command to the read of its response',
+    type: 'histogram',
+    read: each(({ name: device, roundTrips }) => histogramSamples(roundTrips, { device })),
+  });
 }

@@ -4,14 +4,14 @@ import {
   context,
   ROOT_CONTEXT,
   type Span,
-  type SpanKind,
+  SpanKind,
   SpanStatusCode,
   TraceFlags,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
 import { TapwireError } from '../../basics/errors.ts';
-import type { Trace } from '../traceparent.ts';
+import type { Trace } from '../request-log.ts';
 
 /** The description of a span: constant names, ids and states, never card data, a key or a header. */
 export interface TracedWork {
@@ -80,4 +80,22 @@ function parentOf({ traceId, parentSpanId, isSampled }: Trace): Context {
 function errorType(error: unknown): string {
   if (error instanceof TapwireError) return error.code;
   return error instanceof Error ? error.constructor.name : typeof error;
+}
+
+/**
+ * Runs each job in its own span. A job begins a trace, because the request that enqueued it has ended, and the one
+ * that woke the job pump is unrelated.
+ */
+export function traceJobs(tracing: Tracing) {
+  return <Result>(queue: string, asked: object, work: () => Promise<Result>): Promise<Result> => {
+    const { id, eventId, attempt } = asked as Partial<Record<string, string>>;
+    const attributes = {
+      'messaging.system': 'pg-boss',
+      'messaging.destination.name': queue,
+      'tapwire.transaction.id': id,
+      'tapwire.transaction.attempt': attempt,
+      'tapwire.event.id': eventId,
+    };
+    return tracing.within({ name: `job ${queue}`, kind: SpanKind.CONSUMER, attributes, root: true }, work);
+  };
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '../model/transaction.ts';
-import type { SentReversal } from '../ports/reversal-ports.ts';
+import type { SentReversal } from '../ports/store-ports.ts';
 
 /** A lost connection is usually signed on again within seconds. */
 const MIN_CONNECTION_RETRY_SECONDS = 5;

@@ -1,8 +1,7 @@
-import { nearestDate } from '../../kits/processor-kit/field-dates.ts';
+import { nearestDate } from '../../kits/processor-kit/field-values.ts';
 import type { Outcome, OutcomeFacts } from '../../kits/processor-kit/processor.ts';
-import type { Decision } from '../model/decision.ts';
+import type { Decision, JobRequest } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
-import type { JobRequest } from '../model/jobs.ts';
 import { isAwaitingPin, PinState, type PinStep } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
 import { PIN_EXPIRY_AFTER_SECONDS } from '../model/time-limits.ts';

@@ -1,7 +1,6 @@
 import { RequestRejected } from '../../basics/errors.ts';
-import type { SwitchBooks } from '../model/audit-entry.ts';
+import type { JobRequest, SwitchBooks } from '../model/decision.ts';
 import { Disposition, type DispositionId } from '../model/disposition.ts';
-import type { JobRequest } from '../model/jobs.ts';
 import { MUST_NOT_REST } from '../model/status.ts';
 import {
   ReversalState,
@@ -11,7 +10,7 @@ import {
   VoidState,
   type VoidStateId,
 } from '../model/transaction.ts';
-import type { ResolutionStep, ReviewFacts } from '../ports/review-ports.ts';
+import type { ResolutionStep, ReviewFacts } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { voidEventJobs, webhookJobs } from './webhook-job.ts';
 

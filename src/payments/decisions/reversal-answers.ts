@@ -2,8 +2,7 @@ import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
 import { Disposition } from '../model/disposition.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction, VoidState } from '../model/transaction.ts';
-import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
-import type { OriginalFacts } from '../ports/store-ports.ts';
+import type { OriginalFacts, ReversalStep, SentReversal } from '../ports/store-ports.ts';
 import { isOpen, resultOf, reverseJob, stepOf } from './reversal-steps.ts';
 
 /**

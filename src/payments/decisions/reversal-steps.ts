@@ -1,9 +1,8 @@
 import type { ProcessorProfile, ReversalProfile } from '../../kits/processor-kit/profile.ts';
-import type { ReversalEntry } from '../model/audit-entry.ts';
-import type { JobRequest } from '../model/jobs.ts';
+import type { JobRequest, ReversalEntry } from '../model/decision.ts';
 import { REPEAT_AFTER_DEADLINE_SECONDS } from '../model/time-limits.ts';
 import { OPEN_REVERSAL_STATES, ReversalState, type Transaction } from '../model/transaction.ts';
-import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
+import type { ReversalStep, SentReversal } from '../ports/store-ports.ts';
 
 /**
  * A reversal passes through these states. The functions are pure: each returns a step, and the caller commits it,
@@ -28,7 +27,7 @@ import type { ReversalStep, SentReversal } from '../ports/reversal-ports.ts';
  *
  * When the profile's time is over, a person must resolve the transaction: **needsReview**. A reversal that waits for
  * a connection is still sent after that. A reversal that cannot be built, because its card data or their key no
- * longer exist, needs review at once (review-unsendable.ts). So does a void that the switch refuses although an
+ * longer exist, needs review at once (record-reversal-answer.ts). So does a void that the switch refuses although an
  * earlier attempt may have taken effect.
  *
  * When a person has compared the transaction with the switch's books, it is **resolved** (resolve-review.ts). No further

@@ -1,8 +1,7 @@
 import type { WebhookType } from '#schemas/webhook';
-import { formatMoment } from '../../kits/processor-kit/iso-moment.ts';
-import type { Decision } from '../model/decision.ts';
+import { formatMoment } from '../../kits/processor-kit/field-values.ts';
+import type { Decision, JobRequest } from '../model/decision.ts';
 import { Disposition, type DispositionId, dispositionName } from '../model/disposition.ts';
-import type { JobRequest } from '../model/jobs.ts';
 import {
   type Result,
   type Transaction,

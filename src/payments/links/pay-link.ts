@@ -1,11 +1,28 @@
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
-import { judgeAcknowledgement } from '../decisions/judge-acknowledgement.ts';
-import { offeredReference } from '../decisions/offered-reference.ts';
-import type { Link } from '../model/link.ts';
-import { LinkState, type LinkStateId } from '../model/link-state.ts';
-import type { IntentClaims } from '../ports/link-ports.ts';
+import { offeredReference } from '../decisions/admit.ts';
+import { LINK_STATE_MOVES, type Link, type LinkKey, LinkState, type LinkStateId } from '../model/link.ts';
+import type { IntentClaims } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { linkExpired } from '../taps/link-of-tap.ts';
+
+/**
+ * The verdict on a state that a phone reports: move, stay because the report is outdated, or refuse because it
+ * cannot be true.
+ */
+export type LinkVerdict = 'moves' | 'stays' | 'refused';
+
+/**
+ * Decides what happens to a link when its device reports the state `to`.
+ *
+ * @param hasOutcome whether the tap on it has a result that a phone could have received
+ */
+export function judgeAcknowledgement(from: LinkStateId, to: LinkStateId, hasOutcome: boolean): LinkVerdict {
+  if (to <= from) return 'stays';
+  // Only the gateway decides that a card was read and its tap accepted.
+  if (to === LinkState.TransactionCreated) return 'refused';
+  if (to === LinkState.ResponseReceivedByPhone && !hasOutcome) return 'refused';
+  return LINK_STATE_MOVES.get(from)?.includes(to) ? 'moves' : 'refused';
+}
 
 /** The values of a link that the payment app needs to read a card. */
 export interface OpenedLink {
@@ -73,4 +90,18 @@ async function findClaimed(
   const link = asked === id ? await links.find({ acquirerId, id }) : undefined;
   if (link?.merchantId !== merchantId) throw new NotFound();
   return link;
+}
+
+/**
+ * If the clock of the database has not reached the time yet, by milliseconds, the job runs again after this many
+ * seconds.
+ */
+const NOT_YET_SECONDS = 1;
+
+/** Expires a link. It can no longer be paid, and its reference becomes available, unless a tap holds the link. */
+export async function expireLink(
+  { links }: Pick<TransactionDependencies, 'links'>,
+  key: LinkKey,
+): Promise<'done' | { readonly againAfterSeconds: number }> {
+  return (await links.expire(key)) === 'done' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
 }

@@ -10,7 +10,7 @@ import { OPEN_REVERSAL_STATES, type Transaction } from './transaction.ts';
  * - a refund keeps its reservation on the sale, and a tap keeps its link and its reference (`keepsAmount`)
  * - no other attempt follows it under its reference, and none with a PIN (`isInDoubt`)
  *
- * These are the only statements of the rule for decisions; store/transactions/review-conditions.ts has the same for SQL.
+ * These are the only statements of the rule for decisions; store/transactions/transaction-columns.ts has the same for SQL.
  */
 
 /** Dispositions of a transaction that took no money, or returned it. */

@@ -17,7 +17,7 @@
  * the phone gets its response later.
  */
 
-import { formatMoment } from '../../kits/processor-kit/iso-moment.ts';
+import { formatMoment } from '../../kits/processor-kit/field-values.ts';
 
 export const Status = {
   BadRequestReceived: 0,

@@ -79,7 +79,7 @@ export interface TapFacts {
   readonly longitude: string | null;
   readonly scheme: string | null;
   readonly maskedPan: string | null;
-  /** TLV of the tags that may be stored in clear: see chip-tags.ts. */
+  /** TLV of the tags that may be stored in clear: see read-tap.ts. */
   readonly chipTags: Uint8Array | null;
 }
 

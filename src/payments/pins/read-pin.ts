@@ -4,9 +4,8 @@ import { TapRefused } from '../../basics/errors.ts';
 import { encodeTlv } from '../../codecs/emv/encode-tlv.ts';
 import { indexTlv } from '../../codecs/emv/tlv.ts';
 import { joinTlv, type TlvValues } from '../../codecs/emv/tlv-values.ts';
-import type { OpenedTap } from '../ports/card-ports.ts';
-import type { EnteredPin } from '../ports/pin-ports.ts';
 import type { SingleUse } from '../ports/store-ports.ts';
+import type { EnteredPin, OpenedTap } from '../ports/switch-ports.ts';
 
 /** One TDES block, or the two AES blocks of format 4 (ISO 9564-1:2017 9.3, 9.4). */
 const BLOCK_BYTES: readonly number[] = [8, 16];

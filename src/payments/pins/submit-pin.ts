@@ -1,23 +1,31 @@
 import { Forbidden, invalidValue, NoConfiguration, NotFound, PinNotAwaited, TapRefused } from '../../basics/errors.ts';
 import { fromHex } from '../../codecs/bytes/hex.ts';
 import { admit } from '../decisions/admit.ts';
-import { pinEntries } from '../decisions/pin-step.ts';
+import { expirePinStep, pinEntries } from '../decisions/pin-step.ts';
+import { webhookJobs } from '../decisions/webhook-job.ts';
+import { Disposition } from '../model/disposition.ts';
 import { isAwaitingPin } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
 import { isInDoubt } from '../model/review.ts';
 import { moves, Status } from '../model/status.ts';
-import type { Transaction } from '../model/transaction.ts';
-import type { PinRequest } from '../ports/card-ports.ts';
+import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { PinAttempt } from '../ports/store-ports.ts';
+import type { PinRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { applyProfile, type ProfileApplied } from '../taps/apply-profile.ts';
-import { awaitOutcome } from '../taps/await-outcome.ts';
-import { indexChipTags } from '../taps/chip-tags.ts';
+import { awaitOutcome } from '../taps/authorize.ts';
 import { type Draft, pinAttempt } from '../taps/draft.ts';
 import { findUnsupported } from '../taps/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../taps/link-of-tap.ts';
 import { type AttemptDependencies, commitPlan, type Plan, planAttempt, planUnsent } from '../taps/plan-attempt.ts';
-import { openTap, type ReadTap, readTap, reportCopy } from '../taps/read-tap.ts';
+import {
+  applyProfile,
+  indexChipTags,
+  openTap,
+  type ProfileApplied,
+  type ReadTap,
+  readTap,
+  reportCopy,
+} from '../taps/read-tap.ts';
 import { useOfPin, withPin } from './read-pin.ts';
 
 /** ISO 9564-1:2017 9.3.3. */
@@ -216,4 +224,36 @@ function guarded(
     ...(overdueJob === null || isRecorded ? [] : [{ queue: 'overdue', id: overdueJob } as const]),
   ];
   return { ...attempt, fromStatus: status, auditEntries: [...answered, ...attempt.auditEntries], remove };
+}
+
+/**
+ * If the clock of the database has not reached the time yet, by milliseconds, the job runs again after this many
+ * seconds.
+ */
+const NOT_YET_SECONDS = 1;
+
+/**
+ * No PIN arrived: the decline that asked for it becomes the outcome, with its code and errorCode.
+ *
+ * @returns `done` also if a PIN was faster
+ */
+export async function expirePin(
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'store' | 'wakeups'>,
+  asked: TransactionKey & { readonly attempt: number },
+): Promise<'done' | { readonly againAfterSeconds: number }> {
+  const transaction = await deps.store.find(asked);
+  if (!transaction || transaction.attempt !== asked.attempt || !isAwaitingPin(transaction)) return 'done';
+  const nowMs = deps.clock.nowMs();
+  const pin = expirePinStep(transaction);
+  const disposition = Disposition.Declined;
+  const isExpired = await deps.store.expirePin({
+    transaction,
+    disposition,
+    pin,
+    auditEntries: pinEntries(transaction, pin, nowMs),
+    nowMs,
+    enqueue: webhookJobs(deps, transaction, { disposition, approvedMinor: null }, nowMs),
+  });
+  deps.wakeups.announce(transaction);
+  return isExpired ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
 }

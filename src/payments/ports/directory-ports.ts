@@ -1,4 +1,4 @@
-import type { WebhookOrigin } from '../model/jobs.ts';
+import type { WebhookOrigin } from '../model/decision.ts';
 import type { TerminalProfile } from '../model/terminal-profile.ts';
 
 export interface MerchantRecord {

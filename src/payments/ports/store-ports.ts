@@ -1,12 +1,20 @@
-import type { AuditEntry, LateFacts } from '../model/audit-entry.ts';
-import type { Decision } from '../model/decision.ts';
+import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import type {
+  AuditEntry,
+  Decision,
+  JobRequest,
+  LateFacts,
+  ReversalAnswerEntry,
+  ReversalEntry,
+  StorableJob,
+  SwitchBooks,
+} from '../model/decision.ts';
 import type { DispositionId } from '../model/disposition.ts';
-import type { JobRequest } from '../model/jobs.ts';
+import type { Link, LinkKey, LinkStateId, NewLink } from '../model/link.ts';
 import type { PinEntry, PinStep } from '../model/pin.ts';
 import type { ShownTransaction } from '../model/shown-transaction.ts';
 import type { Move, StatusId } from '../model/status.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
-import type { LateStep, ReversalStep, SentReversal } from './reversal-ports.ts';
 
 /** A value that one reference of a merchant may use, in the whole installation: a copy of it is refused. */
 export interface SingleUse {
@@ -240,4 +248,260 @@ export interface PinExpiry {
   readonly auditEntries: readonly PinEntry[];
   readonly nowMs: number;
   readonly enqueue: readonly JobRequest[];
+}
+
+/** An attempt of a reversal that was or may have been written. */
+export interface SentReversal {
+  /** DE7, in whole seconds: identifies the attempt among those of its request. */
+  readonly sentAtMs: number;
+  /** From 1 for each void and each uncertain request. */
+  readonly number: number;
+  readonly stan: string;
+  /** Whether the attempt may have reached the switch before its original. */
+  readonly couldOvertake: boolean;
+  /** Whether the attempt asks to confirm an acknowledgement that left a doubt. */
+  readonly confirms: boolean;
+  /** False after a later approval of the original: then its acknowledgement proves nothing. */
+  readonly counts: boolean;
+  /** The job of the next attempt. */
+  readonly nextJob: string;
+  readonly answer: ReversalAnswer | null;
+}
+
+/** What a step records about an attempt. `unsent`: no byte was sent, so the attempt did not take place. */
+export type ReversalRecord =
+  | (Omit<SentReversal, 'counts' | 'answer'> & {
+      readonly kind: 'sent';
+      readonly processorId: number;
+      /** How long to wait for the response; the database adds it to its clock. */
+      readonly deadlineSeconds: number;
+    })
+  | { readonly kind: 'answered'; readonly sentAtMs: number; readonly answer: ReversalAnswer }
+  | { readonly kind: 'unsent'; readonly sentAtMs: number };
+
+/** A step of a reversal, guarded by the state and the attempt that it follows. */
+export interface ReversalStep {
+  readonly transaction: Transaction;
+  readonly to: Pick<Transaction, 'reversalState' | 'reversalAttempt' | 'disposition' | 'needsReview' | 'voidState'>;
+  readonly record?: ReversalRecord | undefined;
+  /**
+   * Number of attempts when the step was decided. Any other number in the database means that the decision is
+   * outdated.
+   */
+  readonly attempts?: number | undefined;
+  /** The new state of the void's own row. */
+  readonly voidRow?: VoidRow | undefined;
+  /** For the audit trail. */
+  readonly auditEntries: readonly (ReversalEntry | ReversalAnswerEntry)[];
+  readonly nowMs: number;
+  readonly enqueue: readonly JobRequest[];
+  /** The `reverse` jobs that the step makes unnecessary. */
+  readonly remove: readonly string[];
+}
+
+export interface VoidRow {
+  readonly id: string;
+  readonly disposition: DispositionId | null;
+  readonly needsReview: boolean;
+}
+
+/**
+ * The effect of a late response: a reversal is required, for the first time or again, and no earlier attempt counts.
+ */
+export interface LateStep {
+  readonly to: Pick<Transaction, 'disposition' | 'needsReview' | 'pinState' | 'pinJob'>;
+  readonly auditEntries: readonly (ReversalEntry | Pick<PinEntry, 'pin'>)[];
+  readonly enqueue: readonly JobRequest[];
+  readonly remove: readonly { readonly queue: 'expire-pin'; readonly id: string }[];
+}
+
+/** The payload of a job: one attempt, the first or a repeat. */
+export interface ReversalAttempt extends TransactionKey {
+  readonly attempt: number;
+  readonly reversalAttempt: number;
+}
+
+/** The database operations of completions. A void and a completion of one sale must not overtake each other. */
+export interface CompletionStore {
+  /**
+   * Acquires the right to send a completion for this many seconds; a void requested meanwhile waits as long. False
+   * if the sale is being voided or reversed, or another process holds the right.
+   */
+  begin(sale: Transaction, seconds: number): Promise<boolean>;
+  /** Releases the right: no part of the completion is in transit any longer. */
+  end(sale: Transaction): Promise<void>;
+  /** No switch accepted the completion within the time limit: a person must resolve it. */
+  giveUp(sale: Transaction, nowMs: number): Promise<void>;
+}
+
+/** A void to be started: its own row, and the job of the first attempt. */
+export interface NewVoid {
+  readonly original: Transaction;
+  readonly attempt: NewAttempt;
+  readonly reverseJob: StorableJob;
+  readonly nowMs: number;
+}
+
+/** What is in the way of a refund or void, besides the state of the sale itself. */
+export type ReturnObstacle = 'inReview' | 'noProcessor' | 'otherSwitch';
+
+/** The database operations of refunds, voids and acknowledgements that taps do not need. */
+export interface RefundStore {
+  /**
+   * Stores a refund and reserves its amount, or does neither. `exists`: the merchant has used the reference before.
+   * `refused`: the amount exceeds the refundable balance of the sale, or the sale is blocked or no longer approved.
+   */
+  reserve(refund: NewAttempt): Promise<'inserted' | 'exists' | 'refused'>;
+  /**
+   * Whether the switch has closed the business day of a sale. For a switch that announces no business day, the
+   * time zone that the sale was stored with decides. `timeZone`: the merchant's present one, for sales without.
+   */
+  isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
+  /**
+   * Why nothing of a sale can be returned now. `inReview`: the sale, a refund or a void of it is in review
+   * (model/review.ts). `noProcessor`: the processor that approved the sale was removed.
+   * `otherSwitch`: it now leads to another switch (model/switch-revision.ts).
+   */
+  findObstacle(sale: Transaction): Promise<ReturnObstacle | undefined>;
+  /** False if the sale is not approved or is blocked, or another void or refund was faster. */
+  startVoid(wanted: NewVoid): Promise<boolean>;
+  /** The row of the last void of a sale. */
+  findVoid(sale: Transaction): Promise<Transaction | undefined>;
+  /** False if the transaction has changed since it was read. */
+  acknowledge(record: PhoneResponseRecord): Promise<boolean>;
+}
+
+/** What a resolution must know in addition to the row, by the clock of the database. */
+export interface StoredReviewFacts {
+  /** Whether an attempt of a reversal, or a completion, may be in transit. */
+  readonly isUnderWay: boolean;
+  /** Whether the reversal of an attempt that asked for a PIN is running, or needs review. */
+  readonly isEarlierReversalRunning: boolean;
+  readonly isEarlierReversalInReview: boolean;
+  /** Whether any void of the sale needs review: the last one, or one that was refused before it. */
+  readonly isVoidInReview: boolean;
+  /** Whether the switch approved a part of the amount although the request did not allow that. */
+  readonly wasApprovedInPart: boolean;
+  /** The last sequence number of an event about an earlier resolution; null if there was none. */
+  readonly lastSequence: number | null;
+}
+
+export interface ReviewFacts extends StoredReviewFacts {
+  /** Whether the switch posts the transaction only after its completion. */
+  readonly needsCompletion: boolean;
+}
+
+/** The commit of a resolution, guarded by the state that it follows. */
+export interface ResolutionStep {
+  readonly transaction: Transaction;
+  readonly to: Pick<
+    Transaction,
+    'disposition' | 'approvedMinor' | 'responseCode' | 'authorizationCode' | 'errorCode' | 'reversalState' | 'voidState'
+  >;
+  readonly voidRow: { readonly id: string; readonly disposition: DispositionId } | undefined;
+  readonly entry: Extract<AuditEntry, { resolution: SwitchBooks }>;
+  readonly enqueue: readonly JobRequest[];
+  readonly eventSequence: number | null;
+}
+
+/** The person who resolves, as admin events name authors of changes. */
+export interface Reviewer {
+  readonly name: string;
+  readonly userId: string;
+  /** What an identity provider has granted the person; null for a user with a password. */
+  readonly grant: ProviderGrant | null;
+}
+
+/** A role at a sign-in with an identity provider: for one acquirer, or with 0 for the installation. */
+export interface ProviderGrant {
+  readonly issuer: string;
+  readonly role: string;
+  readonly acquirerId: number;
+}
+
+/** What a person states, or has proposed. */
+export interface Finding extends TransactionKey {
+  readonly books: SwitchBooks;
+  readonly reason: string;
+}
+
+export interface Proposal extends Finding {
+  /** Id of the resolution. */
+  readonly resolutionId: string;
+  /** The state of the transaction that the person saw. */
+  readonly seen: string;
+  readonly by: Reviewer;
+}
+
+/** A proposal that waits for a second person. */
+export interface OpenProposal extends Proposal {
+  /** Of a proposer with a password: false if the user was deleted, blocked or made a viewer since. */
+  readonly isUserStillAble: boolean;
+}
+
+export interface ReviewStore {
+  findReviewFacts(transaction: Transaction): Promise<StoredReviewFacts>;
+  findProposal(acquirerId: number, resolutionId: string): Promise<OpenProposal | undefined>;
+  /** False if another proposal for the transaction waits. */
+  propose(proposal: Proposal): Promise<boolean>;
+  /** False if the proposal no longer waits. */
+  reject(proposal: Proposal, by: Reviewer): Promise<boolean>;
+  /**
+   * Commits a resolution with its record, all or nothing.
+   *
+   * @param confirmedBy the second person; undefined if one is enough, and the proposal is not stored yet
+   * @returns false if the transaction or the proposal has changed since it was read
+   */
+  resolve(proposal: Proposal, step: ResolutionStep, confirmedBy: Reviewer | undefined): Promise<boolean>;
+}
+
+/** Finds the link that a tap belongs to. */
+export interface LinkFinder {
+  find(key: LinkKey): Promise<Link | undefined>;
+  /**
+   * The link with a merchant's reference: its paymentReference, or the link's own id. A link past its time that no
+   * tap holds is expired by this call and not found.
+   */
+  findNamed(acquirerId: number, merchantId: string, reference: string): Promise<Link | undefined>;
+}
+
+/** The database operations of links that taps do not need. */
+export interface LinkStore extends LinkFinder {
+  /**
+   * Stores a link with the job that will expire it. `exists`: the merchant's paymentReference belongs to a link that
+   * is live or settled, or to a tap whose money was or may have been taken.
+   */
+  create(link: NewLink): Promise<'created' | 'exists'>;
+  /** The live link with the merchant's paymentReference, if the request with this hash created it. */
+  findCreated(link: NewLink, requestHash: Uint8Array): Promise<Link | undefined>;
+  /** Moves the link forward, never backward. */
+  moveTo(key: LinkKey, state: LinkStateId): Promise<void>;
+  /** `notYet` if the clock of the database has not reached the time of expiry. */
+  expire(key: LinkKey): Promise<'done' | 'notYet'>;
+  /** A link of a tenant, with the last tap on it. */
+  findOwned(tenant: Tenant, id: string): Promise<{ link: Link; tap: Transaction | undefined } | undefined>;
+  /** The last tap with a merchantReference, or on the link with this paymentReference. */
+  findTap(tenant: Tenant, merchantReference: string): Promise<Transaction | undefined>;
+  /** The tap on a link, if there is one. */
+  findTapOf(link: Link): Promise<Transaction | undefined>;
+  /** Whether no transaction uses a merchantReference yet. */
+  isUnused(link: Link, merchantReference: string): Promise<boolean>;
+  /** The only merchant of a tenant; undefined if there are several, or none. */
+  onlyMerchant(tenant: Tenant): Promise<string | undefined>;
+}
+
+/** The identity of a payment app: the link whose token it holds. */
+export interface IntentClaims extends LinkKey {
+  readonly merchantId: string;
+}
+
+/** Tokens that give any holder access to one link until it expires. */
+export interface IntentTokens {
+  issue(link: Pick<NewLink, 'acquirerId' | 'id' | 'merchantId' | 'expiresAtMs'>): Promise<string>;
+}
+
+/** The identity of an app that creates intents: always for one merchant. */
+export interface IntentSession {
+  readonly acquirerId: number;
+  readonly merchantId: string;
 }

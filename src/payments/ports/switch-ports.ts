@@ -1,3 +1,5 @@
+import type { ProfileReader } from '#schemas/terminal-profile';
+import type { TlvValues } from '../../codecs/emv/tlv-values.ts';
 import type {
   Completion,
   OriginalData,
@@ -11,9 +13,8 @@ import type {
 } from '../../kits/processor-kit/processor.ts';
 import type { ProcessorProfile } from '../../kits/processor-kit/profile.ts';
 import type { SwitchRevision } from '../model/switch-revision.ts';
-import type { ProviderValues, TransactionKey } from '../model/transaction.ts';
-import type { Handover } from './card-ports.ts';
-import type { EnteredPin } from './pin-ports.ts';
+import type { ProviderValues, Transaction, TransactionKey } from '../model/transaction.ts';
+import type { SingleUse } from './store-ports.ts';
 
 /**
  * The result of a request to a switch, and the connection that carried it. `written`: whether a byte may have been
@@ -140,4 +141,122 @@ export interface OtherProcesses {
   reaching(acquirerId: number, processorIds: readonly number[]): number | undefined;
   /** The same, with the reports read again. */
   lookFor(acquirerId: number, processorIds: readonly number[]): Promise<number | undefined>;
+}
+
+/** The card data that stay sealed for as long as a reversal or refund may need them. */
+export interface KeptCard {
+  readonly pan: string;
+  /** YYMM. */
+  readonly expiry: string;
+  readonly original: OriginalData;
+}
+
+/** What only one tap of a card has, as its chip has authenticated it. */
+export interface ChipUse {
+  readonly pan: string;
+  /** 9A. */
+  readonly date: Uint8Array | undefined;
+  /** 9F36. */
+  readonly counter: Uint8Array | undefined;
+  /** 9F26. */
+  readonly cryptogram: Uint8Array | undefined;
+}
+
+export interface CardVault {
+  seal(transactionId: string, card: KeptCard): Uint8Array;
+  /** @throws SealError if the key no longer exists or the bytes were changed */
+  open(transactionId: string, sealed: Uint8Array): KeptCard;
+  /** YYMM, from a recent seal or by opening it. @throws SealError */
+  expiryOf(transactionId: string, sealed: Uint8Array): string;
+  /** Keyed hash for search, with the id of its key. */
+  hashPan(pan: string): string;
+  /** Whether the hash belongs to this PAN, under any of the keys. */
+  isHashOf(hash: string, pan: string): boolean;
+  /** The keyed hashes by which a copy of a tap is found, under every key: that of the original may have been replaced. */
+  usesOf(chip: ChipUse): readonly SingleUse[];
+}
+
+/** A tap as the phone submitted it. */
+export interface TapRequest {
+  readonly merchantReference: string;
+  /** Base64 of BER-TLV. */
+  readonly generalCardData: string;
+  /** Base64 of a compact JWE. */
+  readonly paymentCardData: string;
+  readonly deviceInstallationId: string;
+  /** Correlation id of the HTTP request, a UUID. */
+  readonly correlationId?: string;
+}
+
+/** Both blobs of a tap, opened and indexed, and their bytes for a handover. */
+export interface OpenedTap {
+  readonly general: TlvValues;
+  readonly payment: TlvValues;
+  readonly bytes: { readonly general: Uint8Array; readonly payment: Uint8Array };
+}
+
+/** The reader of a tap, as its terminal profile describes it, and the merchant that the token of the tap names. */
+export interface TappedReader {
+  readonly acquirerId: number;
+  readonly merchantId: string;
+  /** Undefined for a reader of the default format. */
+  readonly reader: ProfileReader | undefined;
+}
+
+/** Opens the blobs that readers seal. */
+export interface CardDataOpener {
+  /**
+   * Asynchronous, because a key may be in a device. An implementation that waits for one limits the wait.
+   *
+   * @throws CardDataError, the same for every cause; NoConfiguration (NO_READER); HsmUnavailable
+   */
+  open(request: TapRequest, tapped: TappedReader): Promise<OpenedTap>;
+  /** Reports a tap that is refused because its chip data or its PIN block were used before. */
+  reportCopy(request: TapRequest, tapped: TappedReader): void;
+  fingerprint(request: TapRequest | PinRequest): string;
+  isFingerprintOf(fingerprint: string, request: TapRequest | PinRequest): boolean;
+}
+
+/** Passes taps from an `api` process to a `worker`, sealed to keys that exist only in the memory of the workers. */
+export interface Handover {
+  /** @throws SealError NO_WORKER if no worker could open it */
+  seal(
+    attempt: { readonly id: string; readonly attempt: number },
+    tap: { general: Uint8Array; payment: Uint8Array },
+  ): Promise<Uint8Array>;
+}
+
+/** The PIN of a tap as the phone submitted it: both blobs again, and the block unless it is in the sealed blob. */
+export interface PinRequest extends TapRequest {
+  readonly pinToken: string;
+  /** Hex. */
+  readonly pinBlock?: string | undefined;
+  readonly ksn?: string | undefined;
+}
+
+/** A PIN as a reader enciphered it. */
+export interface EnteredPin {
+  /** 8 bytes, or 16 in ISO format 4. */
+  readonly block: Uint8Array;
+  /** 10 bytes of a TDES device, 12 of an AES one. */
+  readonly ksn: Uint8Array;
+}
+
+/** The base derivation key under which readers encipher PINs, and the format of their blocks of 8 bytes. */
+export interface ReaderPinKey {
+  readonly keyId: string;
+  readonly format: 0 | 1 | 3;
+}
+
+/**
+ * The relation of a pinToken to a transaction: its current token, a token whose PIN was submitted or which has
+ * expired, or a token of another transaction.
+ */
+export type PinTokenVerdict = 'good' | 'spent' | 'foreign';
+
+/** Tokens with which a phone submits the requested PIN. */
+export interface PinTokens {
+  /** Issues a token for a transaction that awaits a PIN. */
+  issue(transaction: Transaction): Promise<string>;
+  check(token: string, transaction: Transaction): Promise<PinTokenVerdict>;
 }

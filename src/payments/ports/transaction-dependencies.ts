@@ -1,14 +1,16 @@
-import type { OriginalConnections } from '../model/original-connections.ts';
-import type { CardDataOpener, CardVault, Handover } from './card-ports.ts';
-import type { CompletionStore } from './completion-ports.ts';
+import type { OriginalConnections } from '../model/switch-revision.ts';
 import type { Directory } from './directory-ports.ts';
-import type { LinkStore } from './link-ports.ts';
-import type { PinTokens, ReaderPinKey } from './pin-ports.ts';
 import type { Alarms, Clock, Wakeups } from './process-ports.ts';
-import type { RefundStore } from './refund-ports.ts';
-import type { ReversalAttempt } from './reversal-ports.ts';
-import type { TransactionStore } from './store-ports.ts';
-import type { OtherProcesses, Switches } from './switch-ports.ts';
+import type { CompletionStore, LinkStore, RefundStore, ReversalAttempt, TransactionStore } from './store-ports.ts';
+import type {
+  CardDataOpener,
+  CardVault,
+  Handover,
+  OtherProcesses,
+  PinTokens,
+  ReaderPinKey,
+  Switches,
+} from './switch-ports.ts';
 
 /** The dependencies of all use cases, created once in main.ts. */
 export interface TransactionDependencies {

@@ -2,8 +2,7 @@ import { type RejectionCode, RequestRejected } from '../../basics/errors.ts';
 import { Disposition } from '../model/disposition.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
 import { NO_RESULT, ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
-import type { ReturnObstacle } from '../ports/refund-ports.ts';
-import type { NewAttempt } from '../ports/store-ports.ts';
+import type { NewAttempt, ReturnObstacle } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
 
@@ -16,7 +15,7 @@ import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
  * the void. Its disposition stays open until the switch acknowledges (Approved, and the sale is Voided) or finally
  * refuses (Declined, and the sale is unchanged). While neither is certain, the sale stays blocked. Both rows need
  * review if the time for attempts is over or the switch contradicts itself (reversal/reversal-answers.ts,
- * reversal/void-row.ts).
+ * reversal/record-reversal-answer.ts).
  */
 
 const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];

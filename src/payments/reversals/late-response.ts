@@ -2,12 +2,11 @@ import type { OriginalData, Outcome, ReversalAnswer } from '../../kits/processor
 import { expirePinStep } from '../decisions/pin-step.ts';
 import { reverseJob } from '../decisions/reversal-steps.ts';
 import { webhookJobs } from '../decisions/webhook-job.ts';
-import type { LateFacts } from '../model/audit-entry.ts';
+import type { LateFacts } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
 import { isAwaitingPin } from '../model/pin.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
-import type { LateStep } from '../ports/reversal-ports.ts';
-import type { RequestKey, ResponseIdentity } from '../ports/store-ports.ts';
+import type { LateStep, RequestKey, ResponseIdentity } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { type ReversalAnswerDependencies, recordReversalAnswer } from './record-reversal-answer.ts';
 

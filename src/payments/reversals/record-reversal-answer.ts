@@ -1,13 +1,54 @@
-import { StoreUnavailable } from '../../basics/errors.ts';
+import { SealError, StoreUnavailable } from '../../basics/errors.ts';
 import type { ReversalAnswer } from '../../kits/processor-kit/processor.ts';
+import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
 import { answeredStep } from '../decisions/reversal-answers.ts';
-import { webhookJobs } from '../decisions/webhook-job.ts';
-import type { Transaction } from '../model/transaction.ts';
+import { exhaustedStep, reviewStep } from '../decisions/reversal-steps.ts';
+import { voidEventJobs, webhookJobs } from '../decisions/webhook-job.ts';
+import { Disposition } from '../model/disposition.ts';
+import { type Transaction, VoidState } from '../model/transaction.ts';
 import type { ReviewReason } from '../ports/process-ports.ts';
-import type { ReversalStep } from '../ports/reversal-ports.ts';
-import type { ReversalKey } from '../ports/store-ports.ts';
+import type { ReversalKey, ReversalStep, VoidRow } from '../ports/store-ports.ts';
+import type { Switch } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { withVoidRow } from './void-row.ts';
+
+/**
+ * Adds the effects of a step of a sale's reversal: on the row of its void, and for the integrator who received 202.
+ *
+ * - done: Approved; the integrator receives an event of the sale, which is Voided
+ * - refused: Declined, in review; `void.failed`
+ * - in doubt: in review, with an unchanged disposition; `void.needsReview`, once
+ *
+ * @returns the step with all of these effects, to be committed together
+ */
+async function withVoidRow(
+  deps: Pick<TransactionDependencies, 'directory' | 'newId' | 'refunds'>,
+  step: ReversalStep,
+): Promise<ReversalStep> {
+  const { transaction, to, auditEntries, nowMs } = step;
+  const isOfVoid = transaction.voidState === VoidState.asked || to.voidState === VoidState.disputed;
+  const isInDoubt = auditEntries.some((each) => 'reversal' in each && each.reversal === 'needsReview');
+  if (!isOfVoid || (to.voidState === transaction.voidState && !isInDoubt)) return step;
+  const row = await deps.refunds.findVoid(transaction);
+  if (!row) return step;
+  const { voidRow, event } = fateOf(row, step, isInDoubt);
+  const enqueue = event ? voidEventJobs(deps, row, event, nowMs) : [];
+  return { ...step, voidRow, enqueue: [...step.enqueue, ...enqueue] };
+}
+
+interface Fate {
+  readonly voidRow: VoidRow;
+  readonly event?: 'failed' | 'needsReview' | 'disputed' | undefined;
+}
+
+function fateOf({ id, disposition, needsReview }: Transaction, { to }: ReversalStep, isInDoubt: boolean): Fate {
+  if (to.voidState === VoidState.done) return { voidRow: { id, disposition: Disposition.Approved, needsReview } };
+  if (to.voidState === null) {
+    return { voidRow: { id, disposition: Disposition.Declined, needsReview: true }, event: 'failed' };
+  }
+  const voidRow = { id, disposition, needsReview: isInDoubt || needsReview };
+  if (to.voidState === VoidState.disputed) return { voidRow, event: 'disputed' };
+  return { voidRow, event: needsReview ? undefined : 'needsReview' };
+}
 
 /** What it takes to record a step of a reversal. */
 export type ReversalAnswerDependencies = Pick<
@@ -94,4 +135,49 @@ function needsPerson({ transaction, to, auditEntries }: ReversalStep): boolean {
 function reasonOf({ record }: ReversalStep, fault: string | undefined): ReviewReason {
   if (fault !== undefined) return 'UNSENDABLE';
   return record?.kind === 'answered' ? 'CONTRADICTORY' : 'UNACKNOWLEDGED';
+}
+
+/** The fault of a message whose switch is no longer behind its processor. */
+export const SWITCH_CHANGED = 'SWITCH_CHANGED';
+
+/**
+ * Decides what happens to a reversal whose attempt failed with an error before it was sent.
+ *
+ * - If its card data were erased, or its sealed bytes were changed, no attempt can ever be built. The transaction
+ *   needs review at once, and the job ends.
+ * - If the sealing key no longer exists, the transaction needs review at once, because only a person can restore the
+ *   key. The job is retried, so that the reversal is sent when the key is restored.
+ * - Any other error (an exception of a processor type, for example) may be temporary. The job is retried, and the
+ *   transaction needs review after the time for attempts is over.
+ *
+ * @throws the error itself if the job has to be retried, so that it is logged
+ */
+export async function reviewUnsendable(
+  deps: ReversalAnswerDependencies,
+  transaction: Transaction,
+  target: Switch | undefined,
+  error: unknown,
+): Promise<'done'> {
+  if (error instanceof StoreUnavailable) throw error;
+  const sealFault = error instanceof SealError ? error.code : undefined;
+  const nowMs = deps.clock.nowMs();
+  const step = sealFault
+    ? reviewStep(transaction, nowMs)
+    : exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
+  if (step) await stepReversal(deps, step, sealFault ?? (error instanceof Error ? error.name : 'unknown'));
+  if (sealFault === 'NOT_KEPT' || sealFault === 'SEAL_BROKEN') return 'done';
+  throw error;
+}
+
+/**
+ * The processor now leads to another switch than the one that the transaction was sent to. That switch has not seen the
+ * transaction, and might acknowledge its reversal all the same. A person must ask the former switch.
+ */
+export async function reviewMoved(
+  deps: ReversalAnswerDependencies,
+  transaction: Transaction,
+): Promise<'done' | { readonly againAfterSeconds: number }> {
+  const step = reviewStep(transaction, deps.clock.nowMs());
+  const isReviewed = step === undefined || (await stepReversal(deps, step, SWITCH_CHANGED));
+  return isReviewed ? 'done' : { againAfterSeconds: 1 };
 }

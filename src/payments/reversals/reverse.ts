@@ -1,5 +1,5 @@
 import { isUnstored, SealError } from '../../basics/errors.ts';
-import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
+import { localDateTime } from '../../kits/processor-kit/field-values.ts';
 import type { Reversal } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
 import { connectionRetrySeconds, MAX_CONNECTION_RETRY_SECONDS, stampAfter } from '../decisions/attempt-times.ts';
@@ -8,13 +8,17 @@ import { Status } from '../model/status.ts';
 import { switchOf } from '../model/switch-revision.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
-import type { ReversalAttempt, ReversalStep } from '../ports/reversal-ports.ts';
-import type { OriginalFacts } from '../ports/store-ports.ts';
+import type { OriginalFacts, ReversalAttempt, ReversalStep } from '../ports/store-ports.ts';
 import type { Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { leaveTo, reachedElsewhere } from '../taps/leave-to-others.ts';
-import { type ReversalAnswerDependencies, recordReversalAnswer, stepReversal } from './record-reversal-answer.ts';
-import { reviewMoved, reviewUnsendable } from './review-unsendable.ts';
+import {
+  type ReversalAnswerDependencies,
+  recordReversalAnswer,
+  reviewMoved,
+  reviewUnsendable,
+  stepReversal,
+} from './record-reversal-answer.ts';
 
 type ReverseDependencies = ReversalAnswerDependencies & Pick<TransactionDependencies, 'originals' | 'path' | 'vault'>;
 

@@ -1,7 +1,7 @@
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import { decideResolution, type ReviewCase, refuseUnlessResolvable } from '../decisions/resolve-review.ts';
 import { type Transaction, TransactionType } from '../model/transaction.ts';
-import type { Finding, OpenProposal, Proposal, ProviderGrant, Reviewer, ReviewStore } from '../ports/review-ports.ts';
+import type { Finding, OpenProposal, Proposal, ProviderGrant, Reviewer, ReviewStore } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 export interface ReviewDependencies

@@ -1,15 +1,15 @@
-import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
+import { localDateTime } from '../../kits/processor-kit/field-values.ts';
 import type { Completion } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../kits/processor-kit/profile.ts';
 import { connectionRetrySeconds } from '../decisions/attempt-times.ts';
+import type { JobRequest } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
-import type { JobRequest } from '../model/jobs.ts';
 import { switchOf } from '../model/switch-revision.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
 import type { Switch, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { SWITCH_CHANGED } from '../reversals/review-unsendable.ts';
+import { SWITCH_CHANGED } from '../reversals/record-reversal-answer.ts';
 import { type Again, leaveTo, reachedElsewhere } from './leave-to-others.ts';
 
 type CompletionDependencies = Pick<

@@ -11,11 +11,10 @@ import {
   type Transaction,
   TransactionType,
 } from '../model/transaction.ts';
-import type { TapRequest } from '../ports/card-ports.ts';
 import type { MerchantRecord } from '../ports/directory-ports.ts';
+import type { TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { listChipTags } from './chip-tags.ts';
-import { NO_FACTS } from './read-tap.ts';
+import { listChipTags, NO_FACTS } from './read-tap.ts';
 
 export const NO_SUBMISSION: Submission = {
   routeId: null,

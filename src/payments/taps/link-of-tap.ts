@@ -1,5 +1,5 @@
 import { Forbidden, NotFound, RequestRejected, TapRefused } from '../../basics/errors.ts';
-import { admitsReference } from '../decisions/offered-reference.ts';
+import { admitsReference } from '../decisions/admit.ts';
 import { isExpired, type Link } from '../model/link.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Transaction } from '../model/transaction.ts';

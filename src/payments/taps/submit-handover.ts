@@ -4,7 +4,7 @@ import { withWebhook } from '../decisions/webhook-job.ts';
 import { hasAnswer } from '../model/pin.ts';
 import { Status } from '../model/status.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
-import type { OpenedTap } from '../ports/card-ports.ts';
+import type { OpenedTap } from '../ports/switch-ports.ts';
 import type { OutcomeDependencies } from '../reversals/overdue.ts';
 import { authorize, submitReady } from './authorize.ts';
 import type { Draft } from './draft.ts';

@@ -1,4 +1,4 @@
-import { isOfServer } from '../../basics/errors/store-conditions.ts';
+import { isOfServer } from '../../basics/errors/system-error.ts';
 import {
   DuplicateReference,
   Forbidden,
@@ -19,11 +19,10 @@ import { moves, Status, type StatusId } from '../model/status.ts';
 import { isTapTooOld } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import { saysOnlinePin } from '../pins/read-pin.ts';
-import type { OpenedTap, TapRequest } from '../ports/card-ports.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
+import type { OpenedTap, TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { applyProfile } from './apply-profile.ts';
-import { awaitOutcome } from './await-outcome.ts';
+import { awaitOutcome } from './authorize.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
 import { findUnsupported } from './find-unsupported.ts';
 import {
@@ -35,7 +34,7 @@ import {
   refusedLink,
 } from './link-of-tap.ts';
 import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
-import { openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
+import { applyProfile, openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
 
 type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 

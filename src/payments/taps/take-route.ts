@@ -6,9 +6,8 @@ import {
   PinUnusable,
   TapRefused,
 } from '../../basics/errors.ts';
-import { localDateTime } from '../../kits/processor-kit/field-dates.ts';
+import { localDateTime } from '../../kits/processor-kit/field-values.ts';
 import type { Purchase } from '../../kits/processor-kit/processor.ts';
-import { chooseRoutes } from '../decisions/choose-route.ts';
 import { TransactionType } from '../model/transaction.ts';
 import { useOfPin } from '../pins/read-pin.ts';
 import type { RouteRecord, TerminalRecord } from '../ports/directory-ports.ts';
@@ -17,6 +16,33 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 import type { Draft } from './draft.ts';
 import { prepareSubmission, type ReadySubmission, type RequestStamp } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
+
+/** The values of a tap that select among an acquirer's routes. */
+export interface RouteQuestion {
+  readonly currency: string;
+  readonly scheme: string | null;
+  readonly xTid: string;
+}
+
+/**
+ * The routes that fit, best first: ordered by priority, and the more specific one first among equals. A route
+ * without a currency, scheme or terminal fits them all.
+ */
+export function chooseRoutes(routes: readonly RouteRecord[], question: RouteQuestion): RouteRecord[] {
+  return routes
+    .filter(
+      (route) =>
+        !route.isRemoved &&
+        (route.currency === null || route.currency === question.currency) &&
+        (route.scheme === null || route.scheme === question.scheme) &&
+        (route.xTid === null || route.xTid === question.xTid),
+    )
+    .toSorted((one, other) => one.priority - other.priority || specificity(other) - specificity(one));
+}
+
+function specificity({ currency, scheme, xTid }: RouteRecord): number {
+  return Number(xTid !== null) * 4 + Number(scheme !== null) * 2 + Number(currency !== null);
+}
 
 export type RouteDependencies = Pick<
   TransactionDependencies,

@@ -10,9 +10,9 @@ import {
   loginDomains,
   publicUrl,
   secretFile,
+  signInSettings,
   tapRate,
-} from './setting-forms.ts';
-import { signInSettings } from './sign-in-settings.ts';
+} from './sign-in-settings.ts';
 
 /** The console shows as many processes. */
 const MOST_PROCESSES = 64;

@@ -1,11 +1,136 @@
-import cluster, { type Worker } from 'node:cluster';
+import type { Worker } from 'node:cluster';
+import cluster from 'node:cluster';
 import type { BoundSocket } from 'node:net';
 import { StartError } from '../../basics/errors.ts';
+import { mergeReadiness, mergeSwitches } from '../../observe/health.ts';
 import type { Log } from '../../observe/log.ts';
-import { GroupReporter, send } from './group-reporter.ts';
-import type { FromMember } from './messages.ts';
-import { RestartPolicy } from './restart-policy.ts';
-import { ALIVE_EVERY_MS, DRAINED_WITHIN_MS, LISTENERS_VARIABLE, NUMBER_VARIABLE } from './siblings.ts';
+import { addDeparted, type MetricValues, mergeMetrics } from '../../observe/metrics/merge-metrics.ts';
+import {
+  ALIVE_EVERY_MS,
+  DRAINED_WITHIN_MS,
+  type FromMember,
+  type FromPrimary,
+  type GroupReports,
+  type HealthReport,
+  LISTENERS_VARIABLE,
+  type MemberReports,
+  NUMBER_VARIABLE,
+  type ReportName,
+} from './siblings.ts';
+
+/**
+ * A process that does not answer within this time is left out of the health report, and its last metrics are used.
+ * Probes wait for one second by default.
+ */
+const ANSWERED_WITHIN_MS: Readonly<Record<ReportName, number>> = { health: 500, metrics: 2_000 };
+
+interface Reporting {
+  readonly number: number;
+  readonly worker: Worker;
+  readonly state: 'starting' | 'ready' | 'draining';
+}
+
+type FromReporting = Extract<FromMember, { kind: 'final' | 'report' | 'askGroup' }>;
+
+/** Collects what the processes of a group report about themselves, for a scrape or probe that one of them received. */
+export class GroupReporter {
+  readonly #members: () => readonly Reporting[];
+  readonly #waiting = new Map<number, (value: MemberReports[ReportName]) => void>();
+  readonly #lastMetrics = new Map<Reporting, readonly MetricValues[]>();
+  #departed: readonly MetricValues[] = [];
+  #asked = 0;
+
+  constructor(members: () => readonly Reporting[]) {
+    this.#members = members;
+  }
+
+  receive(member: Reporting, message: FromReporting): void {
+    if (message.kind === 'final') this.#lastMetrics.set(member, message.metrics);
+    else if (message.kind === 'report') this.#waiting.get(message.id)?.(message.value);
+    else void this.#answer(member, message);
+  }
+
+  /** The counters of an ended process remain in the sums. */
+  async forget(member: Reporting): Promise<void> {
+    const last = this.#lastMetrics.get(member);
+    this.#lastMetrics.delete(member);
+    if (last) this.#departed = await addDeparted(this.#departed, last);
+  }
+
+  async #answer({ worker }: Reporting, { id, what }: Extract<FromMember, { kind: 'askGroup' }>): Promise<void> {
+    const value = what === 'metrics' ? await this.#metrics() : await this.#health();
+    if (value !== undefined) send(worker, { kind: 'groupReport', id, value });
+  }
+
+  async #metrics(): Promise<GroupReports['metrics']> {
+    const members = this.#members().filter(({ state }) => state !== 'starting');
+    await Promise.all(
+      members.map(async (member) => {
+        const metrics = await this.#ask(member, 'metrics');
+        if (metrics) this.#lastMetrics.set(member, metrics);
+      }),
+    );
+    const parts = [...this.#lastMetrics].map(([{ number }, metrics]) => ({ process: number, metrics }));
+    return mergeMetrics(parts, this.#departed).metrics();
+  }
+
+  async #health(): Promise<HealthReport | undefined> {
+    const members = this.#members().filter(({ state }) => state === 'ready');
+    const reports = (await Promise.all(members.map((member) => this.#ask(member, 'health')))).flatMap(
+      (report) => report ?? [],
+    );
+    if (reports.length === 0) return undefined;
+    return {
+      readiness: mergeReadiness(reports.map(({ readiness }) => readiness)),
+      switches: mergeSwitches(reports.map(({ switches }) => switches)),
+    };
+  }
+
+  #ask<Name extends ReportName>({ worker }: Reporting, what: Name): Promise<MemberReports[Name] | undefined> {
+    const id = ++this.#asked;
+    return new Promise((resolve) => {
+      const end = (value: MemberReports[ReportName] | undefined) => {
+        clearTimeout(timer);
+        this.#waiting.delete(id);
+        resolve(value as MemberReports[Name] | undefined);
+      };
+      const timer = setTimeout(end, ANSWERED_WITHIN_MS[what], undefined);
+      this.#waiting.set(id, end);
+      send(worker, { kind: 'askMember', id, what });
+    });
+  }
+}
+
+/** The exit of a process reports its end. */
+function send(worker: Worker, message: FromPrimary): void {
+  if (worker.isConnected()) worker.send(message, undefined, undefined, () => {});
+}
+
+/** A process that has run for this long was sound: its end says nothing about the next one. */
+const SOUND_AFTER_MS = 60_000;
+const FIRST_DELAY_MS = 1_000;
+const LONGEST_DELAY_MS = 30_000;
+/**
+ * After nine short lives in a row, of which the delays alone take two minutes, another start cures nothing. The whole group then ends, because the
+ * program above it (Kubernetes, systemd, Docker) shows a crash loop to people and starts it again later.
+ */
+export const MOST_SHORT_LIVES = 8;
+
+/** Decides when a process that has ended unexpectedly is replaced. */
+export class RestartPolicy {
+  #shortLives = 0;
+
+  /** @returns the delay before the replacement starts, or `giveUp` */
+  onEnd(livedMs: number): number | 'giveUp' {
+    if (livedMs >= SOUND_AFTER_MS) {
+      this.#shortLives = 0;
+      return 0;
+    }
+    this.#shortLives++;
+    if (this.#shortLives > MOST_SHORT_LIVES) return 'giveUp';
+    return Math.min(FIRST_DELAY_MS * 2 ** (this.#shortLives - 1), LONGEST_DELAY_MS);
+  }
+}
 
 /** A process whose event loop has been blocked for half a minute serves no client. */
 const MISSED_BEFORE_END = 6;

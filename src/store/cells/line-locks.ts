@@ -1,8 +1,78 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStoreCondition } from '../../basics/errors/store-conditions.ts';
+import { isStoreCondition } from '../../basics/errors/system-error.ts';
 import { StoreUnavailable } from '../../basics/errors.ts';
-import { LOCKS } from './lock-classes.ts';
-import { LockSession } from './lock-session.ts';
+import { destroyConnection, LimitedClient } from '../postgres/open-database.ts';
+
+/** First keys of the advisory locks that concern acquirers; the second key is the acquirer's number. */
+export const LOCKS = {
+  /** Shared by each commit that writes rows of the acquirer while it is moved (0001_schema.sql names this number). */
+  writes: 7_403_001,
+  /** Shared by each process while it has connections to the acquirer's switches. */
+  lines: 7_403_002,
+  /** Shared by each process that is signed on to a switch of the acquirer. */
+  signedOn: 7_403_003,
+  /** Exclusive: only one command moves the acquirer. */
+  move: 7_403_004,
+  /** Shared by each commit that looks for an endpoint which its process does not know; exclusive for a new endpoint. */
+  newEndpoints: 7_403_005,
+} as const;
+
+/** A connection without statements does not notice a broken network, so it is probed. */
+const PROBE_EVERY_MS = 3_000;
+/** A session that does not answer a probe within this time is ended. */
+const PROBE_TIMEOUT_MS = 3_000;
+
+/** One session of the database, for locks that last as long as the process uses what they protect. */
+export class LockSession {
+  readonly #client: LimitedClient;
+  /** Statements of a session run one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+  #probing: NodeJS.Timeout | undefined;
+  /** Fulfilled when the session has ended for any reason. */
+  readonly ended: Promise<void>;
+
+  private constructor(client: LimitedClient) {
+    this.#client = client;
+    this.ended = new Promise((resolve) => {
+      client.once('end', () => {
+        clearTimeout(this.#probing);
+        resolve();
+      });
+    });
+  }
+
+  static async open(url: string): Promise<LockSession> {
+    const client = new LimitedClient({ connectionString: url, application_name: 'tapwire-lines' });
+    client.on('error', () => {}); // `end` follows
+    const session = new LockSession(client);
+    await client.connect();
+    session.#probe();
+    return session;
+  }
+
+  async run<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const result = this.#last.catch(() => {}).then(() => this.#client.query<Row>(text, [...values]));
+    this.#last = result;
+    return (await result).rows;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#probing);
+    await this.#client.end().catch(() => {});
+  }
+
+  #probe(): void {
+    this.#probing = setTimeout(() => {
+      const silent = setTimeout(() => destroyConnection(this.#client), PROBE_TIMEOUT_MS);
+      this.run('select 1')
+        .then(
+          () => this.#probe(),
+          () => destroyConnection(this.#client), // unless it has ended already
+        )
+        .finally(() => clearTimeout(silent));
+    }, PROBE_EVERY_MS).unref();
+  }
+}
 
 const RECONNECT_AFTER_MS = 500;
 /**

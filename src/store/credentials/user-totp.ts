@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { FactorProof } from '../../auth/totp/second-factor.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { type Change, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 
 /** A user of an acquirer, or of the installation. */

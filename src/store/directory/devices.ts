@@ -8,8 +8,7 @@ import type {
   DeviceUser,
   PushDevice,
 } from '../../push/ports.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 
 /** Phones at one merchant's tills; a chain has a merchant for each shop. */
 const MAX_DEVICES_PER_MERCHANT = 1_000;

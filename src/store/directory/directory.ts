@@ -8,9 +8,9 @@ import {
   readIssuerPem,
   type ScopedIssuer,
 } from '../../auth/issuers/issuer-keys.ts';
-import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
-import type { WebhookOrigin } from '../../payments/model/jobs.ts';
+import type { WebhookOrigin } from '../../payments/model/decision.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type {
@@ -22,8 +22,7 @@ import type {
   TerminalRecord,
 } from '../../payments/ports/directory-ports.ts';
 import type { Tenant } from '../../payments/ports/store-ports.ts';
-import { FollowedRows } from '../postgres/followed-rows.ts';
-import { FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
+import { FollowedRows, FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { IssuerDirectory } from './issuer-directory.ts';
 import { TerminalProfileCache } from './terminal-profile-cache.ts';

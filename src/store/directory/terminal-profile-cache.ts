@@ -1,5 +1,5 @@
 import type { ProfileReader } from '#schemas/terminal-profile';
-import { shareRuns } from '../../basics/limits/share-runs.ts';
+import { shareRuns } from '../../basics/limits/concurrency-limit.ts';
 import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type { Database } from '../postgres/open-database.ts';
 

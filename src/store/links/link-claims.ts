@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { claimedLink, REFUSED_STATUSES, stateAfterTap, TAP_TYPES } from '../../payments/model/link.ts';
 import type { NewAttempt } from '../../payments/ports/store-ports.ts';
-import { KEEPS_AMOUNT } from '../transactions/review-conditions.ts';
+import { KEEPS_AMOUNT } from '../transactions/transaction-columns.ts';
 
 /** Whether a tap `t` is in progress, or its money was or may have been taken: `holdsLink` of the model. */
 export const HOLDS = `(t.status not in (${REFUSED_STATUSES.join()}) and (t.void_state is not null or ${KEEPS_AMOUNT('t')}))`;

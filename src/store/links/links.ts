@@ -1,14 +1,11 @@
 import type pg from 'pg';
-import type { MandateVault } from '../../card/mandate-vault.ts';
-import { claimedLink, type Link, type LinkKey, type NewLink } from '../../payments/model/link.ts';
-import type { LinkStateId } from '../../payments/model/link-state.ts';
+import type { MandateVault } from '../../card/card-vault.ts';
+import { claimedLink, type Link, type LinkKey, type LinkStateId, type NewLink } from '../../payments/model/link.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
-import type { LinkStore } from '../../payments/ports/link-ports.ts';
-import type { Tenant } from '../../payments/ports/store-ports.ts';
+import type { LinkStore, Tenant } from '../../payments/ports/store-ports.ts';
 import type { PushRecord } from '../../push/ports.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { findTapByReference, findTransaction } from '../transactions/find-transactions.ts';
 import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 import { createLinks, type Sealed } from './commit-links.ts';

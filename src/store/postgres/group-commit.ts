@@ -1,9 +1,8 @@
 import { channel } from 'node:diagnostics_channel';
 import type pg from 'pg';
-import { isStoreCondition } from '../../basics/errors/store-conditions.ts';
+import { isStoreCondition } from '../../basics/errors/system-error.ts';
 import { Overloaded, StoreUnavailable } from '../../basics/errors.ts';
-import { BATCH_SETTINGS } from './batch-settings.ts';
-import { type Database, isForBatches } from './open-database.ts';
+import { BATCH_SETTINGS, type Database, isForBatches } from './open-database.ts';
 import { beginWith, PipelinedTransaction } from './pipelined-transaction.ts';
 
 /** Writes per fsync: above this, the statement's own time dominates. */

@@ -1,12 +1,96 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate';
+import { type MigrationBuilder, PG_MIGRATE_LOCK_ID, type RunnerOption, runner } from 'node-pg-migrate';
 import type pg from 'pg';
 import { StartError } from '../../basics/errors.ts';
-import { loadMigrations, SHORT_LOCK_MS } from './load-migrations.ts';
 import { type Database, inLongSession } from './open-database.ts';
 import { SESSION_LIMITS } from './session-limits.ts';
+
+/** A statement of a migration. */
+interface MigrationStep {
+  readonly sql: string;
+  /** Whether it takes a lock for which the statements of taps have to wait. */
+  readonly blocksTaps: boolean;
+  /** The index that it creates concurrently. */
+  readonly index?: string | undefined;
+}
+
+export interface MigrationText {
+  /** Whether all statements are one transaction; otherwise each is one, or cannot be in any. */
+  readonly isTransaction: boolean;
+  readonly steps: readonly MigrationStep[];
+}
+
+/** The first line of a file whose statements do not share a transaction. */
+const ONE_BY_ONE = '-- Statement by statement';
+
+const CONCURRENT_INDEX = /^create (?:unique )?index concurrently if not exists (\w+)/i;
+/** These wait for transactions in progress, and nothing waits for them but other changes of the schema. */
+const BLOCKS_NO_TAPS = [CONCURRENT_INDEX, /^drop index concurrently /i, /^alter table \S+ validate constraint /i];
+
+/**
+ * Reads the file of a migration. Without a common transaction, empty lines separate statements, because the server
+ * would execute statements that it receives together as one transaction.
+ */
+export function migrationSteps(text: string): MigrationText {
+  const isTransaction = !text.startsWith(ONE_BY_ONE);
+  if (isTransaction) return { isTransaction, steps: [stepOf(text)] };
+  const statements = text.split(/\n\s*\n/).map(withoutComments);
+  return { isTransaction, steps: statements.filter((sql) => sql !== '').map(stepOf) };
+}
+
+function withoutComments(sql: string): string {
+  return sql.replace(/^--.*\n?/gm, '').trim();
+}
+
+function stepOf(sql: string): MigrationStep {
+  const index = CONCURRENT_INDEX.exec(sql)?.[1];
+  return { sql, index, blocksTaps: !BLOCKS_NO_TAPS.some((pattern) => pattern.test(sql)) };
+}
+
+type Strategy = NonNullable<RunnerOption['migrationLoaderStrategies']>[number];
+type Loader = Exclude<Strategy['loader'], string>;
+
+/**
+ * Waiting for a lock that blocks the statements of taps, because those queue behind it. A migration that does not get
+ * it is repeated as a whole.
+ */
+const SHORT_LOCK_MS = 2_000;
+/** Statements that block no taps may wait for the end of every transaction in progress, such as that of a dump. */
+const LONG_LOCK_MS = 60 * 60_000;
+
+const INVALID = `select from pg_index where indexrelid = to_regclass($1) and not indisvalid`;
+
+/** Loads the files of migrations for node-pg-migrate: in a transaction, or statement by statement (README.md). */
+const loadMigrations: Loader = async (paths) =>
+  Promise.all(
+    paths.map(async (path) => ({ id: path, filePaths: [path], actions: actionsOf(await readFile(path, 'utf8')) })),
+  );
+
+function actionsOf(text: string) {
+  const { isTransaction, steps } = migrationSteps(text);
+  return {
+    up: async (builder: MigrationBuilder) => {
+      if (!isTransaction) return runOneByOne(builder, steps);
+      for (const { sql } of steps) builder.sql(sql);
+    },
+    // There is no downgrade: an older version starts only on a backup of its own.
+    down: false as const,
+  };
+}
+
+async function runOneByOne(builder: MigrationBuilder, steps: readonly MigrationStep[]): Promise<void> {
+  builder.noTransaction();
+  for (const { sql, blocksTaps, index } of steps) {
+    // `if not exists` would accept what an interrupted run has left behind: an index that is written but never read.
+    const isLeft = index !== undefined && (await builder.db.query(INVALID, [index])).rows.length > 0;
+    builder.sql(`set lock_timeout = ${blocksTaps ? SHORT_LOCK_MS : LONG_LOCK_MS}`);
+    if (isLeft) builder.sql(`drop index concurrently if exists ${index}`);
+    builder.sql(sql);
+  }
+  builder.sql(`set lock_timeout = ${SHORT_LOCK_MS}`);
+}
 
 const MIGRATIONS = fileURLToPath(new URL('migrations', import.meta.url));
 

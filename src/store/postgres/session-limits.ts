@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 /**
  * Time limits of a session by purpose. Four limits are set in the session itself, so that the server ends what a dead
- * client left behind. This process enforces `heldMs` (held-clients.ts), for a server that no longer responds. The
+ * client left behind. This process enforces `heldMs` (open-database.ts), for a server that no longer responds. The
  * server's limits are shorter: a running server responds with an error before its connection is destroyed.
  */
 export interface SessionLimits {
@@ -88,7 +88,7 @@ const SET = `select set_config(name, value, false) from unnest($1::text[], $2::t
 
 /**
  * Postgres compiles a statement if its plan seems expensive, which takes a second of processor time at each execution.
- * The plans of batches seem so, because scans are off (batch-settings.ts): the planner adds 10,000,000,000 to their costs.
+ * The plans of batches seem so, because scans are off (open-database.ts): the planner adds 10,000,000,000 to their costs.
  */
 const NO_COMPILATION = 'off';
 

@@ -1,7 +1,6 @@
 import type { TransactionKey } from '../../payments/model/transaction.ts';
 import type { Wakeups } from '../../payments/ports/process-ports.ts';
-import { destroyConnection, LimitedClient } from './limited-client.ts';
-import type { Database } from './open-database.ts';
+import { type Database, destroyConnection, LimitedClient } from './open-database.ts';
 import { limitSession, SESSION_LIMITS } from './session-limits.ts';
 
 /** Two channels: outcomes for requests that wait for a phone, jobs for workers. */

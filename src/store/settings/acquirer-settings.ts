@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { type AdminEvent, type Change, INSTALLATION, inAdminCommit, type Reach, recordChange } from './admin-commit.ts';
 import { assignmentsOf, type Removal, type SettingsTable, selectionOf, shown, statementsIn } from './settings-table.ts';
 

@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import type { NewAcquirer, StoredAcquirer } from '#schemas/admin-tenants';
 import { NotFound } from '../../basics/errors.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import type { Page } from './acquirer-settings.ts';
 import { type Change, INSTALLATION, inAdminCommit, recordChange } from './admin-commit.ts';
 import { shown } from './settings-table.ts';

@@ -1,6 +1,5 @@
 import type { RecordedChange } from '#schemas/admin-audit';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { shown } from './settings-table.ts';
 
 /** A page of admin events. */
@@ -27,4 +26,53 @@ export async function listAdminEvents(
     ),
   );
   return rows.map((row) => shown<RecordedChange>(row));
+}
+
+/** An admin event as its chain covers it; text is as the database shows it. */
+export interface ChainedEvent {
+  readonly acquirerId: number;
+  /** Position in the chain of the acquirer, from 1. */
+  readonly number: number;
+  readonly id: string;
+  /** UTC with microseconds, `2026-11-20T10:00:00.000000`. */
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly kind: string;
+  readonly subjectId: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Of the event before; null for the first one. */
+  readonly previousAt: string | null;
+  readonly previousHash: string | null;
+  readonly hash: string;
+  /** Whether the event before is old enough to have been deleted. */
+  readonly mayFollowDeleted: boolean;
+}
+
+/** A page needs little memory, and few queries read a chain of years. */
+const PAGE = 1_000;
+
+const TIME = `'YYYY-MM-DD"T"HH24:MI:SS.US'`;
+
+/** Admin events are kept for seven years (trigger `admin_events_kept_for_seven_years`). */
+const READ = `
+select acquirer_id as "acquirerId", chain_number::float8 as number, id::text,
+  to_char(at at time zone 'UTC', ${TIME}) as at, actor, action, kind, subject_id::text as "subjectId",
+  before::text, after::text, to_char(previous_at at time zone 'UTC', ${TIME}) as "previousAt",
+  encode(previous_hash, 'hex') as "previousHash", encode(hash, 'hex') as hash,
+  coalesce(previous_at < clock_timestamp() - interval '7 years', false) as "mayFollowDeleted"
+from admin_events where (acquirer_id, chain_number) > ($1, $2)
+order by acquirer_id, chain_number limit ${PAGE}`;
+
+/** All admin events, by acquirer and position in its chain. */
+export async function* chainedEvents(database: Database): AsyncGenerator<ChainedEvent> {
+  let last: Pick<ChainedEvent, 'acquirerId' | 'number'> | undefined = { acquirerId: -1, number: 0 };
+  while (last) {
+    const { rows }: { rows: ChainedEvent[] } = await mapConnectionLoss(
+      database.query<ChainedEvent>(READ, [last.acquirerId, last.number]),
+    );
+    yield* rows;
+    last = rows.length === PAGE ? rows.at(-1) : undefined;
+  }
 }

@@ -11,7 +11,7 @@ import type {
 import type { NewAttester, StoredAttester } from '#schemas/attestation';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
 import { invalidValue, RequestRejected } from '../../basics/errors.ts';
-import { checkMerchant } from '../../payments/settings/check-tenants.ts';
+import { checkMerchant } from '../../payments/settings/check-settings.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Directories hold all of them in memory. */

@@ -1,4 +1,4 @@
-import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** All workers know a cut-over within this time: long before any scope could reuse a number. */
@@ -161,3 +161,6 @@ const FIND = `select distinct on (b.acquirer_id, b.processor_id) b.acquirer_id a
 
 const ANNOUNCE = `insert into business_dates (acquirer_id, processor_id, business_date) values ($1, $2, $3)
   on conflict do nothing`;
+
+/** STANs are 000001 to 999999 (ISO 8583:1987, DE11), so a scope has this many per business date. */
+export const STANS = 999_999;

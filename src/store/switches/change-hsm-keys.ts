@@ -2,14 +2,13 @@ import type pg from 'pg';
 import type { ProcessorChange, StoredProcessor } from '#schemas/admin-routing';
 import { StartError } from '../../basics/errors.ts';
 import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
-import { keysNamedBy } from '../../switching/switches/access/key-ownership.ts';
+import { keysNamedBy } from '../../switching/switches/access/switch-access.ts';
 import { type KeyReplacement, withoutReplacedKey, withSuccessor } from '../../switching/switches/replace-key.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { AcquirerSettings } from '../settings/acquirer-settings.ts';
 import { inAdminCommit } from '../settings/admin-commit.ts';
 import type { SettingsTable } from '../settings/settings-table.ts';
-import { findRegisteredKey, type RegisteredKey, recordKeyEvent } from './hsm-keys.ts';
-import { type KeyUseRules, listKeyUses } from './key-uses.ts';
+import { findRegisteredKey, type KeyUseRules, listKeyUses, type RegisteredKey, recordKeyEvent } from './hsm-keys.ts';
 
 /** Gateways read the file of the keys every two seconds. A connection with a key that they do not have is not opened. */
 const KNOWN_AFTER_SECONDS = 10;

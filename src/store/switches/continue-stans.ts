@@ -1,8 +1,8 @@
 import type { Database } from '../postgres/open-database.ts';
 import { type Change, inAdminCommit, recordChange } from '../settings/admin-commit.ts';
+import { STANS } from './business-dates.ts';
 import { LEAST } from './database-epoch.ts';
 import { scopeText } from './reserve-stans.ts';
-import { STANS } from './stans.ts';
 
 /** More lines than a person reads. */
 const MOST_LISTED = 1_000;

@@ -1,5 +1,4 @@
-import { FURTHEST_DAYS } from './business-dates.ts';
-import { STANS } from './stans.ts';
+import { FURTHEST_DAYS, STANS } from './business-dates.ts';
 
 /**
  * Whether reservations of STANs may have been lost, and how many numbers are skipped then.

@@ -1,4 +1,4 @@
-import type { HandoverKeys, WorkerPublicKey } from '../../card/handover-keys.ts';
+import type { HandoverKeys, WorkerPublicKey } from '../../card/handover-envelope.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** Public halves of the workers' handover keys; the database's clock decides which are live. */

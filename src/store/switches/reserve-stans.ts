@@ -1,7 +1,6 @@
 import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
-import { FURTHEST_DAYS } from './business-dates.ts';
+import { FURTHEST_DAYS, STANS } from './business-dates.ts';
 import { LATEST_DATE, THIS_EPOCH } from './database-epoch.ts';
-import { STANS } from './stans.ts';
 
 /**
  * Numbers that a process reserves at once. A terminal rarely needs more in a minute, and a crash wastes no more than

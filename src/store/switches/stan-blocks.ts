@@ -3,6 +3,7 @@ import type pg from 'pg';
 import type { TakenStan } from '../../payments/ports/switch-ports.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { STANS } from './business-dates.ts';
 import { NOTE_EPOCH, NOTE_STOP } from './database-epoch.ts';
 import {
   BLOCK_SIZE,
@@ -13,7 +14,6 @@ import {
   scopeText,
   type Wanted,
 } from './reserve-stans.ts';
-import { STANS } from './stans.ts';
 
 /** An operator is alerted while a tenth is left: at a steady rate, more than two hours before the numbers run out. */
 export const FEW_STANS = 100_000;

@@ -1,7 +1,6 @@
 import type { StoredTransaction } from '../../payments/ports/store-ports.ts';
 import type { Exchange, MaskedMessage, MessageKeeper } from '../../switching/switches/ports.ts';
-import { copyIn } from '../postgres/copy-in.ts';
-import { CopyRows } from '../postgres/copy-rows.ts';
+import { CopyRows, copyIn } from '../postgres/copy-rows.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { fromDay } from '../postgres/partitions.ts';
 

@@ -2,10 +2,8 @@ import type pg from 'pg';
 import { MUST_NOT_REST } from '../../payments/model/status.ts';
 import type { PhoneResponseRecord } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
-import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, unreportedUpdate } from './guarded-update.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
-import type { SharedJob, SharedTimers } from './shared-timers.ts';
-import { storedEntries } from './stored-entries.ts';
+import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, storedEntries, unreportedUpdate } from './guarded-update.ts';
+import type { JobsInCommit, SharedJob, SharedTimers } from './jobs-in-commit.ts';
 
 const batch = new ColumnBatch({ ...GUARDED_COLUMNS, fromStatus: 'integer', status: 'integer' });
 

@@ -1,10 +1,9 @@
 import { PinState } from '../../payments/model/pin.ts';
-import type { PinAttempt } from '../../payments/ports/store-ports.ts';
-import { ColumnBatch, columnNames, columnValues } from '../postgres/column-batch.ts';
+import type { PinAttempt, PinExpiry } from '../../payments/ports/store-ports.ts';
+import { assignments, ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import { TIMES, toRow } from './commit-taps.ts';
-import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
-import { IS_IN_DOUBT } from './review-conditions.ts';
-import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
+import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
+import { ATTEMPT_COLUMNS, IS_IN_DOUBT } from './transaction-columns.ts';
 import { UsedValues } from './used-values.ts';
 
 const batch = new ColumnBatch({
@@ -58,4 +57,32 @@ export const commitPinAttempts = guardedWrite({
   rowOf: (attempt: PinAttempt) => ({ ...toRow(attempt), id: attempt.transaction.id, fromStatus: attempt.fromStatus }),
   furtherValues: (attempts) => uses.values(attempts),
   jobsOf: ({ enqueue, remove }) => ({ enqueue, remove: remove.map(({ queue, id }) => ({ queue, ids: [id] })) }),
+});
+
+const EXPIRY_COLUMNS = {
+  disposition: 'integer',
+  pinState: 'integer',
+  pinTries: 'integer',
+  pinJob: 'uuid',
+  updatedAtMs: 'ms',
+} as const satisfies ColumnList;
+
+const expiryBatch = new ColumnBatch({ ...GUARDED_COLUMNS, ...EXPIRY_COLUMNS });
+
+const EXPIRE = guardedUpdate({
+  rows: expiryBatch.rows,
+  set: assignments(EXPIRY_COLUMNS),
+  guard: `t.attempt = x.attempt
+    and t.pin_state = ${PinState.awaiting} and t.pin_expires_at <= clock_timestamp()`,
+});
+
+/** Ends waits for a PIN that have expired on the database's clock; false if one has not expired, or a PIN came. */
+export const commitPinExpiries = guardedWrite({
+  name: 'commit-pin-expiries',
+  batch: expiryBatch,
+  text: EXPIRE,
+  rowOf: ({ transaction: { acquirerId, id, attempt }, disposition, pin, auditEntries, nowMs }: PinExpiry) => {
+    return { acquirerId, id, attempt, disposition, ...pin, updatedAtMs: nowMs, auditEntries };
+  },
+  jobsOf: ({ enqueue }) => ({ enqueue }),
 });

@@ -6,7 +6,7 @@ import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { insertTaps } from './commit-taps.ts';
 import type { JobsInCommit } from './jobs-in-commit.ts';
-import { HAS_SWITCH, IS_BLOCKED, KEEPS_AMOUNT } from './review-conditions.ts';
+import { HAS_SWITCH, IS_BLOCKED, KEEPS_AMOUNT } from './transaction-columns.ts';
 
 export type ReserveOutcome = 'inserted' | 'exists' | 'refused';
 

@@ -1,4 +1,4 @@
-import type { ReversalStep } from '../../payments/ports/reversal-ports.ts';
+import type { ReversalStep } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { adjustReservations } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';

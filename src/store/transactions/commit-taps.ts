@@ -7,12 +7,9 @@ import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 import { findUnclaimable, IS_NAMED_LIKE_A_LINK, namedLink, recordClaims } from '../links/link-claims.ts';
 import { ColumnBatch, type ColumnList, columnNames, columnValues } from '../postgres/column-batch.ts';
 import type { Seal } from '../postgres/group-commit.ts';
-import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES } from './guarded-update.ts';
-import { type JobsInCommit, OfferedJobs } from './jobs-in-commit.ts';
-import { IS_IN_DOUBT } from './review-conditions.ts';
-import type { SharedTimers } from './shared-timers.ts';
-import { storedEntries } from './stored-entries.ts';
-import { ATTEMPT_COLUMNS } from './transaction-columns.ts';
+import { GUARDED_COLUMNS, guardedUpdate, guardedWrite, INSERT_ENTRIES, storedEntries } from './guarded-update.ts';
+import { type JobsInCommit, OfferedJobs, type SharedTimers } from './jobs-in-commit.ts';
+import { ATTEMPT_COLUMNS, IS_IN_DOUBT } from './transaction-columns.ts';
 import { UsedValues } from './used-values.ts';
 
 /**

@@ -1,12 +1,11 @@
 import type pg from 'pg';
-import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import type { AuditEntry } from '../../payments/model/decision.ts';
 import { Disposition } from '../../payments/model/disposition.ts';
 import { ReversalState, type Transaction } from '../../payments/model/transaction.ts';
-import type { CompletionStore } from '../../payments/ports/completion-ports.ts';
+import type { CompletionStore } from '../../payments/ports/store-ports.ts';
 import { ColumnBatch } from '../postgres/column-batch.ts';
 import { GroupCommit } from '../postgres/group-commit.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';
 
 interface Beginning {

@@ -1,12 +1,74 @@
 import type pg from 'pg';
-import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import type { AuditEntry } from '../../payments/model/decision.ts';
 import type { Transaction, TransactionKey } from '../../payments/model/transaction.ts';
 import type { StoredTransaction, Tenant } from '../../payments/ports/store-ports.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { fromDay } from '../postgres/partitions.ts';
-import { readEntries, type StoredEntry } from './stored-entries.ts';
-import { TenantConditions } from './tenant-conditions.ts';
+import { readEntries, type StoredEntry } from './guarded-update.ts';
 import { ATTEMPT_COLUMNS, selectList } from './transaction-columns.ts';
+
+const VALUE = /\$(?!\d)/g;
+
+/**
+ * Collects `and`-ed conditions on rows; those of a tenant always come first. Each has a name that represents its
+ * text, so that all names together identify the statement.
+ */
+export class TenantConditions {
+  readonly values: unknown[] = [];
+  readonly #names: string[] = [];
+  readonly #conditions: string[] = [];
+  /** The condition that a row belongs to the tenant. */
+  readonly ownSql: string;
+  /** The parameters of its ids. */
+  readonly acquirer: string;
+  readonly integrator: string | undefined;
+  readonly #ownNames: number;
+
+  constructor({ acquirerId, integratorId, merchantId }: Tenant) {
+    this.acquirer = this.add('acquirer', 'acquirer_id = $', acquirerId);
+    this.integrator =
+      integratorId === undefined ? undefined : this.add('integrator', 'integrator_id = $', integratorId);
+    if (merchantId !== undefined) this.add('merchant', 'merchant_id = $', merchantId);
+    this.ownSql = this.sql;
+    this.#ownNames = this.#names.length;
+  }
+
+  /** Each `$` without a number in `condition` becomes the parameter of its value. @returns the parameter: `$3` */
+  add(name: string, condition: string, value: unknown): string {
+    const parameter = this.parameter(value);
+    this.addPlain(
+      name,
+      condition.replaceAll(VALUE, () => parameter),
+    );
+    return parameter;
+  }
+
+  addIfGiven(name: string, condition: string, value: unknown): void {
+    if (value !== undefined) this.add(name, condition, value);
+  }
+
+  addPlain(name: string, condition: string): void {
+    this.#names.push(name);
+    this.#conditions.push(condition);
+  }
+
+  parameter(value: unknown): string {
+    return `$${this.values.push(value)}`;
+  }
+
+  get sql(): string {
+    return this.#conditions.join(' and ');
+  }
+
+  get name(): string {
+    return this.#names.join(' ');
+  }
+
+  /** The same without the tenant's conditions. */
+  get addedNames(): readonly string[] {
+    return this.#names.slice(this.#ownNames);
+  }
+}
 
 const PROPERTIES = [
   'acquirerId',
@@ -129,4 +191,22 @@ export async function findEvents(
     new Date(createdAtMs),
   ]);
   return rows.map(({ attempt, moves }) => ({ attempt, auditEntries: readEntries(moves) }));
+}
+
+/** Two look-ups in unique indexes. */
+const IS_FREE = `select not exists (
+    select from transactions where acquirer_id = $1 and merchant_id = $2 and merchant_reference = $3)
+  and not exists (
+    select from links where acquirer_id = $1 and merchant_id = $2 and payment_reference = $3 and not is_expired) as free`;
+
+/** Whether no transaction and no live or paid link or intent of the merchant has the reference. */
+export async function isReferenceFree(
+  database: Database,
+  acquirerId: number,
+  merchantId: string,
+  reference: string,
+): Promise<boolean> {
+  const query = { name: 'is-reference-free', text: IS_FREE, values: [acquirerId, merchantId, reference] };
+  const { rows } = await mapConnectionLoss(database.query<{ free: boolean }>(query));
+  return rows[0]!.free;
 }

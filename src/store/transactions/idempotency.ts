@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { openBytes, sealBytes } from '../../card/seal-bytes.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 
 /** Contract, "Idempotency, tracing, versioning". */
 const KEPT_FOR = '24 hours';

@@ -3,9 +3,8 @@ import { ConcurrencyLimit, type ConcurrencyLimits } from '../../basics/limits/co
 import { SHOWN_PROPERTIES, type ShownTransaction } from '../../payments/model/shown-transaction.ts';
 import { TransactionType } from '../../payments/model/transaction.ts';
 import type { Tenant, TransactionFilter } from '../../payments/ports/store-ports.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
-import { TenantConditions } from './tenant-conditions.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
+import { TenantConditions } from './find-transactions.ts';
 import { selectList } from './transaction-columns.ts';
 
 const SELECT = `select ${selectList(SHOWN_PROPERTIES)} from transactions`;

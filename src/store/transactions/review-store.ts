@@ -15,9 +15,8 @@ import type {
   Reviewer,
   ReviewStore,
   StoredReviewFacts,
-} from '../../payments/ports/review-ports.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
+} from '../../payments/ports/store-ports.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 import { adjustReservations } from './commit-refunds.ts';
 import { INSERT_ENTRIES } from './guarded-update.ts';

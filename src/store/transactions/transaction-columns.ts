@@ -1,3 +1,5 @@
+import { RELEASING_DISPOSITIONS } from '../../payments/model/review.ts';
+import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
 import { type ColumnList, columnName } from '../postgres/column-batch.ts';
 
 /** Columns that each attempt of a transaction sets again. */
@@ -67,4 +69,34 @@ export function selectList(properties: readonly string[]): string {
       return `${property.endsWith('AtMs') ? `round(date_part('epoch', ${name}) * 1e6) / 1e3` : name} as "${property}"`;
     })
     .join(', ');
+}
+
+/**
+ * What a review blocks, as conditions on a row with the given name: the same as the functions of
+ * payments/model/review.ts. Every guard of a commit uses these.
+ */
+
+/** `isInDoubt` of the model. */
+export const IS_IN_DOUBT = (row: string) =>
+  `(${row}.needs_review or ${row}.reversal_state in (${OPEN_REVERSAL_STATES.join()}))`;
+
+/** `keepsAmount` of the model. */
+export const KEEPS_AMOUNT = (row: string) =>
+  `(${row}.disposition is null or ${row}.disposition not in (${RELEASING_DISPOSITIONS.join()}) or ${IS_IN_DOUBT(row)})`;
+
+/** `isBlocked` of the model, for a sale: one look-up in the index of its refunds and voids. */
+export const IS_BLOCKED = (sale: string) => `(${sale}.needs_review or exists (select from transactions related
+    where related.acquirer_id = ${sale}.acquirer_id and related.original_id = ${sale}.id and related.needs_review))`;
+
+/** Whether the processor of a sale is still configured: no other switch knows the sale. */
+export const HAS_PROCESSOR = (sale: string) => processorOf(sale);
+
+/** Whether it also leads to the switch that the sale was sent to: `switchOf` of payments/model/switch-revision.ts. */
+export const HAS_SWITCH = (sale: string) =>
+  processorOf(sale, `and p.same_switch_since <= coalesce(${sale}.switch_revision, 0)`);
+
+function processorOf(sale: string, condition = ''): string {
+  return `exists (select from routes r
+    join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.removed_at is null ${condition}
+    where r.acquirer_id = ${sale}.acquirer_id and r.id = ${sale}.route_id)`;
 }

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
-import type { AuditEntry } from '../../payments/model/audit-entry.ts';
+import { StoreUnavailable } from '../../basics/errors.ts';
+import type { AuditEntry } from '../../payments/model/decision.ts';
 import type { ShownTransaction } from '../../payments/model/shown-transaction.ts';
 import type { Transaction, TransactionKey } from '../../payments/model/transaction.ts';
-import type { ReversalStep } from '../../payments/ports/reversal-ports.ts';
 import type {
   GuardedDecision,
   LateRecord,
@@ -16,6 +17,7 @@ import type {
   RequestKey,
   ResponseIdentity,
   ReversalKey,
+  ReversalStep,
   SingleUse,
   StoredTransaction,
   Tenant,
@@ -24,24 +26,95 @@ import type {
   TransactionStore,
 } from '../../payments/ports/store-ports.ts';
 import { GroupCommit, type Seal } from '../postgres/group-commit.ts';
-import { mapConnectionLoss } from '../postgres/map-connection-loss.ts';
-import type { Database } from '../postgres/open-database.ts';
-import { commitDecisions } from './commit-decisions.ts';
+import { type Database, mapConnectionLoss } from '../postgres/open-database.ts';
+import { commitDecisions, commitSubmissions } from './commit-decisions.ts';
 import { commitAnswers } from './commit-phone-responses.ts';
-import { commitPinAttempts } from './commit-pin-attempts.ts';
-import { commitPinExpiries } from './commit-pin-expiries.ts';
+import { commitPinAttempts, commitPinExpiries } from './commit-pin-attempts.ts';
 import { commitReversals } from './commit-reversals.ts';
-import { commitSubmissions } from './commit-submissions.ts';
 import { type InsertOutcome, insertTaps, retryTaps } from './commit-taps.ts';
 import { findOriginalFacts, findRequests } from './find-requests.ts';
 import { findByReference, findEvents, findHandover, findOwned, findTransaction } from './find-transactions.ts';
-import { FirstStatistics } from './first-statistics.ts';
-import type { JobsInCommit } from './jobs-in-commit.ts';
+import { type JobsInCommit, SharedTimers } from './jobs-in-commit.ts';
 import { commitLateResponses, findAnswered, findApproved, findReversals } from './late-responses.ts';
 import { createTransactionList, type ListTransactions } from './list-transactions.ts';
-import { SharedTimers } from './shared-timers.ts';
-import { untilStored } from './until-stored.ts';
 import { areUsed } from './used-values.ts';
+
+/**
+ * Numbers of new rows of this process after which the table may have changed its size so much that plans must be made
+ * again. After the last, autovacuum has analyzed the table.
+ */
+const MILESTONES = [100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
+
+/**
+ * Has Postgres analyze a table as it grows. Batches run by plans that are made once for each connection
+ * (open-database.ts). For a table with a page or two, the scan of any index looks as cheap as a search by key, and such
+ * a plan remains until the next ANALYZE, which autovacuum begins up to a minute later. A table that was analyzed while
+ * it was empty has the same plans. ANALYZE makes all connections plan again.
+ */
+export class FirstStatistics {
+  readonly #database: Database;
+  readonly #table: string;
+  #inserted = 0;
+  #reached = 0;
+  #running: Promise<unknown> = Promise.resolve();
+
+  /** @param table with rows that batches search by key */
+  constructor(database: Database, table: 'transactions' | 'reversal_attempts' | 'superseded_attempts') {
+    this.#database = database;
+    this.#table = table;
+  }
+
+  /** Counts one new row. */
+  count(): void {
+    this.#inserted++;
+    const milestone = MILESTONES[this.#reached];
+    if (milestone === undefined || this.#inserted < milestone) return;
+    this.#reached++;
+    // Without it, batches are slow until autovacuum does the same.
+    this.#running = this.#running.then(() => this.#analyze(milestone)).catch(() => {});
+  }
+
+  async #analyze(milestone: number): Promise<void> {
+    const { rows } = await this.#database.query<{ isKnown: boolean }>(
+      'select reltuples >= $1 as "isKnown" from pg_class where oid = $2::regclass',
+      [milestone, this.#table],
+    );
+    if (!rows[0]!.isKnown) await this.#database.query(`analyze ${this.#table}`);
+  }
+
+  /** Resolves when no analysis is running. */
+  async close(): Promise<void> {
+    await this.#running;
+  }
+}
+
+/**
+ * Longer than a database takes to restart or to be replaced, and shorter than the claim of any job that waits here.
+ */
+const FOR_MS = 30_000;
+const AGAIN_MS = 1_000;
+
+/**
+ * Writes the content of a switch response, and retries while the database is unavailable. The switch does not repeat
+ * it before the next attempt, which may be due an hour later. The write is guarded: if it was stored although the
+ * connection failed, a repeat changes nothing.
+ *
+ * @throws StoreUnavailable if the database remains unavailable
+ */
+export async function untilStored<T>(
+  write: () => Promise<T>,
+  { forMs = FOR_MS, againMs = AGAIN_MS }: { readonly forMs?: number; readonly againMs?: number } = {},
+): Promise<T> {
+  const giveUpAtMs = performance.now() + forMs;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || performance.now() > giveUpAtMs) throw error;
+    }
+    await sleep(againMs);
+  }
+}
 
 /**
  * If more taps wait for their first commit, the next one is refused: this is a second or two of a saturated disk.

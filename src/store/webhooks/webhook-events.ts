@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { WebhookAttemptView, WebhookEventView } from '#schemas/webhook';
-import type { StorableJob } from '../../payments/model/jobs.ts';
+import type { StorableJob } from '../../payments/model/decision.ts';
 import type { EventFilter, EventReader, EventReplayer, Integrator, Replay } from '../../webhooks/ports.ts';
 import { inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';

@@ -1,7 +1,6 @@
 import type { Server } from 'node:net';
-import type { BackoffLimits } from '../../basics/limits/backoff.ts';
+import type { BackoffLimits } from '../../basics/limits/waits.ts';
 import type { MayDial } from '../../outbound/guarded-lookup.ts';
-import type { CloseReason, ConnectionState } from './connection-state.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { UnmatchedResponse } from './pending-requests.ts';
 import type { SwitchProtocol } from './switch-protocol.ts';
@@ -42,7 +41,7 @@ export interface PoolTimeouts {
   readonly echoMs: number;
   /**
    * If a connection has requests in flight and reads nothing for this long, it is suspect: an echo is sent, and other
-   * connections are preferred. The time is shorter if responses were faster recently (see suspicion.ts).
+   * connections are preferred. The time is shorter if responses were faster recently (see session.ts).
    */
   readonly suspectMs: number;
   /**
@@ -156,3 +155,31 @@ export interface PoolOptions<Message> {
   /** From 0 to 1, for the jitter of backoffs. */
   readonly random?: (() => number) | undefined;
 }
+
+/** Why a connection ended. */
+export type CloseCause =
+  /** The socket failed: `detail` is the code of the system or of TLS (`ECONNREFUSED`). */
+  | 'socketError'
+  /** The switch closed it. */
+  | 'peerClosed'
+  | 'connectTimeout'
+  | 'signOnFailed'
+  | 'echoFailed'
+  /** Requests were in flight, and nothing was read for too long. */
+  | 'silence'
+  /** The stream became unreadable: `detail` is the error's code. */
+  | 'badFrame'
+  /** A deadline passed while bytes of its request were unsent. They must not reach the switch after the reversal. */
+  | 'unsentAtDeadline'
+  /** The switch sends requests and does not read the responses. */
+  | 'repliesUnread'
+  | 'drained'
+  | 'destroyed';
+
+export interface CloseReason {
+  readonly cause: CloseCause;
+  readonly detail?: string | undefined;
+}
+
+/** The lists of a pool; a connection is always in exactly one. */
+export type ConnectionState = 'connecting' | 'ready' | 'full' | 'draining' | 'down';

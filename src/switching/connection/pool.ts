@@ -10,9 +10,8 @@ import {
 } from './pending-requests.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMEOUTS, overDefaults, type PoolOptions, type PoolTimeouts } from './pool-options.ts';
 import { PoolCounters, type PoolStats } from './pool-stats.ts';
-import { HeldSlot, type Slot, type SlotOwner } from './slot.ts';
-import { SlotQueue } from './slot-queue.ts';
-import { isSuspect, noteAnswer, noteTimeout } from './suspicion.ts';
+import { isSuspect, noteAnswer, noteTimeout } from './session.ts';
+import { HeldSlot, type Slot, type SlotOwner, SlotQueue } from './slot.ts';
 import { type ConnectionSummary, SwitchConnections } from './switch-connections.ts';
 
 /**
@@ -82,7 +81,7 @@ export class Pool<Message> {
     return connecting.size > 0 ? 'connecting' : 'down';
   }
 
-  /** Whether every signed-on connection is suspect (see suspicion.ts); false if no connection is signed on. */
+  /** Whether every signed-on connection is suspect (see session.ts); false if no connection is signed on. */
   get isSuspect(): boolean {
     const { ready, full } = this.#connections.lists;
     const signedOn = [...ready, ...full];

@@ -1,4 +1,4 @@
-import { Backoff, type BackoffLimits } from '../../basics/limits/backoff.ts';
+import { Backoff, type BackoffLimits } from '../../basics/limits/waits.ts';
 import type { Connection } from './connection.ts';
 import { Deadline, type Deadlines } from './deadlines.ts';
 

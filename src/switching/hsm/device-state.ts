@@ -1,4 +1,4 @@
-import type { RoundTripHistogram } from '../connection/round-trips.ts';
+import type { RoundTripHistogram } from '../connection/pool-stats.ts';
 
 /**
  * - `ready`: takes commands.

@@ -1,7 +1,7 @@
 import { HsmUnavailable } from '../../basics/errors.ts';
 import { LogBudget } from '../../basics/limits/log-budget.ts';
 import { Shares } from '../../basics/limits/shares.ts';
-import { isTimeout, within } from '../../basics/limits/within.ts';
+import { isTimeout, within } from '../../basics/limits/waits.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 
 /**

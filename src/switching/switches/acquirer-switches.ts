@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StartError, StoreUnavailable, TapwireError } from '../../basics/errors.ts';
-import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
-import { isTimeout, within } from '../../basics/limits/within.ts';
+import { isTimeout, type Repetition, repeatEvery, within } from '../../basics/limits/waits.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import { identityOf, isReadAlike, type SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';

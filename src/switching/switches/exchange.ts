@@ -1,10 +1,59 @@
 import { Iso8583Error } from '../../basics/errors.ts';
-import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
-import type { SwitchAnswer } from '../../payments/ports/switch-ports.ts';
+import { type Masker, maskerOf } from '../../codecs/iso8583/masker.ts';
+import type { Spec } from '../../codecs/iso8583/spec.ts';
+import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-message.ts';
+import type { ProcessorProtocol } from '../../kits/processor-kit/switch-protocol.ts';
+import type { Clock } from '../../payments/ports/process-ports.ts';
+import type { PurchaseAnswer, SendTiming, SwitchAnswer } from '../../payments/ports/switch-ports.ts';
 import type { RequestResult } from '../connection/pending-requests.ts';
 import type { Slot } from '../connection/slot.ts';
-import { type Outgoing, type RecordParts, recordExchange } from './exchange-record.ts';
-import type { ReportFault } from './fault-log.ts';
+import type { ReportFault } from './key-faults.ts';
+import type { Exchange, MaskedMessage, MessageKeeper } from './ports.ts';
+
+/** A request on its way to a slot, with the data by which people find it. */
+export interface Outgoing extends Pick<Exchange, 'about' | 'kind' | 'number'> {
+  readonly message: IsoMessage;
+  readonly timing: SendTiming;
+  /** The message is not written until what it returns has resolved; undefined if no wait is needed. */
+  readonly gate?: (() => Promise<void> | undefined) | undefined;
+  /** Asked right before the message is written; undefined if nothing can change meanwhile. */
+  readonly mayBeSent?: (() => boolean) | undefined;
+}
+
+interface RecordParts {
+  readonly processorId: number;
+  readonly copies: Pick<MaskedCopies, 'of'>;
+  readonly messages: MessageKeeper;
+  readonly clock: Clock;
+}
+
+/** Result of a request: the response, or the error with which its bytes were refused, and how it was read. */
+interface ExchangeEnd {
+  readonly outcome: string;
+  readonly connectionId: string;
+  readonly came?: unknown;
+  readonly value?: unknown;
+}
+
+/**
+ * Starts the record of an exchange. @returns a function that passes it to the message keeper when its end is known
+ */
+function recordExchange(parts: RecordParts, outgoing: Outgoing): (end: ExchangeEnd) => void {
+  const { processorId, copies, messages, clock } = parts;
+  const { about, kind, number, message } = outgoing;
+  const sentAtMs = clock.nowMs();
+  return ({ outcome, connectionId, came, value }) => {
+    if (!messages.isKeeping) return;
+    const tookMs = Math.max(0, Math.round(clock.nowMs() - sentAtMs));
+    const said = { request: copies.of(message), response: copies.of(came) };
+    const isRoutine = isApproval(value);
+    messages.keep({ about, kind, number, processorId, connectionId, sentAtMs, tookMs, outcome, isRoutine, ...said });
+  };
+}
+
+function isApproval(value: unknown): boolean {
+  return typeof value === 'object' && (value as Partial<PurchaseAnswer> | null)?.outcome?.kind === 'approved';
+}
 
 export interface ExchangeParts extends RecordParts {
   readonly reportFault: ReportFault;
@@ -88,5 +137,64 @@ async function readAnswer<Value>(
   } catch (error) {
     parts.reportFault(error, connectionId);
     return undefined;
+  }
+}
+
+/** Sign-on, echo and keys do not belong to a transaction, so people do not search for them. */
+const NETWORK_MANAGEMENT = '8';
+
+/**
+ * What people may see of each message, copied from its bytes when they are sent and received. No other part of a
+ * message is held for people, however long it waits to be stored.
+ */
+export class MaskedCopies {
+  readonly #masker: Masker | undefined;
+  /** Keyed by the message, or by the error with which its bytes were refused. Removed together with these. */
+  readonly #copies = new WeakMap<object, MaskedMessage>();
+
+  /** @param spec spec of the codec; without one nothing can be masked, and only lengths are kept */
+  constructor(spec: Spec | undefined) {
+    this.#masker = spec && maskerOf(spec);
+  }
+
+  /** Wraps the protocol and copies everything that it reads and writes. */
+  around(protocol: ProcessorProtocol): ProcessorProtocol {
+    return {
+      ...protocol,
+      encode: (message, target, offset) => {
+        const end = protocol.encode(message, target, offset);
+        this.#take(message, target, offset, end);
+        return end;
+      },
+      decode: (bytes, start, end) => {
+        try {
+          const message = protocol.decode(bytes, start, end);
+          this.#take(message, bytes, start, end);
+          return message;
+        } catch (error) {
+          if (error instanceof Error) this.#copies.set(error, end - start);
+          throw error;
+        }
+      },
+    };
+  }
+
+  /** The copy of a message, or of the bytes refused with that error; undefined if it was neither read nor written. */
+  of(messageOrError: unknown): MaskedMessage | undefined {
+    return typeof messageOrError === 'object' && messageOrError !== null ? this.#copies.get(messageOrError) : undefined;
+  }
+
+  #take(message: IsoMessage, bytes: Uint8Array, start: number, end: number): void {
+    if (messageClass(message) === NETWORK_MANAGEMENT) return;
+    this.#copies.set(message, this.#masked(bytes, start, end) ?? end - start);
+  }
+
+  /** A failure of this diagnostic copy must not fail a tap, even if a field table does not fit the message. */
+  #masked(bytes: Uint8Array, start: number, end: number): Uint8Array | undefined {
+    try {
+      return this.#masker?.mask(bytes, start, end);
+    } catch {
+      return undefined;
+    }
   }
 }

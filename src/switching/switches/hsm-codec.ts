@@ -1,4 +1,4 @@
-import { KeyExchangeError } from '../../basics/errors.ts';
+import { CryptoError, KeyExchangeError } from '../../basics/errors.ts';
 import type { Hsm } from '../../codecs/crypto/hsm.ts';
 import { type IsoMessage, messageClass } from '../../kits/processor-kit/iso-message.ts';
 import { candidateKeys, MacLayout } from '../../kits/processor-kit/mac-layout.ts';
@@ -110,4 +110,25 @@ export function hsmCodec(
       return message;
     },
   };
+}
+
+/** The length of one block of TDES. */
+const TRIAL = new Uint8Array(8);
+
+/**
+ * Computes a MAC of zeros and verifies it. A key that the HSM does not have, that does not fit the algorithm or that may only
+ * make MACs is refused before a message needs it: an approval whose MAC cannot be verified would be reversed.
+ *
+ * @throws {CryptoError} KEY_UNKNOWN, KEY_USAGE, KEY_LENGTH
+ */
+export async function tryMacKey(
+  { mac: rule }: Processor,
+  config: SwitchConfig,
+  hsm: MacHsm,
+  keyId: string,
+): Promise<void> {
+  if (rule === undefined) return;
+  const request = { keyId, method: macMethodOf(rule, config), message: TRIAL, lengthBytes: rule.macBytes };
+  const mac = await hsm.mac(request);
+  if (!(await hsm.verifyMac({ ...request, mac }))) throw new CryptoError('KEY_USAGE');
 }

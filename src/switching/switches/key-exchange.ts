@@ -1,16 +1,15 @@
 import { KeyExchangeError } from '../../basics/errors.ts';
-import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
 import type { KeyChange } from '../../kits/processor-kit/key-change.ts';
-import type { KeyExchangeConfig } from '../../kits/processor-kit/key-exchange-config.ts';
 import { isTrusted, judgeMac } from '../../kits/processor-kit/mac-verdict.ts';
 import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { KeyExchangeConfig } from '../../kits/processor-kit/switch-config.ts';
 import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { codeOf, KeyFaults } from './key-faults.ts';
 import { KeyIntake } from './key-intake.ts';
-import { KeyRefresh } from './key-refresh.ts';
-import { KeyRequests } from './key-requests.ts';
+import { KeyRefresh, KeyRequests } from './key-requests.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
 import type { UsableKey, WorkingKeys } from './working-keys.ts';
 

@@ -56,3 +56,24 @@ export function codeOf(error: unknown): string {
   if (error instanceof TapwireError) return error.code;
   return error instanceof Error ? error.name : 'unknown';
 }
+
+/** A processor that fails on one message fails on all similar ones; these lines are enough to notice it. */
+const FAULT_LINES_PER_SECOND = 10;
+
+/** Logs an error of a processor's own code. Only the current message is affected. */
+export type ReportFault = (error: unknown, connectionId?: string) => void;
+
+export function faultLog(
+  { acquirerId, processorId }: ProcessorKey,
+  log: Pick<ConnectionLog, 'warn'>,
+  monotonicMs: () => number,
+): ReportFault {
+  const budget = new LogBudget(FAULT_LINES_PER_SECOND);
+  return (error, connectionId) => {
+    const code = error instanceof Error ? error.name : 'unknown';
+    budget.spend(monotonicMs(), (suppressed) => {
+      const fields = { acquirerId, processorId, connectionId, code, suppressed };
+      log.warn(fields, 'processor cannot read or build a message');
+    });
+  };
+}

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { KeyExchangeError, StoreUnavailable } from '../../basics/errors.ts';
-import { isTimeout, within } from '../../basics/limits/within.ts';
+import { isTimeout, within } from '../../basics/limits/waits.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
-import { exchangedKeyId } from '../../codecs/crypto/key-ids.ts';
+import { exchangedKeyId } from '../../codecs/crypto/key-policy.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
 import type { KeyChange, WrappedKey } from '../../kits/processor-kit/key-change.ts';
-import type { KeyExchangeConfig } from '../../kits/processor-kit/key-exchange-config.ts';
 import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { KeyExchangeConfig } from '../../kits/processor-kit/switch-config.ts';
 import type { ExchangeConnection, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
 import { codeOf } from './key-faults.ts';
 import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';

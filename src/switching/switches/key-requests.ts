@@ -1,10 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyExchangeError } from '../../basics/errors.ts';
-import { Backoff } from '../../basics/limits/backoff.ts';
-import { within } from '../../basics/limits/within.ts';
+import { Backoff, within } from '../../basics/limits/waits.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
 import type { KeyChange } from '../../kits/processor-kit/key-change.ts';
-import type { KeyExchangeConfig } from '../../kits/processor-kit/key-exchange-config.ts';
 import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
+import type { KeyExchangeConfig } from '../../kits/processor-kit/switch-config.ts';
 import type { ExchangeConnection } from '../../kits/processor-kit/switch-protocol.ts';
 import { codeOf, type KeyFaults } from './key-faults.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
@@ -147,5 +147,33 @@ export class KeyRequests {
     this.#options.faults.record(error);
     this.#retryAtMs = this.#options.monotonicMs() + this.#backoff.nextDelayMs();
     return false;
+  }
+}
+
+/**
+ * If no key fits a message, the gateway checks whether another worker has exchanged one; at most once in this time.
+ */
+const LOOK_AGAIN_MS = 100;
+
+/** Reads the keys that other workers have stored; shared by concurrent callers, and limited in frequency. */
+export class KeyRefresh {
+  readonly #keys: WorkingKeys;
+  readonly #faults: KeyFaults;
+  #next: Promise<void> | undefined;
+  #pause: Promise<void> = Promise.resolve();
+
+  constructor(keys: WorkingKeys, faults: KeyFaults) {
+    this.#keys = keys;
+    this.#faults = faults;
+  }
+
+  /** Resolves after a read that began after the call. */
+  lookAgain(): Promise<void> {
+    this.#next ??= this.#pause.then(async () => {
+      this.#next = undefined; // later callers may need keys that are stored only now
+      this.#pause = sleep(LOOK_AGAIN_MS, undefined, { ref: false });
+      await this.#keys.refresh().catch((error: unknown) => this.#faults.record(error));
+    });
+    return this.#next;
   }
 }

@@ -2,8 +2,8 @@ import { terminalScopeFault } from '../../kits/processor-kit/message-identity.ts
 import { AcquirerSwitch } from './acquirer-switch.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
 import type { KeyExchange } from './key-exchange.ts';
-import { NetworkStans } from './network-stans.ts';
 import { checkMacKeys, openKeyExchange } from './open-keys.ts';
+import { NetworkStans } from './switch-stans.ts';
 import { checkPinKeys } from './translate-pin.ts';
 import { checkTransport, openTransportOptions } from './transport-options.ts';
 

@@ -1,13 +1,12 @@
 import { CryptoError, KeyExchangeError, PlugInError, StartError } from '../../basics/errors.ts';
-import { namesOfMac } from '../../codecs/crypto/mac-algorithms.ts';
+import { namesOfMac } from '../../codecs/crypto/mac.ts';
 import { keyExchangeFaults } from '../../kits/processor-kit/key-change.ts';
 import { macMethodOf } from '../../kits/processor-kit/message-codec.ts';
 import type { MessageStamp, Processor, SwitchConfig } from '../../kits/processor-kit/processor.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
-import { hsmCodec, type MacHsm } from './hsm-codec.ts';
+import { hsmCodec, type MacHsm, tryMacKey } from './hsm-codec.ts';
 import { KeyExchange } from './key-exchange.ts';
 import { codeOf, KeyFaults } from './key-faults.ts';
-import { tryMacKey } from './mac-trial.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
 import { type KeyStore, WorkingKeys } from './working-keys.ts';
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Repetition, repeatEvery } from '../../basics/limits/repeat-every.ts';
-import type { Handover } from '../../payments/ports/card-ports.ts';
-import type { OtherProcesses } from '../../payments/ports/switch-ports.ts';
+import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
+import type { Handover, OtherProcesses } from '../../payments/ports/switch-ports.ts';
 
 /** A change of the own connections is reported at the latest after this time. */
 const LOOK_EVERY_MS = 250;

@@ -1,15 +1,102 @@
-import { within } from '../../basics/limits/within.ts';
+import { within } from '../../basics/limits/waits.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
-import { isTrusted, judgeMac, macVerdictOf } from '../../kits/processor-kit/mac-verdict.ts';
+import { isTrusted, judgeMac, type MacVerdict, macVerdictOf } from '../../kits/processor-kit/mac-verdict.ts';
+import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { AcquirerSwitchOptions } from './acquirer-switch-options.ts';
-import type { ReportFault } from './fault-log.ts';
 import type { KeyExchange } from './key-exchange.ts';
-import { MacWatch } from './mac-watch.ts';
+import type { ReportFault } from './key-faults.ts';
+import type { BusinessDates, ProcessorKey } from './ports.ts';
 import type { RecentApprovals } from './recent-approvals.ts';
-import { SettlementWatch } from './settlement-watch.ts';
 import type { StandardFields } from './standard-fields.ts';
 import { UnmatchedIntake } from './unmatched-intake.ts';
 import type { UnmatchedCounters } from './unmatched-responses.ts';
+
+/** One bad MAC is a damaged message. After three consecutive ones, the two sides no longer have the same key. */
+const BAD_IN_A_ROW = 3;
+
+/** Counts bad MACs per connection, and signs a connection on again if they continue. */
+export class MacWatch {
+  readonly #signOnAgain: (connectionId: string) => void;
+  readonly #inARow = new Map<string, number>();
+  #bad = 0;
+
+  constructor(signOnAgain: (connectionId: string) => void) {
+    this.#signOnAgain = signOnAgain;
+  }
+
+  /** Number of bad MACs. */
+  get bad(): number {
+    return this.#bad;
+  }
+
+  /** @param verdict undefined on a connection without MACs */
+  note(connectionId: string, verdict: MacVerdict | undefined): void {
+    if (verdict === undefined) return;
+    if (verdict === 'good') {
+      this.#inARow.delete(connectionId);
+      return;
+    }
+    this.#bad++;
+    const inARow = (this.#inARow.get(connectionId) ?? 0) + 1;
+    this.#inARow.set(connectionId, inARow % BAD_IN_A_ROW);
+    if (inARow === BAD_IN_A_ROW) this.#signOnAgain(connectionId);
+  }
+
+  forget(connectionId: string): void {
+    this.#inARow.delete(connectionId);
+  }
+}
+
+/**
+ * A switch informs each of its connections at once. This many messages may have their MAC checked; further ones are
+ * not a cut-over.
+ */
+const MOST_JUDGED = 64;
+
+export interface SettlementWatchParts extends ProcessorKey {
+  readonly processor: Processor;
+  readonly dates: Pick<BusinessDates, 'announce'>;
+  readonly fieldsOf: (message: IsoMessage) => StandardFields;
+  /** Whether the MAC is valid, also with keys that have just arrived. */
+  readonly isTrusted: (message: IsoMessage) => Promise<boolean>;
+}
+
+/** Reads a switch's business date from the settlement date of its responses (DE15) and from its cut-over messages. */
+export class SettlementWatch {
+  readonly #parts: SettlementWatchParts;
+  /** The last date in a response: nearly all responses of a day name the same. */
+  #lastDate: string | undefined;
+  #judged = 0;
+
+  constructor(parts: SettlementWatchParts) {
+    this.#parts = parts;
+  }
+
+  /** @param response with a valid MAC */
+  noteResponse(response: IsoMessage): void {
+    const { settlementDate } = this.#parts.fieldsOf(response);
+    if (settlementDate === undefined || settlementDate === this.#lastDate) return;
+    this.#lastDate = settlementDate;
+    this.#announce(settlementDate);
+  }
+
+  /** @param request that the switch sent on its own initiative */
+  async noteRequest(request: IsoMessage): Promise<void> {
+    const { processor, isTrusted, fieldsOf } = this.#parts;
+    if (this.#judged >= MOST_JUDGED || processor.readRequest(request).network !== 'cutOver') return;
+    this.#judged++;
+    try {
+      if (await isTrusted(request)) this.#announce(fieldsOf(request).settlementDate);
+    } finally {
+      this.#judged--;
+    }
+  }
+
+  #announce(settlementDate: string | undefined): void {
+    const { acquirerId, processorId, dates } = this.#parts;
+    dates.announce({ acquirerId, processorId }, settlementDate);
+  }
+}
 
 /**
  * A phone waits for this response. One check can need several calls of the HSM, one for each key, and key announcements that

@@ -1,5 +1,6 @@
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
+import type { ProviderValues } from '../../payments/model/transaction.ts';
 
 /** Fields of every dialect, under any name, as far as a message has them. */
 export interface StandardFields {
@@ -31,4 +32,27 @@ export function standardFieldReader({ spec }: Pick<Processor, 'spec'>): (message
 function textOf(message: IsoMessage, name: string | undefined): string | undefined {
   const value = name === undefined ? undefined : message[name];
   return typeof value === 'string' ? value : undefined;
+}
+
+/** The longest list of the interface (2.6) has nine. */
+const MAX_VALUES = 32;
+const MAX_CHARS = 255;
+
+/**
+ * Makes the values of a plug-in for integrators safe to store and send: only texts, limited in number and length,
+ * without control characters. It never throws, because these values must not affect an outcome.
+ */
+export function providerValues(tell: () => unknown): ProviderValues {
+  try {
+    const entries = Object.entries(tell() as object).filter(isPlain);
+    return Object.fromEntries(entries.slice(0, MAX_VALUES));
+  } catch {
+    return {};
+  }
+}
+
+function isPlain([name, value]: [string, unknown]): boolean {
+  return [name, value].every(
+    (text) => typeof text === 'string' && text.length <= MAX_CHARS && !/\p{Cc}/u.test(text) && text.isWellFormed(),
+  );
 }

@@ -2,7 +2,7 @@ import { CryptoError, PinUnusable, StartError } from '../../basics/errors.ts';
 import type { Hsm, PinKey } from '../../codecs/crypto/hsm.ts';
 import type { PinData } from '../../kits/processor-kit/processor.ts';
 import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
-import type { EnteredPin } from '../../payments/ports/pin-ports.ts';
+import type { EnteredPin } from '../../payments/ports/switch-ports.ts';
 
 /** Dependencies that translate the PINs of an installation's readers into PINs for its switches. */
 export interface PinTranslation {

@@ -1,10 +1,10 @@
 import { HsmUnavailable } from '../../basics/errors.ts';
-import { within } from '../../basics/limits/within.ts';
+import { within } from '../../basics/limits/waits.ts';
 import { answers, type IsoMessage, messageClass } from '../../kits/processor-kit/iso-message.ts';
 import { isTrusted } from '../../kits/processor-kit/mac-verdict.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { UnmatchedResponse } from '../../payments/reversals/late-response.ts';
-import type { ReportFault } from './fault-log.ts';
+import type { ReportFault } from './key-faults.ts';
 import type { ProcessorKey } from './ports.ts';
 import type { RecentApprovals } from './recent-approvals.ts';
 import type { StandardFields } from './standard-fields.ts';

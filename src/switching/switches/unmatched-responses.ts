@@ -1,4 +1,4 @@
-import { isStoreCondition } from '../../basics/errors/store-conditions.ts';
+import { isStoreCondition } from '../../basics/errors/system-error.ts';
 import { StoreUnavailable } from '../../basics/errors.ts';
 import type { UnmatchedKind, UnmatchedResponse } from '../../payments/reversals/late-response.ts';
 

@@ -1,10 +1,9 @@
 import { CryptoError } from '../../basics/errors.ts';
 import { fromHex } from '../../codecs/bytes/hex.ts';
 import type { Hsm, ImportKeyRequest } from '../../codecs/crypto/hsm.ts';
-import { isExchangedKeyId } from '../../codecs/crypto/key-ids.ts';
+import { isExchangedKeyId } from '../../codecs/crypto/key-policy.ts';
 import type { Processor, SwitchConfig, WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
-import type { MacKeyId, MacKeyIds } from './hsm-codec.ts';
-import { tryMacKey } from './mac-trial.ts';
+import { type MacKeyId, type MacKeyIds, tryMacKey } from './hsm-codec.ts';
 import type { ExchangedKey, ExchangedKeys, LiveKey, ProcessorKey } from './ports.ts';
 
 /** The HSM functions that a key change needs. */

@@ -1,7 +1,12 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { UserFixableError } from '../../basics/errors.ts';
 import { DATABASE_URL_FORM, isDatabaseUrl } from '../../store/postgres/open-database.ts';
-import { CellError } from './cell-error.ts';
+
+/** Why an acquirer cannot be moved, or the list of cells cannot be used. */
+export type CellErrorCode = 'CELLS_INVALID' | 'CELL_UNREACHABLE' | 'CANNOT_MOVE' | 'NOT_DRAINED' | 'MOVE_STUCK';
+
+export class CellError extends UserFixableError<CellErrorCode> {}
 
 /** Acquirer numbers are Postgres integers. */
 const MOST_CELLS = 2_000;

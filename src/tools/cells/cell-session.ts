@@ -1,8 +1,7 @@
 import { describeSystemError } from '../../basics/errors/system-error.ts';
-import { destroyConnection, LimitedClient } from '../../store/postgres/limited-client.ts';
+import { destroyConnection, LimitedClient } from '../../store/postgres/open-database.ts';
 import { SET_FORMATS, TCP_SETTINGS } from '../../store/postgres/session-limits.ts';
-import { CellError } from './cell-error.ts';
-import type { Cell } from './cell-list.ts';
+import { type Cell, CellError } from './cell-list.ts';
 
 const SECOND = 1_000;
 /** Statements take milliseconds, except those that insert all jobs of an acquirer, or wait for a lock. */

@@ -1,11 +1,21 @@
-import { CellError } from './cell-error.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 import { dropLaterJobs, takeLaterJobs } from './hand-over-jobs.ts';
-import type { MoveOptions } from './move-options.ts';
 import { asOnlyMover, changeOwnership, isSignedOn, noteStep, type Ownership, readOwnership } from './ownership.ts';
 import { dropPublished, endReplication } from './replication.ts';
-import { until } from './until.ts';
 import { removeFence } from './write-fence.ts';
+
+const LOOK_EVERY_MS = 15;
+
+/** @returns whether it became true in time */
+export async function until(endsAtMs: number, isTrue: () => Promise<boolean>): Promise<boolean> {
+  for (;;) {
+    if (await isTrue()) return true;
+    if (performance.now() >= endsAtMs) return false;
+    await sleep(LOOK_EVERY_MS);
+  }
+}
 
 /** A switch that cannot be reached from the target must not keep its acquirer without a cell. */
 const SIGN_ON_WITHIN_MS = 5_000;
@@ -87,4 +97,31 @@ async function isSignedOnInTime(target: CellSession, acquirerId: number): Promis
   const text = 'select from processors where acquirer_id = $1 and removed_at is null';
   if ((await target.query(text, [acquirerId])).length === 0) return true;
   return until(performance.now() + SIGN_ON_WITHIN_MS, () => isSignedOn(target, acquirerId));
+}
+
+/** After each step; the order is the order of a move. */
+export type MoveStep =
+  | 'checked'
+  | 'announced'
+  | 'fenced'
+  | 'replicating'
+  | 'copied'
+  | 'held'
+  | 'drained'
+  | 'closed'
+  | 'gaveUp'
+  | 'arrived'
+  | 'tookOver'
+  | 'signedOn'
+  | 'flipped'
+  | 'finished';
+
+export interface MoveOptions {
+  readonly source: CellSession;
+  readonly target: CellSession;
+  readonly acquirerId: number;
+  /** Makes the proxy send requests of the acquirer to the target; may be repeated. */
+  readonly flip: () => Promise<void>;
+  /** Called after each step. */
+  readonly onStep?: ((step: MoveStep, detail?: string) => void | Promise<void>) | undefined;
 }

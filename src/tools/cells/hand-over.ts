@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MUST_NOT_REST } from '../../payments/model/status.ts';
-import { CellError } from './cell-error.ts';
+import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 import { handOverJobs, LIVE, OF_ACQUIRER, TAKE_JOBS } from './hand-over-jobs.ts';
 import {

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CellError } from './cell-error.ts';
+import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 import { checkMove } from './check-move.ts';
-import { finishMove } from './finish-move.ts';
+import { finishMove, type MoveOptions, type MoveStep, until } from './finish-move.ts';
 import { countUnfinished, giveUp, hasArrived, hasMark, takeOver, writeMark } from './hand-over.ts';
 import { copyLaterJobs } from './hand-over-jobs.ts';
-import type { MoveOptions, MoveStep } from './move-options.ts';
 import {
   asOnlyMover,
   changeOwnership,
@@ -18,7 +17,6 @@ import {
 } from './ownership.ts';
 import { clusterOf, copyState, endReplication, isIntact, type Replication, startReplication } from './replication.ts';
 import { clearRows } from './tenant-tables.ts';
-import { until } from './until.ts';
 import { installFence } from './write-fence.ts';
 
 /** The longest time for which new taps are refused before the acquirer is given up. The database ends it even if this command dies. */

@@ -1,5 +1,5 @@
-import { LOCKS } from '../../store/cells/lock-classes.ts';
-import { CellError } from './cell-error.ts';
+import { LOCKS } from '../../store/cells/line-locks.ts';
+import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 
 export type OwnershipState = 'serving' | 'finishing' | 'leaving' | 'held' | 'closing' | 'arriving' | 'gone';

@@ -1,9 +1,8 @@
-import { CellError } from './cell-error.ts';
+import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
-import { completeMove } from './finish-move.ts';
+import { completeMove, type MoveOptions } from './finish-move.ts';
 import { hasArrived, takeOver } from './hand-over.ts';
 import { dropLaterJobs } from './hand-over-jobs.ts';
-import type { MoveOptions } from './move-options.ts';
 import { asOnlyMover, changeOwnership, notedDetail, noteStep, type Ownership, readOwnership } from './ownership.ts';
 import { copyState, dropCopySlotsOf, endReplication } from './replication.ts';
 import { removeFence } from './write-fence.ts';

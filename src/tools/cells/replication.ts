@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CellError } from './cell-error.ts';
+import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 import { tenantTables } from './tenant-tables.ts';
 

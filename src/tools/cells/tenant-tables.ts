@@ -1,4 +1,4 @@
-import { CellError } from './cell-error.ts';
+import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 
 /** Tables with an acquirer_id that describe the cell itself. */

@@ -1,7 +1,11 @@
 import { stat } from 'node:fs/promises';
+import type { ProfileReader } from '#schemas/terminal-profile';
 import { TapwireError } from '../../basics/errors.ts';
-import { type FileAccess, isPrivateFile } from '../../basics/files/private-file.ts';
+import { type FileAccess, isPrivateFile } from '../../basics/files/change-file.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
+import { type ReaderRules, readerFaults } from '../../payments/settings/check-settings.ts';
+import type { Database } from '../../store/postgres/open-database.ts';
+import type { HsmDeviceState } from '../../switching/hsm/device-state.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
 const PART = 'keys';
@@ -50,4 +54,63 @@ function age(changedAtMs: number, nowMs: number): Finding {
 function retiring(keys: KeyRing, nowMs: number): Finding[] {
   const { keys: published } = keys.publicCardDataKeys(nowMs);
   return [good(PART, `${published.length} card data keys are published`)];
+}
+
+/** A terminal profile that names a reader format. */
+export interface ProfileWithReader {
+  readonly acquirerId: number;
+  readonly name: string;
+  readonly reader: ProfileReader;
+}
+
+/** Profiles whose taps are refused, because their format was removed or a key no longer belongs to their acquirer. */
+export function readerFindings(rules: ReaderRules, profiles: readonly ProfileWithReader[]): Finding[] {
+  const faults = profiles.flatMap(({ acquirerId, name, reader }) =>
+    readerFaults(rules, acquirerId, reader).map(({ path, detail }) =>
+      fault(
+        `terminal profile ${name} of acquirer ${acquirerId}`,
+        `its taps are refused: reader.${path.map(String).join('.')} ${detail}`,
+        'correct the profile, or add the format to READERS or the key to SWITCH_KEYS',
+      ),
+    ),
+  );
+  return faults.length > 0 ? faults : [good('readers', `${rules.formats.size} formats of card data are installed`)];
+}
+
+/** What to do about the failures that an operator can cause, by the name of the return value of PKCS #11. */
+const ADVICE: Readonly<Record<string, string>> = {
+  CKR_TOKEN_NOT_PRESENT: 'check PKCS11_TOKEN, the slot or partition, and the configuration of the library',
+  CKR_PIN_INCORRECT: 'correct the file of PKCS11_PIN_FILE before the token locks the PIN',
+  CKR_PIN_LOCKED: 'let the security officer of the token reset the PIN',
+  TIMEOUT: 'check the connection from this machine to the token',
+};
+
+/** Whether the token with keys of the installation responds. */
+export function tokenFinding({ name, address, status, firmware, lastFailure }: HsmDeviceState): Finding {
+  const part = `token ${name}`;
+  if (status === 'ready') return good(part, `responds through ${address}: firmware ${firmware ?? 'unknown'}`);
+  const advice = ADVICE[lastFailure ?? ''] ?? 'check PKCS11_MODULE, and that this user may use the token';
+  return fault(part, `does not respond through ${address}: ${lastFailure ?? 'unknown'}`, advice);
+}
+
+const SHARED = `
+select issuer, array_agg(distinct acquirer_id order by acquirer_id) as acquirers,
+  array_agg(distinct acquirer_id order by acquirer_id) filter (where proven_at is null) as unproven
+from issuer_keys where revoked_at is null
+group by issuer having count(distinct acquirer_id) > 1 order by issuer limit 20`;
+
+/**
+ * Names of issuers that several acquirers have registered; only the operator sees this. It is correct for an
+ * integrator that works for both. Otherwise one acquirer may try to accept the tokens of another one's integrator.
+ */
+export async function issuerFindings(database: Database): Promise<Finding[]> {
+  const { rows } = await database.query<{ issuer: string; acquirers: number[]; unproven: number[] | null }>(SHARED);
+  if (rows.length === 0) return [good('issuers', 'each is registered by one acquirer')];
+  return rows.map(({ issuer, acquirers, unproven }) =>
+    warning(
+      `issuer ${issuer}`,
+      `acquirers ${acquirers.join(', ')} have registered it${unproven ? `, ${unproven.join(', ')} without a proof of the private key` : ''}`,
+      'check with the owner of the issuer; without the claim acquirerId, its tokens are refused unless their key is proven for one acquirer',
+    ),
+  );
 }

@@ -1,4 +1,4 @@
-import { limitedFetch } from '../../auth/oidc/limited-fetch.ts';
+import { limitedFetch } from '../../auth/oidc/oidc-provider.ts';
 import { SignInError } from '../../basics/errors.ts';
 import { type Finding, fault, good } from './finding.ts';
 

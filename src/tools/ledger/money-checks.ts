@@ -2,10 +2,9 @@ import { Disposition } from '../../payments/model/disposition.ts';
 import { findCurrency } from '../../payments/model/money.ts';
 import { MUST_NOT_REST } from '../../payments/model/status.ts';
 import { ReversalState, RUNNING_REVERSAL_STATES, TransactionType } from '../../payments/model/transaction.ts';
-import { IS_IN_DOUBT, KEEPS_AMOUNT } from '../../store/transactions/review-conditions.ts';
-import type { Books } from './books.ts';
-import { checkBySql } from './check-by-sql.ts';
-import type { Finding } from './finding.ts';
+import { IS_IN_DOUBT, KEEPS_AMOUNT } from '../../store/transactions/transaction-columns.ts';
+import type { Books, Finding } from './books.ts';
+import { checkBySql } from './stored-checks.ts';
 
 const { needsReview } = ReversalState;
 

@@ -1,6 +1,39 @@
 import { LoadError } from '../../basics/errors.ts';
-import type { RateSegment, Spacing } from './arrivals.ts';
-import { parseRate, parseSeconds } from './quantities.ts';
+import type { Random } from '../simulator/faults.ts';
+
+/** Ten times what any gateway on one machine can process: a typing error must not overload a switch. */
+const MAX_PER_SECOND = 200_000;
+/** Half a day: the merchants' tokens are issued once, and live for a day at most. */
+const MAX_SECONDS = 12 * 3_600;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600 };
+
+/**
+ * Parses `60s`, `1500ms`, `2m`, `1.5h`.
+ *
+ * @param where the word that an error names
+ * @throws LoadError BAD_OPTION
+ */
+export function parseSeconds(text: string, where: string, most = MAX_SECONDS): number {
+  const [, digits = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,12})?)(ms|s|m|h)$/.exec(text) ?? [];
+  const seconds = Number(digits) * (UNITS[unit] ?? Number.NaN);
+  if (seconds > 0 && seconds <= most) return seconds;
+  throw new LoadError('BAD_OPTION', `${where} ${text}: expected a time like 60s, 1500ms or 2m, at most ${most} s`);
+}
+
+/** Parses a rate of arrivals per second. @throws LoadError BAD_OPTION */
+export function parseRate(text: string, where: string, least = 0.01): number {
+  const rate = /^\d{1,6}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  if (rate >= least && rate <= MAX_PER_SECOND) return rate;
+  throw new LoadError('BAD_OPTION', `${where} ${text}: expected arrivals a second, at most ${MAX_PER_SECOND}`);
+}
+
+/** Parses a whole number. @throws LoadError BAD_OPTION */
+export function parseCount(text: string, where: string, least: number, most: number): number {
+  const count = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (count >= least && count <= most) return count;
+  throw new LoadError('BAD_OPTION', `${where} ${text}: expected a whole number from ${least} to ${most}`);
+}
 
 /** The arrivals of one test over time. */
 export interface ArrivalPlan {
@@ -100,4 +133,52 @@ function secondsOf(text: string | undefined, where: string, otherwise: number): 
 
 function fault(why: string): LoadError {
   return new LoadError('BAD_OPTION', `--arrivals ${why}`);
+}
+
+/**
+ * When requests are due. The schedule is fixed before the first of them is sent and does not depend on responses, so a
+ * slow gateway cannot slow its own test (open loop).
+ */
+
+/** A period in which the rate changes linearly from one value to another. */
+export interface RateSegment {
+  readonly seconds: number;
+  /** Arrivals per second at its start. */
+  readonly from: number;
+  /** Arrivals per second at its end. */
+  readonly to: number;
+}
+
+/** `even`: at equal intervals. `poisson`: each arrival is independent of the others, as with people. */
+export type Spacing = 'even' | 'poisson';
+
+/**
+ * The times at which arrivals are due, in milliseconds from the start, ascending. The same random numbers give the same
+ * times.
+ */
+export function* dueTimes(segments: readonly RateSegment[], spacing: Spacing, random: Random): Generator<number> {
+  // Measured in arrivals, the next one is 1 further, or a standard exponential further; the rate converts that to a
+  // time.
+  const step = spacing === 'even' ? () => 1 : () => -Math.log(1 - random.next());
+  let due = spacing === 'even' ? 0 : step();
+  let countBefore = 0;
+  let secondsBefore = 0;
+  for (const segment of segments) {
+    const count = countOf(segment);
+    for (; due < countBefore + count; due += step())
+      yield (secondsBefore + secondsUntil(due - countBefore, segment)) * 1_000;
+    countBefore += count;
+    secondsBefore += segment.seconds;
+  }
+}
+
+function countOf({ seconds, from, to }: RateSegment): number {
+  return (seconds * (from + to)) / 2;
+}
+
+/** Solves `from * t + slope * t^2 / 2 = count`, in the form that stays exact for a small slope. */
+function secondsUntil(count: number, { seconds, from, to }: RateSegment): number {
+  if (count === 0) return 0;
+  const slope = (to - from) / seconds;
+  return (2 * count) / (from + Math.sqrt(Math.max(0, from * from + 2 * slope * count)));
 }

@@ -1,21 +1,19 @@
 /**
- * Entry point of a process that sends a share of the calls of a load test; `worker-process.ts` starts it. It reports
+ * Entry point of a process that sends a share of the calls of a load test; `load-run.ts` starts it. It reports
  * every second, so that a test that ends early has a result.
  */
 import type { CardDataPublicKey } from '#schemas/card-data';
 import { createClient, NoAnswerError } from '#schemas/client';
 import { LoadError } from '../../basics/errors.ts';
-import { seededRandom } from '../simulator/random.ts';
+import { seededRandom } from '../simulator/faults.ts';
 import { AnswerFile, answersPath } from './answer-file.ts';
-import { dueTimes } from './arrivals.ts';
-import type { ClientCall } from './clients/client-call.ts';
+import { dueTimes } from './arrival-plan.ts';
+import { type ClientCall, RequestWriter, targetOf } from './clients/client-call.ts';
 import { Fleet } from './clients/fleet.ts';
-import { RequestWriter, targetOf } from './clients/request-writer.ts';
 import type { KeptAnswer } from './clients/tap-calls.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { mixDraw } from './mix.ts';
 import { OpenLoop } from './open-loop.ts';
-import { findScenario } from './scenarios.ts';
+import { findScenario, mixDraw } from './scenarios.ts';
 import { Tally } from './tally.ts';
 import type { FromWorker, ToWorker, WorkerPlan } from './worker-messages.ts';
 

@@ -1,5 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { type GatewaySample, sampleGateway } from './gateway-watch.ts';
-import { machineSeconds, type ProcessUsage, processUsage } from './process-usage.ts';
+
+/** Clock ticks per second in /proc: 100 on every common Linux. */
+const TICKS_PER_SECOND = 100;
+const PAGE_BYTES = 4_096;
+
+/** What a process and its children have used. */
+export interface ProcessUsage {
+  /** Processor time since its start. Unlike throughput, it is not affected by other programs on the machine. */
+  readonly seconds: number;
+  /**
+   * Unshared memory. Of pages shared between a parent and its children, such as Postgres' buffers, the largest share is
+   * counted once.
+   */
+  readonly memoryBytes: number;
+}
+
+const MS_PER_SECOND = 1_000;
+
+/**
+ * Processor time that all programs on this machine have used since it started, in seconds; 0 if the system does not
+ * report it.
+ */
+function machineSeconds(): number {
+  const busy = cpus().map(({ times: { user, nice, sys, irq } }) => user + nice + sys + irq);
+  return busy.reduce((sum, ms) => sum + ms, 0) / MS_PER_SECOND;
+}
+
+interface ListedProcess {
+  readonly pid: number;
+  readonly parent: number;
+  readonly ticks: number;
+}
+
+/**
+ * What these processes have used so far, each with its children that are not parts themselves. Ended processes are
+ * missing; empty without /proc.
+ *
+ * @param parts process ids by name
+ */
+export function processUsage(parts: Readonly<Record<string, number>>): Record<string, ProcessUsage> {
+  const processes = listProcesses();
+  const named = new Set(Object.values(parts));
+  const familyOf = (pid: number): ListedProcess[] => {
+    const own = processes.filter((process) => process.pid === pid);
+    const children = processes.filter((child) => child.parent === pid && !named.has(child.pid));
+    return [...own, ...children.flatMap((child) => familyOf(child.pid))];
+  };
+  const usages = Object.entries(parts).map(([name, pid]) => [name, usageOf(familyOf(pid))] as const);
+  return Object.fromEntries(usages.filter((entry): entry is [string, ProcessUsage] => entry[1] !== undefined));
+}
+
+function usageOf(family: readonly ListedProcess[]): ProcessUsage | undefined {
+  if (family.length === 0) return undefined;
+  const memories = family.map(({ pid }) => memoryOf(pid));
+  const shared = Math.max(...memories.map((memory) => memory.shared));
+  const own = memories.reduce((sum, memory) => sum + memory.own, 0);
+  const ticks = family.reduce((sum, process) => sum + process.ticks, 0);
+  return { seconds: ticks / TICKS_PER_SECOND, memoryBytes: (own + shared) * PAGE_BYTES };
+}
+
+/** In pages. */
+function memoryOf(pid: number): { readonly own: number; readonly shared: number } {
+  try {
+    const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number);
+    return { own: resident! - shared!, shared: shared! };
+  } catch {
+    return { own: 0, shared: 0 }; // it has just ended
+  }
+}
+
+function listProcesses(): ListedProcess[] {
+  let names: string[];
+  try {
+    names = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      // The command's name, in parentheses, may contain anything: fields are counted after it.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      // utime, stime, and those of ended children (proc_pid_stat(5)), because their usage still counts.
+      const ticks = [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0);
+      return [{ pid: Number(name), parent: Number(fields[1]), ticks }];
+    } catch {
+      return []; // it has just ended
+    }
+  });
+}
 
 /** Figures other than those of the calls, at one moment of a test. */
 export interface MachineSample {

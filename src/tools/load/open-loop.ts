@@ -1,6 +1,5 @@
 import type { ClientCall } from './clients/client-call.ts';
-import type { ConnectionPool } from './connection-pool.ts';
-import type { HttpConnection, HttpEnd } from './http-connection.ts';
+import type { ConnectionPool, HttpConnection, HttpEnd } from './connection-pool.ts';
 import type { Tally } from './tally.ts';
 
 export interface OpenLoopOptions {

@@ -1,8 +1,7 @@
 import type { LoadResult } from '#schemas/load-result';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import { openDatabase } from '../../store/postgres/open-database.ts';
-import type { Finding } from '../ledger/finding.ts';
-import { type LedgerLine, readLedgers } from '../ledger/ledger-lines.ts';
+import { type Finding, type LedgerLine, readLedgers } from '../ledger/books.ts';
 import { verifyLedger } from '../ledger/verify-ledger.ts';
 import { readAnswers } from './answer-file.ts';
 import type { LoadProfile } from './load-profile.ts';

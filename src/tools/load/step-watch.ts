@@ -1,8 +1,6 @@
-import type { ArrivalPlan } from './arrival-plan.ts';
-import type { RateSegment } from './arrivals.ts';
+import type { ArrivalPlan, RateSegment } from './arrival-plan.ts';
 import { percentilesOf, type StepResult } from './load-result.ts';
-import type { Slice } from './slice.ts';
-import { latenciesOf, Tally } from './tally.ts';
+import { latenciesOf, type Slice, Tally } from './tally.ts';
 import { failedThresholds, type Threshold } from './thresholds.ts';
 
 /** A gateway that answers less than this share of the arrivals, and has this backlog, will not catch up. */

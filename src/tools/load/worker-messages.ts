@@ -2,7 +2,7 @@
 import type { LoadMix } from '#schemas/load-mix';
 import type { ArrivalPlan } from './arrival-plan.ts';
 import type { LoadProfile } from './load-profile.ts';
-import type { Slice } from './slice.ts';
+import type { Slice } from './tally.ts';
 
 /** The part of a test that one worker runs. */
 export interface WorkerPlan {

@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { createPrivateKey, randomUUID } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
+import { ATTESTATION_TYPE } from '#schemas/attestation';
 import type { CardDataPublicKey } from '#schemas/card-data';
 import { type Client, createClient, ProblemError } from '#schemas/client';
 import type { OnlineAuthorization } from '#schemas/mobile-transaction';
@@ -8,10 +9,36 @@ import { createCardDataSealer } from '../../card/seal-card-data.ts';
 import { toHex } from '../../codecs/bytes/hex.ts';
 import type { TapBinding } from '../../kits/reader-kit/reader-format.ts';
 import { currencyOf, parseAmount } from '../../payments/model/money.ts';
-import type { TapRequest } from '../../payments/ports/card-ports.ts';
+import type { TapRequest } from '../../payments/ports/switch-ports.ts';
 import { PinPad, valuesOfPin } from './pin-pad.ts';
 import type { Profile } from './profile.ts';
-import { signAttestation } from './sign-attestation.ts';
+
+/** A simulated attestation service: its issuer, and its private key as PEM (P-256). */
+export interface SimulatedAttester {
+  readonly iss: string;
+  readonly privateKey: string;
+}
+
+export interface Attested {
+  readonly audience: string;
+  readonly deviceInstallationId: string;
+  readonly verdict?: 'trusted' | 'untrusted' | undefined;
+  readonly appVersion?: string | undefined;
+}
+
+/** An attestation as an acquirer's service would sign it for a device. */
+export function signAttestation(
+  { iss, privateKey }: SimulatedAttester,
+  { audience, deviceInstallationId, verdict = 'trusted', appVersion }: Attested,
+): Promise<string> {
+  return new SignJWT({ verdict, ...(appVersion !== undefined && { appVersion }) })
+    .setProtectedHeader({ alg: 'ES256', typ: ATTESTATION_TYPE })
+    .setIssuer(iss)
+    .setAudience(audience)
+    .setSubject(deviceInstallationId)
+    .setIssuedAt()
+    .sign(createPrivateKey(privateKey));
+}
 
 /** A careful backend issues tokens that are valid for an hour. */
 const TOKEN_SECONDS = 3_600;

@@ -9,7 +9,7 @@ import {
   TDES_KSN_BYTES,
 } from '../../codecs/crypto/dukpt-tdes.ts';
 import { encipherPin, parsePin } from '../../codecs/crypto/pin-block.ts';
-import type { EnteredPin } from '../../payments/ports/pin-ports.ts';
+import type { EnteredPin } from '../../payments/ports/switch-ports.ts';
 
 /** FFFF and a key set id of this project (ANSI X9.24-1:2009 figure 3). */
 const KEY_SET = [0xff, 0xff, 0x54, 0x41, 0x50];

@@ -1,3 +1,8 @@
+import { z } from 'zod';
+import { SimulatorError } from '../../basics/errors.ts';
+import { fromHex } from '../../codecs/bytes/hex.ts';
+import type { IsoMessage, Processor, SimulatedRequest, SwitchConfig } from '../../kits/processor-kit/index.ts';
+
 /**
  * The behaviour of the simulated switch, selected by the amount, so that any client can control it. Amounts are in
  * minor units, read as hundredths for every currency. A specific row takes precedence over the rule that the last
@@ -65,4 +70,145 @@ const BY_CODE: readonly Scenario[] = Array.from({ length: 100 }, (_, cents) => (
 export function scenarioOf(amountMinor: number): Scenario {
   const cents = amountMinor % 100;
   return BY_AMOUNT.get(amountMinor) ?? BY_CENTS.get(cents) ?? BY_CODE[cents] ?? APPROVED;
+}
+
+/** An hour of a busy switch; each line takes a few hundred bytes of memory. */
+const MOST_LINES = 200_000;
+/** The longest message of any dialect, in hex. */
+const MAX_HEX_CHARS = 2 * 16_384;
+/** Nothing in a recording waits longer: a gateway gives up before. */
+const MAX_TOOK_MS = 600_000;
+
+const hex = z
+  .string()
+  .max(MAX_HEX_CHARS)
+  .regex(/^(?:[0-9A-Fa-f]{2})+$/, 'hex');
+
+/** A line of a recording, as `tapwire processor record` prints it. */
+const recordedLine = z.object({
+  /** The processor type. */
+  type: z.string().max(32),
+  /** Message without header, card data masked. */
+  request: hex,
+  /** Null if none came. */
+  response: hex.nullable(),
+  tookMs: z.int().min(0).max(MAX_TOOK_MS),
+});
+
+/** What a switch did with a recorded payment or refund. */
+export interface RecordedAnswer {
+  /** Only kinds that are answered from the recording. */
+  readonly kind: 'authorization' | 'refund';
+  readonly amountMinor: number;
+  readonly currencyNumeric: string;
+  readonly scenario: Scenario;
+  readonly delayMs: number;
+}
+
+/**
+ * Reads recorded traffic of one processor type. Lines of other types, and of messages that are neither payments nor
+ * refunds, are left out.
+ *
+ * @throws SimulatorError RECORDING_INVALID with the number of the line; never with its content
+ */
+export function readRecording(text: string, processor: Processor, config: SwitchConfig): RecordedAnswer[] {
+  const lines = text.split('\n');
+  if (lines.length > MOST_LINES) throw new SimulatorError('RECORDING_INVALID', `more than ${MOST_LINES} lines`);
+  const codec = processor.codec(config);
+  const decode = (bytes: string): IsoMessage => codec.decode(fromHex(bytes));
+  const answers: RecordedAnswer[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue;
+    const { type, request, response, tookMs } = parse(line, index);
+    if (type !== processor.type) continue;
+    try {
+      const asked = decode(request);
+      const { kind, amountMinor, currencyNumeric } = processor.readRequest(asked);
+      if (kind !== 'authorization' && kind !== 'refund') continue;
+      const scenario: Scenario =
+        response === null ? { kind: 'silence' } : scenarioIn(processor, decode(response), asked, amountMinor);
+      answers.push({ kind, amountMinor, currencyNumeric, scenario, delayMs: tookMs });
+    } catch (cause) {
+      const reason = `line ${index + 1}: not a message of ${processor.type}`;
+      throw new SimulatorError('RECORDING_INVALID', reason, { cause });
+    }
+  }
+  return answers;
+}
+
+function parse(line: string, index: number): z.output<typeof recordedLine> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new SimulatorError('RECORDING_INVALID', `line ${index + 1}: not JSON`);
+  }
+  const checked = recordedLine.safeParse(value);
+  if (checked.success) return checked.data;
+  const faults = checked.error.issues.map(({ path, message }) => `${path.join('.') || 'line'}: ${message}`);
+  throw new SimulatorError('RECORDING_INVALID', `line ${index + 1}: ${faults.slice(0, 3).join(', ')}`);
+}
+
+/** Approved for a part of the amount (7.5 of the interface). */
+const PARTIAL = '10';
+
+/** A response without a code that the type can send again is garbage for the acquirer, too. */
+function scenarioIn(processor: Processor, response: IsoMessage, request: IsoMessage, amountMinor: number): Scenario {
+  const { kind, responseCode } = processor.readOutcome(response, request);
+  if (kind === 'pinRequired') return { kind: 'pin' };
+  // The field in which a request allows this can be masked, so that its outcome is not that of the recorded payment.
+  if (responseCode === PARTIAL) {
+    const approvedMinor = Number(response[processor.profile.amountField]);
+    return { kind: 'partial', approvedMinor: approvedMinor < amountMinor ? approvedMinor : undefined };
+  }
+  return canSend(processor, request, responseCode) ? { kind: 'answer', responseCode } : { kind: 'garbage' };
+}
+
+function canSend(processor: Processor, request: IsoMessage, responseCode: string): boolean {
+  try {
+    const sent = processor.simulate(request, { responseCode });
+    return responseCode !== '' && processor.readOutcome(sent, request).responseCode === responseCode;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Recorded answers in their order: those to the same amount, and for an amount that was not recorded those to any. After
+ * the last one, the first follows again.
+ */
+export class Replay {
+  readonly #byAmount = new Map<string, RecordedAnswer[]>();
+  readonly #next = new Map<string, number>();
+
+  constructor(answers: readonly RecordedAnswer[]) {
+    for (const answer of answers) for (const name of namesOf(answer)) this.#listOf(name).push(answer);
+  }
+
+  /** The answer to a payment or refund; undefined if no message of its kind was recorded. */
+  next({ kind, amountMinor, currencyNumeric }: SimulatedRequest): RecordedAnswer | undefined {
+    for (const name of namesOf({ kind, amountMinor, currencyNumeric })) {
+      const answers = this.#byAmount.get(name);
+      if (answers === undefined) continue;
+      const at = this.#next.get(name) ?? 0;
+      this.#next.set(name, (at + 1) % answers.length);
+      return answers[at];
+    }
+    return undefined;
+  }
+
+  #listOf(name: string): RecordedAnswer[] {
+    const known = this.#byAmount.get(name) ?? [];
+    this.#byAmount.set(name, known);
+    return known;
+  }
+}
+
+/** The specific name first. */
+function namesOf({
+  kind,
+  amountMinor,
+  currencyNumeric,
+}: Pick<SimulatedRequest, 'kind' | 'amountMinor' | 'currencyNumeric'>) {
+  return [`${kind} ${amountMinor} ${currencyNumeric}`, kind];
 }

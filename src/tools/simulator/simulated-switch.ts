@@ -8,13 +8,10 @@ import {
   type SwitchConfig,
   type WorkingKeyUse,
 } from '../../kits/processor-kit/index.ts';
-import type { FaultDraw, FaultKind } from './faults.ts';
-import type { Latency } from './latency.ts';
+import type { PinTries } from './card-accounts.ts';
+import type { FaultDraw, FaultKind, Latency, Random } from './faults.ts';
 import type { Ledger, NewEntry } from './ledger.ts';
-import type { PinTries } from './pin-tries.ts';
-import type { Random } from './random.ts';
-import type { Replay } from './recording.ts';
-import { type Scenario, scenarioOf } from './scenarios.ts';
+import { type Replay, type Scenario, scenarioOf } from './scenarios.ts';
 import type { SwitchKeys } from './switch-keys.ts';
 
 /** The reaction of the switch to a request. */

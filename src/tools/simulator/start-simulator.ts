@@ -6,18 +6,14 @@ import {
   profileOf,
   type SwitchConfig,
 } from '../../kits/processor-kit/index.ts';
-import type { TestCard } from './card-accounts.ts';
+import { PinTries, type TestCard } from './card-accounts.ts';
 import { demoHsm } from './demo-hsm.ts';
-import { type FaultRates, faultDraw } from './faults.ts';
-import { parseLatency } from './latency.ts';
-import { Ledger } from './ledger.ts';
-import { ledgerServer } from './ledger-http.ts';
+import { type FaultRates, faultDraw, parseLatency, type Random, seededRandom } from './faults.ts';
+import { Ledger, ledgerServer } from './ledger.ts';
 import { listen, stopListening } from './listening.ts';
 import type { Manners } from './manners/manners.ts';
 import { RudeSwitch } from './manners/rude-switch.ts';
-import { PinTries } from './pin-tries.ts';
-import { type Random, seededRandom } from './random.ts';
-import { type RecordedAnswer, Replay } from './recording.ts';
+import { type RecordedAnswer, Replay } from './scenarios.ts';
 import { SimulatedSwitch, type SwitchCounters, type VerifyPin } from './simulated-switch.ts';
 import { type SimulatorHsm, SwitchKeys } from './switch-keys.ts';
 import { type SimulatorEvent, SwitchServer } from './switch-server.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { SwitchHsm } from '../../codecs/crypto/hsm.ts';
-import type { KeyShape } from '../../codecs/crypto/mac.ts';
-import { keyShapeOf } from '../../codecs/crypto/mac-algorithms.ts';
+import { type KeyShape, keyShapeOf } from '../../codecs/crypto/mac.ts';
 import {
   configuredMacKeys,
   type IsoMessage,

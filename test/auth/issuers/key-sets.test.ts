@@ -2,8 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { SigningAlgorithm } from '../../../schemas/tokens.ts';
 import { readKeySet } from '../../../src/auth/issuers/issuer-keys.ts';
-import { KeySets } from '../../../src/auth/issuers/key-sets.ts';
-import { PublishedIssuerKeys } from '../../../src/auth/issuers/published-issuer-keys.ts';
+import { KeySets, PublishedIssuerKeys } from '../../../src/auth/issuers/key-sets.ts';
 import { createMerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
 import { OutboundError } from '../../../src/basics/errors.ts';
 import {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { KeySets } from '../../../src/auth/issuers/key-sets.ts';
-import { PublishedIssuerKeys } from '../../../src/auth/issuers/published-issuer-keys.ts';
+import { KeySets, PublishedIssuerKeys } from '../../../src/auth/issuers/key-sets.ts';
 import { createMerchantTokenVerifier } from '../../../src/auth/issuers/verify-merchant-token.ts';
 import { createTokenCheck } from '../../../src/auth/tokens/check-token.ts';
 import type { Tenant } from '../../../src/payments/ports/store-ports.ts';

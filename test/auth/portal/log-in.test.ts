@@ -1,6 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createLogIn, type LogIn, type LoginFactors, type UserWithPassword } from '../../../src/auth/portal/log-in.ts';
-import { addressSubject, type LoginTries, userSubject } from '../../../src/auth/portal/login-tries.ts';
+import {
+  addressSubject,
+  createLogIn,
+  type LogIn,
+  type LoginFactors,
+  type LoginTries,
+  type UserWithPassword,
+  userSubject,
+} from '../../../src/auth/portal/log-in.ts';
 import { LoginTokens } from '../../../src/auth/tokens/login-tokens.ts';
 import { Overloaded, Throttled } from '../../../src/basics/errors.ts';
 import { createTokenKey, ownTokensOf } from '../../support/own-tokens.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hashPassword, isPassword, passwordFault } from '../../../src/auth/portal/password.ts';
+import { hashPassword, isPassword, passwordFault } from '../../../src/auth/portal/log-in.ts';
 import { cheapHash } from '../../support/portal-users.ts';
 
 describe('a password', () => {

@@ -1,8 +1,7 @@
 import { decodeJwt } from 'jose';
 import { beforeEach, expect, test } from 'vitest';
-import { OwnTokens } from '../../../src/auth/tokens/own-tokens.ts';
-import { createPinTokens } from '../../../src/auth/tokens/pin-token.ts';
-import type { PinTokens } from '../../../src/payments/ports/pin-ports.ts';
+import { createPinTokens, OwnTokens } from '../../../src/auth/tokens/own-tokens.ts';
+import type { PinTokens } from '../../../src/payments/ports/switch-ports.ts';
 import { createTokenKey } from '../../support/own-tokens.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 

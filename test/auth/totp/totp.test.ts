@@ -1,8 +1,14 @@
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { enrolmentCode } from '../../../src/auth/totp/enrolment-qr.ts';
-import { createRecoveryCodes, createSecondFactors } from '../../../src/auth/totp/second-factor.ts';
-import { createTotpSecret, encodeBase32, stepOfCode, totpCode } from '../../../src/auth/totp/totp.ts';
+import {
+  createRecoveryCodes,
+  createSecondFactors,
+  createTotpSecret,
+  encodeBase32,
+  enrolmentCode,
+  stepOfCode,
+  totpCode,
+} from '../../../src/auth/totp/second-factor.ts';
 
 const RFC_SECRET = Buffer.from('12345678901234567890');
 const NOW_MS = Date.parse('2026-03-01T12:00:10Z');

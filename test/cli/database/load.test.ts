@@ -8,7 +8,7 @@ import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.
 import { type LoadProfile, writeLoadProfile } from '../../../src/tools/load/load-profile.ts';
 import { saveLoadMerchants } from '../../../src/tools/load/load-tenants.ts';
 import { proveLedger } from '../../../src/tools/load/prove-ledger.ts';
-import { ledgerServer } from '../../../src/tools/simulator/ledger-http.ts';
+import { ledgerServer } from '../../../src/tools/simulator/ledger.ts';
 import { listen, stopListening } from '../../../src/tools/simulator/listening.ts';
 import { outcomeOf } from '../../support/answers.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -4,7 +4,7 @@ import type { Webhook } from '../../../schemas/webhook.ts';
 import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.ts';
 import { Disposition, type DispositionId, dispositionName } from '../../../src/payments/model/disposition.ts';
 import { TransactionType } from '../../../src/payments/model/transaction.ts';
-import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
 import { verifyLedger } from '../../../src/tools/ledger/verify-ledger.ts';
 import { Phone, type PhoneAnswer } from '../../../src/tools/phone/phone.ts';
 import { outcomeOf } from '../../support/answers.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { seededRandom } from '../../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../../src/tools/simulator/faults.ts';
 import { expectSoundStates } from '../../support/invariants.ts';
 import { CrashSite } from './crash-site.ts';
 import { startDoomed } from './doomed-gateway.ts';

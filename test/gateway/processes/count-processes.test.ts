@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countProcesses, fitProcesses } from '../../../src/start/processes/count-processes.ts';
+import { countProcesses, fitProcesses } from '../../../src/start/processes/open-group.ts';
 
 const CORES = 4;
 /** With 12 connections for taps and jobs, a process opens up to 17. */

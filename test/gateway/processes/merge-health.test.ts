@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergeReadiness, mergeSwitches } from '../../../src/observe/merge-health.ts';
+import { mergeReadiness, mergeSwitches } from '../../../src/observe/health.ts';
 
 const ready = { isReady: true, database: 'up', isDraining: false, switches: { '1 1': 'down' } } as const;
 const draining = { isReady: false, database: 'up', isDraining: true, switches: { '1 1': 'ready' } } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MOST_SHORT_LIVES, RestartPolicy } from '../../../src/start/processes/restart-policy.ts';
+import { MOST_SHORT_LIVES, RestartPolicy } from '../../../src/start/processes/process-group.ts';
 
 test('each short life in a row doubles the delay, and too many end the group', () => {
   const policy = new RestartPolicy();

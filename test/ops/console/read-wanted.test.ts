@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readWanted } from '../../../src/console/read-wanted.ts';
+import { readWanted } from '../../../src/console/transaction-browser.ts';
 
 const hashes = (pan: string) => [`new:${pan.length}`, `old:${pan.length}`];
 const read = (text: string) => readWanted(text, hashes);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { between, countOf, percentileMs, sumOf } from '../../../src/console/timings.ts';
+import { between, countOf, percentileMs, sumOf } from '../../../src/console/process-rates.ts';
 
 const BOUNDS = [0.001, 0.01, 0.1, 1];
 const timings = (counts: readonly number[]) => ({ bounds: BOUNDS, counts });

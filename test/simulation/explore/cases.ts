@@ -1,7 +1,7 @@
 import { isAwaitingPin } from '../../../src/payments/model/pin.ts';
 import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import { submitPin } from '../../../src/payments/pins/submit-pin.ts';
-import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
 import { refund } from '../../../src/payments/refunds/refund.ts';
 import { voidSale } from '../../../src/payments/refunds/void.ts';
 import { submitTap } from '../../../src/payments/taps/submit-tap.ts';

@@ -1,5 +1,5 @@
 import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
-import { OriginalConnections } from '../../../src/payments/model/original-connections.ts';
+import { OriginalConnections } from '../../../src/payments/model/switch-revision.ts';
 import type { RequestKey } from '../../../src/payments/ports/store-ports.ts';
 import type { Task } from './task.ts';
 

@@ -1,5 +1,5 @@
-import type { JobRequest } from '../../../src/payments/model/jobs.ts';
-import { expirePin } from '../../../src/payments/pins/expire-pin.ts';
+import type { JobRequest } from '../../../src/payments/model/decision.ts';
+import { expirePin } from '../../../src/payments/pins/submit-pin.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import { decideOverdue } from '../../../src/payments/reversals/overdue.ts';
 import { sendReversal } from '../../../src/payments/reversals/reverse.ts';

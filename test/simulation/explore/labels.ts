@@ -1,4 +1,4 @@
-import { transmissionDateTime } from '../../../src/kits/processor-kit/field-dates.ts';
+import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
 import type { SentRequest } from '../switch/sent-request.ts';
 import type { Execution } from './execution.ts';
 

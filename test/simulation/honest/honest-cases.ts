@@ -2,7 +2,7 @@ import { openLink } from '../../../src/payments/links/pay-link.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import type { Principal } from '../../../src/payments/model/principal.ts';
 import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
-import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
 import { refund } from '../../../src/payments/refunds/refund.ts';
 import { voidSale } from '../../../src/payments/refunds/void.ts';
 import { submitTap } from '../../../src/payments/taps/submit-tap.ts';

@@ -22,7 +22,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'submissions have no deadline',
-    file: 'src/store/transactions/commit-submissions.ts',
+    file: 'src/store/transactions/commit-decisions.ts',
     before: `and t.answer_by >= clock_timestamp() + x."deadlineSeconds" * interval '1 s'`,
     after: 'and t.answer_by is not null',
     meaning: 'a tap is submitted although no client waits for it any longer',
@@ -30,7 +30,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'a decided tap is submitted',
-    file: 'src/store/transactions/commit-submissions.ts',
+    file: 'src/store/transactions/commit-decisions.ts',
     before: `    and t.disposition is null and t.pin_state <> \${PinState.awaiting}\n`,
     after: '',
     meaning: 'bytes are sent for a tap that was reported as failed',
@@ -70,7 +70,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'a released reservation is not taken again',
-    file: 'src/store/transactions/review-conditions.ts',
+    file: 'src/store/transactions/transaction-columns.ts',
     before: ` or \${IS_IN_DOUBT(row)})`,
     after: ')',
     meaning: 'the amount of a refund that is approved after its decline can be refunded once more',
@@ -78,7 +78,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'a refunded sale is voided',
-    file: 'src/store/transactions/commit-voids.ts',
+    file: 'src/store/transactions/refund-store.ts',
     before: ' and refunded_minor = 0\n',
     after: '\n',
     meaning: 'a partly refunded sale is voided completely',
@@ -86,7 +86,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'two voids at once',
-    file: 'src/store/transactions/commit-voids.ts',
+    file: 'src/store/transactions/refund-store.ts',
     before: `and void_state is null and refunded_minor = 0
     and reversal_state = \${ReversalState.none} and`,
     after: 'and refunded_minor = 0 and',
@@ -111,7 +111,7 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   },
   {
     name: 'a wait ends before its time',
-    file: 'src/store/transactions/commit-pin-expiries.ts',
+    file: 'src/store/transactions/commit-pin-attempts.ts',
     before: ' and t.pin_expires_at <= clock_timestamp()',
     after: '',
     meaning: 'a PIN that arrives in time is refused',

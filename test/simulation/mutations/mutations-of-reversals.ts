@@ -139,7 +139,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'a lost key needs no review',
-    file: 'src/payments/reversals/review-unsendable.ts',
+    file: 'src/payments/reversals/record-reversal-answer.ts',
     before: '  const step = sealFault\n',
     after: '  const step = !sealFault\n',
     meaning: 'a reversal that cannot be built, because the key of its card is missing, is never flagged',
@@ -171,7 +171,7 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   },
   {
     name: 'the row of a void is not updated',
-    file: 'src/payments/reversals/void-row.ts',
+    file: 'src/payments/reversals/record-reversal-answer.ts',
     before: '  if (!row) return step;',
     after: '  if (row) return step;',
     meaning: 'the row of a void never ends',

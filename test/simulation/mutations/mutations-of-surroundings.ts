@@ -36,7 +36,7 @@ export const MUTATIONS_OF_SURROUNDINGS: readonly Mutation[] = [
   },
   {
     name: 'a silent connection keeps its taps',
-    file: 'src/switching/connection/suspicion.ts',
+    file: 'src/switching/connection/session.ts',
     before: '  return monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts);',
     after:
       '  return monotonicMs < 0 && (monotonicMs >= silentAtMs(connection, timeouts) || isAvoided(connection, monotonicMs, timeouts));',

@@ -4,7 +4,7 @@ import type { Transaction } from '../../../src/payments/model/transaction.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { PostgresRefundStore } from '../../../src/store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../../../src/store/transactions/transaction-store.ts';
-import { type Random, seededRandom } from '../../../src/tools/simulator/random.ts';
+import { type Random, seededRandom } from '../../../src/tools/simulator/faults.ts';
 import { failOnBug } from '../../support/fail-on-bug.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 import { MemoryRefunds } from '../memory-refunds.ts';

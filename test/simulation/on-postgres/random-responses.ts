@@ -1,6 +1,6 @@
-import { transmissionDateTime } from '../../../src/kits/processor-kit/field-dates.ts';
+import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
 import type { ResponseIdentity } from '../../../src/payments/ports/store-ports.ts';
-import type { Random } from '../../../src/tools/simulator/random.ts';
+import type { Random } from '../../../src/tools/simulator/faults.ts';
 import type { Row } from '../memory-rows.ts';
 
 /** Of another message than any of the row. */

@@ -3,7 +3,7 @@ import { decideOutcome, type SwitchEvent } from '../../../src/payments/decisions
 import { expirePinStep, pinEntries, submitPinStep } from '../../../src/payments/decisions/pin-step.ts';
 import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
 import { sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
-import type { LateFacts } from '../../../src/payments/model/audit-entry.ts';
+import type { LateFacts } from '../../../src/payments/model/decision.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { NO_PIN, PinState } from '../../../src/payments/model/pin.ts';
 import { Status, type StatusId } from '../../../src/payments/model/status.ts';
@@ -14,11 +14,15 @@ import {
   TransactionType,
   VoidState,
 } from '../../../src/payments/model/transaction.ts';
-import type { RefundStore } from '../../../src/payments/ports/refund-ports.ts';
-import type { ReversalStep } from '../../../src/payments/ports/reversal-ports.ts';
-import type { NewAttempt, OriginalFacts, TransactionStore } from '../../../src/payments/ports/store-ports.ts';
+import type {
+  NewAttempt,
+  OriginalFacts,
+  RefundStore,
+  ReversalStep,
+  TransactionStore,
+} from '../../../src/payments/ports/store-ports.ts';
 import { lateStep } from '../../../src/payments/reversals/late-response.ts';
-import type { Random } from '../../../src/tools/simulator/random.ts';
+import type { Random } from '../../../src/tools/simulator/faults.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';
 import { PROFILE } from '../simulated-tenant.ts';
 

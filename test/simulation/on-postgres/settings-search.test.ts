@@ -4,7 +4,7 @@ import type { StoredProcessor } from '../../../schemas/admin-routing.ts';
 import type { Webhook } from '../../../schemas/webhook.ts';
 import { Disposition, type DispositionId, dispositionName } from '../../../src/payments/model/disposition.ts';
 import { TransactionType } from '../../../src/payments/model/transaction.ts';
-import { seededRandom } from '../../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../../src/tools/simulator/faults.ts';
 import { saveApiKey } from '../../support/api-keys.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type Installation, startInstallation } from '../../support/installation.ts';

@@ -1,6 +1,6 @@
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { TransactionType } from '../../../src/payments/model/transaction.ts';
-import { faultOfTrail } from '../../../src/tools/ledger/fault-of-trail.ts';
+import { faultOfTrail } from '../../../src/tools/ledger/trail-check.ts';
 import type { Row } from '../memory-rows.ts';
 import type { Books } from './books.ts';
 import { isInReview } from './rules-of-money.ts';

@@ -1,5 +1,5 @@
 import type1 from '../../../processors/type-1/index.ts';
-import { transmissionDateTime } from '../../../src/kits/processor-kit/field-dates.ts';
+import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
 import { answers, type IsoMessage, messageClass } from '../../../src/kits/processor-kit/iso-message.ts';
 import { isTrusted } from '../../../src/kits/processor-kit/mac-verdict.ts';
 import type {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FollowedRows } from '../../../src/store/postgres/followed-rows.ts';
-import { FollowedTable, type RowChanges } from '../../../src/store/postgres/followed-table.ts';
+import { FollowedRows, FollowedTable, type RowChanges } from '../../../src/store/postgres/followed-table.ts';
 import type { Database } from '../../../src/store/postgres/open-database.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

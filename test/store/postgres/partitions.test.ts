@@ -12,7 +12,7 @@ import {
   TRANSACTION_EVENTS,
 } from '../../../src/store/postgres/partitions.ts';
 import { purge } from '../../../src/store/transactions/purge.ts';
-import { partitionFindings } from '../../../src/tools/doctor/partition-findings.ts';
+import { partitionFindings } from '../../../src/tools/doctor/database-findings.ts';
 import { ROOT } from '../../style/source-files.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { StoreUnavailable } from '../../../src/basics/errors.ts';
 import { GroupCommit, inTransaction } from '../../../src/store/postgres/group-commit.ts';
-import { HeldClients } from '../../../src/store/postgres/held-clients.ts';
-import { type Database, inLongSession, openPool } from '../../../src/store/postgres/open-database.ts';
+import { type Database, HeldClients, inLongSession, openPool } from '../../../src/store/postgres/open-database.ts';
 import {
   SESSION_LIMITS,
   type SessionLimits,

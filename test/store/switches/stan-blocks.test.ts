@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { retrievalReference } from '../../../src/kits/processor-kit/field-values.ts';
 import { openAlike, openDatabase } from '../../../src/store/postgres/open-database.ts';
 import { FEW_STANS, type OnSkip, StanBlocks } from '../../../src/store/switches/stan-blocks.ts';
-import { seededRandom } from '../../../src/tools/simulator/random.ts';
+import { seededRandom } from '../../../src/tools/simulator/faults.ts';
 import {
   ACQUIRER,
   BLOCK,

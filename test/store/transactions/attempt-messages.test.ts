@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { fromHex } from '../../../src/codecs/bytes/hex.ts';
 import { maskerOf } from '../../../src/codecs/iso8583/masker.ts';
-import { showMessages } from '../../../src/console/shown-messages.ts';
+import { showMessages } from '../../../src/console/transaction-story.ts';
 import { loadProcessors } from '../../../src/kits/processor-kit/load-processors.ts';
 import { type Database, openAlike } from '../../../src/store/postgres/open-database.ts';
 import {

@@ -3,13 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { REVERSAL_CODES } from '../../../src/kits/processor-kit/response-codes.ts';
 import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
 import { sentStep, unsentStep } from '../../../src/payments/decisions/reversal-steps.ts';
-import type { LateFacts } from '../../../src/payments/model/audit-entry.ts';
+import type { LateFacts } from '../../../src/payments/model/decision.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { PinState } from '../../../src/payments/model/pin.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
-import type { SentReversal } from '../../../src/payments/ports/reversal-ports.ts';
-import type { ResponseIdentity } from '../../../src/payments/ports/store-ports.ts';
+import type { ResponseIdentity, SentReversal } from '../../../src/payments/ports/store-ports.ts';
 import { lateStep } from '../../../src/payments/reversals/late-response.ts';
 import { saveAcquirer, saveProcessor, saveRoute } from '../../../src/store/settings/tenants.ts';
 import { IS_ANSWERABLE } from '../../../src/store/transactions/late-responses.ts';

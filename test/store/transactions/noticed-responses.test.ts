@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { LateFacts } from '../../../src/payments/model/audit-entry.ts';
+import type { LateFacts } from '../../../src/payments/model/decision.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';

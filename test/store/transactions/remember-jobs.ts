@@ -1,4 +1,4 @@
-import type { JobRequest } from '../../../src/payments/model/jobs.ts';
+import type { JobRequest } from '../../../src/payments/model/decision.ts';
 import type { JobsInCommit } from '../../../src/store/transactions/jobs-in-commit.ts';
 
 /** Takes every job, and remembers what it took and what was removed. */

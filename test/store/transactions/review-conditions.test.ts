@@ -5,7 +5,7 @@ import { isBlocked, isInDoubt, keepsAmount } from '../../../src/payments/model/r
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, type Transaction, VoidState } from '../../../src/payments/model/transaction.ts';
 import { HOLDS } from '../../../src/store/links/link-claims.ts';
-import { IS_BLOCKED, IS_IN_DOUBT, KEEPS_AMOUNT } from '../../../src/store/transactions/review-conditions.ts';
+import { IS_BLOCKED, IS_IN_DOUBT, KEEPS_AMOUNT } from '../../../src/store/transactions/transaction-columns.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';
 
 let opened: TestDatabase;

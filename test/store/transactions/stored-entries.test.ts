@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditEntry } from '../../../src/payments/model/audit-entry.ts';
+import type { AuditEntry } from '../../../src/payments/model/decision.ts';
 import { type Move, STATUS_MOVES, type StatusId, statusName } from '../../../src/payments/model/status.ts';
-import { readEntries, storedEntries } from '../../../src/store/transactions/stored-entries.ts';
+import { readEntries, storedEntries } from '../../../src/store/transactions/guarded-update.ts';
 
 const AT = '2026-03-01T10:00:00.000Z';
 const LATER = '2026-03-01T10:00:00.001Z';

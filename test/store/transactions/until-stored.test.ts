@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { StoreUnavailable } from '../../../src/basics/errors.ts';
-import { untilStored } from '../../../src/store/transactions/until-stored.ts';
+import { untilStored } from '../../../src/store/transactions/transaction-store.ts';
 
 /** A write that fails that many times with the error, and then succeeds. */
 function failing(times: number, error: Error) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SealError } from '../../../src/basics/errors.ts';
-import type { Completion } from '../../../src/kits/processor-kit/completion.ts';
+import type { Completion } from '../../../src/kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../../src/kits/processor-kit/profile.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';

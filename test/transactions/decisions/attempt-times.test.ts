@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { transmissionDateTime } from '../../../src/kits/processor-kit/field-dates.ts';
+import { transmissionDateTime } from '../../../src/kits/processor-kit/field-values.ts';
 import { stampAfter } from '../../../src/payments/decisions/attempt-times.ts';
 
 const SENT_AT_MS = Date.parse('2026-03-01T10:20:30.400Z');

@@ -2,15 +2,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENUMS } from '../../../schemas/enums.ts';
 import { LINK_STATES } from '../../../schemas/link.ts';
-import { judgeAcknowledgement } from '../../../src/payments/decisions/judge-acknowledgement.ts';
+import { judgeAcknowledgement } from '../../../src/payments/links/pay-link.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
-import { claimedLink, holdsLink, isExpired, stateAfterTap } from '../../../src/payments/model/link.ts';
 import {
+  claimedLink,
+  holdsLink,
+  isExpired,
   LINK_STATE_MOVES,
   LinkState,
   type LinkStateId,
   linkStateName,
-} from '../../../src/payments/model/link-state.ts';
+  stateAfterTap,
+} from '../../../src/payments/model/link.ts';
 import { RELEASING_DISPOSITIONS } from '../../../src/payments/model/review.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, TransactionType, VoidState } from '../../../src/payments/model/transaction.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { mayContainPan } from '../../../schemas/reason.ts';
 import { decideResolution, type ReviewCase } from '../../../src/payments/decisions/resolve-review.ts';
-import { SWITCH_BOOKS, type SwitchBooks } from '../../../src/payments/model/audit-entry.ts';
+import { SWITCH_BOOKS, type SwitchBooks } from '../../../src/payments/model/decision.ts';
 import { DISPOSITION_MOVES, Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import {

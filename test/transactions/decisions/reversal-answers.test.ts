@@ -3,7 +3,7 @@ import type { ReversalAnswer } from '../../../src/kits/processor-kit/processor.t
 import { answeredStep } from '../../../src/payments/decisions/reversal-answers.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction, VoidState } from '../../../src/payments/model/transaction.ts';
-import type { SentReversal } from '../../../src/payments/ports/reversal-ports.ts';
+import type { SentReversal } from '../../../src/payments/ports/store-ports.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { none, owed, sent, confirming, acknowledged, needsReview } = ReversalState;

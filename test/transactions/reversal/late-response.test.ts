@@ -4,8 +4,8 @@ import type { Outcome } from '../../../src/kits/processor-kit/processor.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { PinState } from '../../../src/payments/model/pin.ts';
 import { ReversalState, type Transaction, VoidState } from '../../../src/payments/model/transaction.ts';
-import type { CardVault } from '../../../src/payments/ports/card-ports.ts';
 import type { LateRecord, LateRecordOutcome, TransactionStore } from '../../../src/payments/ports/store-ports.ts';
+import type { CardVault } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import {
   lateFactsOf,

@@ -4,7 +4,7 @@ import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, TransactionType, type TransactionTypeId } from '../../../src/payments/model/transaction.ts';
 import { type ReviewDependencies, stateResolution } from '../../../src/payments/review/resolve-review.ts';
-import { createCompletionCheck } from '../../../src/start/completing-switches.ts';
+import { createCompletionCheck } from '../../../src/start/open-switches.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 const BY = { name: 'user one', userId: 'one', grant: null };

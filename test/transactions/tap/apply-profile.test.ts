@@ -4,9 +4,9 @@ import type { TerminalProfileSettings } from '../../../schemas/terminal-profile.
 import { NoConfiguration, TapRefused } from '../../../src/basics/errors.ts';
 import { encodeTlv, indexTlv, MAX_TLV_OBJECTS } from '../../../src/codecs/emv/tlv.ts';
 import type { Principal } from '../../../src/payments/model/principal.ts';
-import type { OpenedTap } from '../../../src/payments/ports/card-ports.ts';
 import type { Directory } from '../../../src/payments/ports/directory-ports.ts';
-import { applyProfile, chooseProfile } from '../../../src/payments/taps/apply-profile.ts';
+import type { OpenedTap } from '../../../src/payments/ports/switch-ports.ts';
+import { applyProfile, chooseProfile } from '../../../src/payments/taps/read-tap.ts';
 import { DIRECTORY, PRINCIPAL, TAP } from '../../simulation/simulated-tenant.ts';
 
 const SOUTH_AFRICA: TerminalProfileSettings = {

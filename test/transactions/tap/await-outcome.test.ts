@@ -10,7 +10,7 @@ import {
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
 import type { GuardedDecision } from '../../../src/payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { awaitOutcome } from '../../../src/payments/taps/await-outcome.ts';
+import { awaitOutcome } from '../../../src/payments/taps/authorize.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** Dependencies in which time passes only by waiting, with one row; `onLook` may change it before each read. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fromHex } from '../../../src/codecs/bytes/hex.ts';
 import { encodeTlv, indexTlv } from '../../../src/codecs/emv/tlv.ts';
-import { indexChipTags, keepChipTags, listChipTags } from '../../../src/payments/taps/chip-tags.ts';
+import { indexChipTags, keepChipTags, listChipTags } from '../../../src/payments/taps/read-tap.ts';
 
 const VALUES: Readonly<Record<string, string>> = {
   '57': '4111111111111111D31122010000000000',

@@ -3,7 +3,7 @@ import { HsmUnavailable, Overloaded, StoreUnavailable, StoreUnread } from '../..
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import type { Transaction } from '../../../src/payments/model/transaction.ts';
-import type { TapRequest } from '../../../src/payments/ports/card-ports.ts';
+import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
 import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 

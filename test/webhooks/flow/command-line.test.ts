@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { commands as runCommands } from '../../../src/cli/callback.ts';
-import { EventFeed } from '../../../src/cli/event-feed.ts';
-import { Listener } from '../../../src/cli/webhooks-listen.ts';
+import { EventFeed, Listener } from '../../../src/cli/webhooks-listen.ts';
 import { verifyWebhook } from '../../../src/webhooks/verify-webhook.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhook-secret.ts';
 import { outcomeOf } from '../../support/answers.ts';

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { UnaddressedEvent } from '../../../src/payments/model/jobs.ts';
+import type { UnaddressedEvent } from '../../../src/payments/model/decision.ts';
 import { inTransaction } from '../../../src/store/postgres/group-commit.ts';
 import { changeJobs, OfferedJobs } from '../../../src/store/transactions/jobs-in-commit.ts';
-import { RecordedWebhookEndpoints } from '../../../src/store/webhooks/recorded-webhook-endpoints.ts';
-import { PostgresWebhookEndpoints } from '../../../src/store/webhooks/webhook-endpoints.ts';
+import { PostgresWebhookEndpoints, RecordedWebhookEndpoints } from '../../../src/store/webhooks/webhook-endpoints.ts';
 import type { Registration } from '../../../src/webhooks/ports.ts';
 import { rememberJobs } from '../../store/transactions/remember-jobs.ts';
 import { outcomeOf } from '../../support/answers.ts';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { StartError } from '../../../basics/errors.ts';
-import type { FrameSocket } from './frame-socket.ts';
-import type { CustodianTerminal } from './hidden-terminal.ts';
-import { typeComponent, typeLogin } from './type-component.ts';
+import type { FrameSocket } from './ceremony-place.ts';
+import { type CustodianTerminal, typeComponent, typeLogin } from './type-component.ts';
 
 const ENDED = 'The ceremony has ended at the first terminal.';
 

@@ -1,14 +1,20 @@
 import type { PortalUser } from '../../../auth/portal/portal-user.ts';
 import { CryptoError, StartError } from '../../../basics/errors.ts';
 import type { BlockKey } from '../../../codecs/crypto/block-key.ts';
-import { kcv } from '../../../codecs/crypto/kcv.ts';
 import { combineComponents } from '../../../codecs/crypto/key-components.ts';
-import { type CeremonyKey, MOST_TRIES } from './ceremony-key.ts';
-import { CEREMONY_MS, type CeremonyPlace, openPlace } from './ceremony-place.ts';
-import { type CheckCustodian, type CustodianLogin, CustodianRefused } from './custodians.ts';
-import type { FrameSocket } from './frame-socket.ts';
-import type { CustodianTerminal } from './hidden-terminal.ts';
-import { readLogin, typeComponent, typeLogin } from './type-component.ts';
+import { kcv } from '../../../codecs/crypto/mac.ts';
+import { CEREMONY_MS, type CeremonyPlace, type FrameSocket, openPlace } from './ceremony-place.ts';
+import {
+  type CeremonyKey,
+  type CheckCustodian,
+  type CustodianLogin,
+  CustodianRefused,
+  type CustodianTerminal,
+  MOST_TRIES,
+  readLogin,
+  typeComponent,
+  typeLogin,
+} from './type-component.ts';
 
 export interface CeremonyParts {
   readonly key: CeremonyKey;

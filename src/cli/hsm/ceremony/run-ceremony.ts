@@ -4,13 +4,12 @@ import type { KeyAlgorithm } from '../../../codecs/crypto/block-key.ts';
 import type { Config } from '../../../start/config.ts';
 import { openKeyRing } from '../../../start/open-key-ring.ts';
 import { type KeyAct, recordKeyAct } from '../../../store/switches/hsm-keys.ts';
-import { STOP_SIGNALS } from '../../until-asked-to-stop.ts';
-import { type NewKeyPlace, storeNewKey } from '../new-key.ts';
+import { STOP_SIGNALS } from '../../ending.ts';
+import { type NewKeyPlace, storeNewKey } from '../opened-hsm.ts';
 import { CEREMONY_MS, joinPlace } from './ceremony-place.ts';
-import { createCustodianCheck } from './custodians.ts';
-import { HiddenTerminal } from './hidden-terminal.ts';
 import { joinCeremony } from './join-ceremony.ts';
 import { leadCeremony } from './lead-ceremony.ts';
+import { createCustodianCheck, HiddenTerminal } from './type-component.ts';
 
 const MOST_ACTOR_CHARS = 255;
 const AT_THE_CONSOLE = `Clear components must not leave the device. Enter them at its console: GC generates components, FK forms the key. Then run

@@ -1,9 +1,8 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import type { Sink } from '../../bytes/sink.ts';
-import { type EndCoder, endCoder } from '../endings.ts';
 import { decodeError, encodeError, type FieldCodec, specError } from '../field-codec.ts';
 import { writeEnding } from '../leaves/leaf-codec.ts';
-import { type PrefixCoder, prefixCoder } from '../prefixes.ts';
+import { type EndCoder, endCoder, type PrefixCoder, prefixCoder } from '../prefixes.ts';
 import type { Ending, Prefix } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
 

@@ -1,10 +1,12 @@
 import type { Cursor } from '../../bytes/cursor.ts';
-import type { PlainRecord } from '../../bytes/record.ts';
+import { newRecord, type PlainRecord } from '../../bytes/record.ts';
 import type { Sink } from '../../bytes/sink.ts';
 import { readTextRun, writeTextRun } from '../../bytes/text-run.ts';
-import { type Bits, type FieldBitmap, setBit } from '../bitmap.ts';
+import { type Bits, bitmapCoding, countBits, type FieldBitmap, readBits, setBit, writeBits } from '../bitmap.ts';
 import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
-import type { Field, FieldTable } from '../rows.ts';
+import type { BitmappedField, Field, FieldTable } from '../rows.ts';
+import type { Encodings } from '../spec.ts';
+import type { Body } from './bounded.ts';
 
 /** Creates the codec of one field; a parameter, so that composites can contain composites. */
 export type CompileField = (field: Field, path: string) => FieldCodec;
@@ -154,4 +156,30 @@ export class NumberedFields {
     this.#seenNumbers[index] = number;
     return number;
   }
+}
+
+/** Subfields by number after a bitmap of their own. */
+export function bitmappedBody(field: BitmappedField, path: string, encodings: Encodings, compile: CompileField): Body {
+  const lengthBytes = field.bitmap.bytes;
+  const coding = bitmapCoding(field.bitmap.encoding ?? encodings.binary);
+  const fields = new NumberedFields(field.fields, `${path}.`, lengthBytes * 8, compile);
+  return {
+    decode(cursor) {
+      readBits(coding, cursor, fields.bits, 0, lengthBytes, `${path}.bitmap`);
+      const record = newRecord(countBits(fields.bits));
+      fields.decode(cursor, record);
+      return record;
+    },
+    encode(value, sink) {
+      if (typeof value !== 'object' || value === null) throw encodeError('VALUE_TYPE', path, sink.position, sink);
+      try {
+        fields.take(value as PlainRecord, sink);
+        writeBits(coding, sink, fields.bits, 0, lengthBytes, `${path}.bitmap`);
+        fields.encode(sink);
+      } catch (error) {
+        fields.forget();
+        throw error;
+      }
+    },
+  };
 }

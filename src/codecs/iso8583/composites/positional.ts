@@ -1,8 +1,8 @@
 import type { Cursor } from '../../bytes/cursor.ts';
 import { newRecord, type PlainRecord } from '../../bytes/record.ts';
 import type { Sink } from '../../bytes/sink.ts';
-import { delimiterOf } from '../endings.ts';
 import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
+import { delimiterOf } from '../prefixes.ts';
 import type { Field, PositionalField } from '../rows.ts';
 import type { Body } from './bounded.ts';
 import type { CompileField } from './numbered-fields.ts';

@@ -1,14 +1,188 @@
 import type { Cursor } from '../../bytes/cursor.ts';
+import { fromHex, hexDigit, toHex } from '../../bytes/hex.ts';
 import { newRecord, type PlainRecord } from '../../bytes/record.ts';
 import type { Sink } from '../../bytes/sink.ts';
+import { LATIN1_TO_EBCDIC } from '../encodings/ebcdic.ts';
 import { decodeError, encodeError, type FieldCodec, nameForError, specError } from '../field-codec.ts';
 import { leafCodec } from '../leaves/leaf-codec.ts';
 import { prefixCoder } from '../prefixes.ts';
-import type { BinaryField, OtherElement, TaggedField } from '../rows.ts';
+import type { BinaryField, Field, OtherElement, TagForm, TaggedField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
 import type { Body } from './bounded.ts';
-import { type ElementCoding, elementCoding } from './element-coding.ts';
 import type { CompileField } from './numbered-fields.ts';
+
+/** Encodes tags as bytes and as text: characters unchanged, binary tags in upper-case hex. */
+interface TagCoding {
+  readonly wireBytes: number;
+  /** The tag at `at`; undefined if the bytes are not a tag. The caller has checked the bounds. */
+  read(bytes: Uint8Array, at: number): string | undefined;
+  /** The bytes of a tag; undefined if the text is not a tag. */
+  toBytes(tag: string): Uint8Array | undefined;
+}
+
+/** No dialect has tags of more than eight characters. */
+const MAX_TAG_LENGTH = 8;
+
+function tagCoding({ encoding, length }: TagForm, path: string): TagCoding {
+  if (!Number.isInteger(length) || length < 1 || length > MAX_TAG_LENGTH) {
+    throw specError(path, `the length of its tags is not 1 to ${MAX_TAG_LENGTH}`);
+  }
+  if (encoding === 'binary') return binaryTags(length);
+  if (encoding === 'bcd') return packedTags(length);
+  return characterTags(length, encoding);
+}
+
+function binaryTags(wireBytes: number): TagCoding {
+  return {
+    wireBytes,
+    read: (bytes, at) => toHex(bytes, at, at + wireBytes),
+    toBytes: (tag) => (isUpperHex(tag) && tag.length === wireBytes * 2 ? fromHex(tag) : undefined),
+  };
+}
+
+const DECIMAL = /^[0-9]+$/;
+
+/** An odd number of digits has a leading zero. */
+function packedTags(digits: number): TagCoding {
+  const wireBytes = Math.ceil(digits / 2);
+  const isTag = (text: string) => DECIMAL.test(text) && (text.length === digits || text.startsWith('0'));
+  return {
+    wireBytes,
+    read(bytes, at) {
+      const text = toHex(bytes, at, at + wireBytes);
+      return isTag(text) ? text.substring(text.length - digits) : undefined;
+    },
+    toBytes: (tag) =>
+      DECIMAL.test(tag) && tag.length === digits ? fromHex(tag.padStart(wireBytes * 2, '0')) : undefined,
+  };
+}
+
+const PRINTABLE = /^[\x21-\x7e]+$/;
+
+function characterTags(wireBytes: number, encoding: 'ascii' | 'ebcdic'): TagCoding {
+  const toWire = encoding === 'ascii' ? undefined : LATIN1_TO_EBCDIC.cp500;
+  const fromWire = new Uint8Array(256);
+  for (let code = 0; code < 256; code++) fromWire[toWire === undefined ? code : toWire[code]!] = code;
+  return {
+    wireBytes,
+    read(bytes, at) {
+      let tag = '';
+      for (let index = at; index < at + wireBytes; index++) tag += String.fromCharCode(fromWire[bytes[index]!]!);
+      return PRINTABLE.test(tag) ? tag : undefined;
+    },
+    toBytes(tag) {
+      if (!PRINTABLE.test(tag) || tag.length !== wireBytes) return undefined;
+      return Uint8Array.from(tag, (character) => {
+        const code = character.charCodeAt(0);
+        return toWire === undefined ? code : toWire[code]!;
+      });
+    },
+  };
+}
+
+function isUpperHex(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (hexDigit(code) < 0 || code > 0x46) return false;
+  }
+  return true;
+}
+
+/** How the elements of a tagged composite are delimited: the tag, the length, and what the length counts. */
+export interface ElementCoding {
+  readonly tags: TagCoding;
+  /** The row of an element as it is compiled: with its length, or with what this coding leaves to it. */
+  rowOf(row: Field): Field;
+  /** Reads what precedes the value at the cursor. @returns the tag */
+  begin(cursor: Cursor): string;
+  /** Ends an element after its value was read. `end` is that of the composite. */
+  end(cursor: Cursor, end: number): void;
+  /** Writes an element; `writeValue` writes its value, with the length that `rowOf` leaves to it. */
+  write(tagBytes: Uint8Array, sink: Sink, writeValue: () => void): void;
+}
+
+/** @throws {Iso8583Error} SPEC_INVALID */
+export function elementCoding(field: TaggedField, path: string, encodings: Encodings): ElementCoding {
+  const isPlain = field.first !== 'length' && !field.lengthCounts?.length;
+  return isPlain ? tagThenValue(field, path) : enveloped(field, path, encodings);
+}
+
+/** The usual form: a tag, then a value with its length prefix. */
+function tagThenValue({ tag, elementPrefix }: TaggedField, path: string): ElementCoding {
+  const tags = tagCoding(tag, path);
+  return {
+    tags,
+    rowOf: (row) => ({ ...row, prefix: elementPrefix }),
+    begin(cursor) {
+      const at = cursor.position;
+      const found = readTag(tags, cursor, at, path);
+      cursor.position = at + tags.wireBytes;
+      return found;
+    },
+    end: () => {},
+    write(tagBytes, sink, writeValue) {
+      writeTag(tagBytes, sink, path);
+      writeValue();
+    },
+  };
+}
+
+/** The length precedes the tag, or counts the tag or itself. It is in bytes. */
+function enveloped(field: TaggedField, path: string, encodings: Encodings): ElementCoding {
+  const tags = tagCoding(field.tag, path);
+  const prefix = prefixCoder(field.elementPrefix, encodings.prefix);
+  const isLengthFirst = field.first === 'length';
+  const headBytes = tags.wireBytes + prefix.width;
+  const counted = (what: 'tag' | 'length') => field.lengthCounts?.includes(what) === true;
+  const countedBytes = (counted('tag') ? tags.wireBytes : 0) + (counted('length') ? prefix.width : 0);
+  const most = prefix.most - countedBytes;
+  if (most < 1) throw specError(path, 'its elements have no room for a value');
+  return {
+    tags,
+    rowOf: (row) => ({ ...row, end: 'rest' }),
+    begin(cursor) {
+      const at = cursor.position;
+      if (at + headBytes > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
+      const found = readTag(tags, cursor, isLengthFirst ? at + prefix.width : at, path);
+      const lengthOffset = isLengthFirst ? at : at + tags.wireBytes;
+      const length = prefix.read(cursor.bytes, lengthOffset) - countedBytes;
+      if (length < 0) throw decodeError('LENGTH_INVALID', path, lengthOffset, cursor);
+      const from = at + headBytes;
+      if (from + length > cursor.end) throw decodeError('TRUNCATED', path, from, cursor);
+      cursor.position = from;
+      cursor.end = from + length;
+      return found;
+    },
+    end(cursor, end) {
+      if (cursor.position < cursor.end) throw decodeError('TRAILING_BYTES', path, cursor.position, cursor);
+      cursor.end = end;
+    },
+    write(tagBytes, sink, writeValue) {
+      const at = sink.position;
+      if (at + headBytes > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
+      sink.target.set(tagBytes, isLengthFirst ? at + prefix.width : at);
+      sink.position = at + headBytes;
+      writeValue();
+      const length = sink.position - at - headBytes;
+      if (length > most) throw encodeError('LENGTH_TOO_LONG', path, at, sink);
+      prefix.write(sink.target, isLengthFirst ? at : at + tags.wireBytes, length + countedBytes);
+    },
+  };
+}
+
+function readTag(tags: TagCoding, cursor: Cursor, at: number, path: string): string {
+  if (at + tags.wireBytes > cursor.end) throw decodeError('TRUNCATED', path, at, cursor);
+  const tag = tags.read(cursor.bytes, at);
+  if (tag === undefined) throw decodeError('TAG_INVALID', path, at, cursor);
+  return tag;
+}
+
+function writeTag(bytes: Uint8Array, sink: Sink, path: string): void {
+  const at = sink.position;
+  if (at + bytes.length > sink.end) throw encodeError('TARGET_TOO_SMALL', path, at, sink);
+  sink.target.set(bytes, at);
+  sink.position = at + bytes.length;
+}
 
 /**
  * Maximum number of elements in all tagged composites of a message. Private fields carry a dozen. Without this limit

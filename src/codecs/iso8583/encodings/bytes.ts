@@ -1,7 +1,7 @@
+import type { Cursor } from '../../bytes/cursor.ts';
 import { hexDigit } from '../../bytes/hex.ts';
 import type { BinaryEncoding } from '../rows.ts';
 import { LATIN1_TO_EBCDIC } from './ebcdic.ts';
-import type { ValueCoding } from './value-coding.ts';
 
 /** Bytes, as they are or as hex digits. Values that are read are views of the message, not copies. */
 export function byteCoding(encoding: BinaryEncoding): ValueCoding<Uint8Array> {
@@ -70,4 +70,21 @@ function hexCoding({ written, values }: HexDigits): ValueCoding<Uint8Array> {
       return -1;
     },
   };
+}
+
+/**
+ * The byte encoding of one field's values, without length and padding. Only the value itself is allocated. The
+ * caller passes the position to read or write, and has checked the bounds.
+ *
+ * `count` is the length of a value: characters of text, bytes of anything else.
+ */
+export interface ValueCoding<Value> {
+  /** Encoded bytes of a value of that length. */
+  wireBytes(count: number): number;
+  /** Position of the first wrong byte of a value, or -1. */
+  firstWrong(bytes: Uint8Array, from: number, count: number): number;
+  /** The value at `from`, which `firstWrong` has accepted. */
+  read(cursor: Cursor, from: number, count: number): Value;
+  /** Writes a value; returns the offset in `target` of its first wrong character, or -1. */
+  write(value: Value, target: Uint8Array, at: number): number;
 }

@@ -1,10 +1,9 @@
-import { firstOfOtherKind, KIND_OF_LATIN1, kindsOf } from '../../bytes/character-classes.ts';
 import type { Cursor } from '../../bytes/cursor.ts';
-import { copyLatin1 } from '../../bytes/text-run.ts';
+import { copyLatin1, firstOfOtherKind, KIND_OF_LATIN1, kindsOf } from '../../bytes/text-run.ts';
+import type { ValueCoding } from './bytes.ts';
 import { EBCDIC_TO_LATIN1, type EbcdicPage, LATIN1_TO_EBCDIC } from './ebcdic.ts';
-import type { ValueCoding } from './value-coding.ts';
 
-/** Text with one byte per character. `allowed` are the permitted kinds of characters (`character-classes.ts`). */
+/** Text with one byte per character. `allowed` are the permitted kinds of characters (`text-run.ts`). */
 export function characterCoding(encoding: 'ascii' | EbcdicPage, allowed: number): ValueCoding<string> {
   return encoding === 'ascii' ? asciiCoding(allowed) : ebcdicCoding(encoding, allowed);
 }

@@ -1,14 +1,10 @@
 import type { Cursor } from '../../bytes/cursor.ts';
-import { blankPan, blankTrack2 } from '../../emv/blank-card.ts';
-import { signsOf } from '../content.ts';
-import { HEX_DIGITS } from '../encodings/bytes.ts';
-import type { ValueCoding } from '../encodings/value-coding.ts';
+import { blankPan, blankTrack2 } from '../../emv/card.ts';
+import { HEX_DIGITS, type ValueCoding } from '../encodings/bytes.ts';
 import { leafVisitor } from '../leaves/leaf-codec.ts';
 import { textParts } from '../leaves/leaf-parts.ts';
-import { type Padding, padTo, stripPadding } from '../padding.ts';
-import type { BinaryField, TextField } from '../rows.ts';
+import { type BinaryField, type Padding, padTo, signsOf, stripPadding, type TextField } from '../rows.ts';
 import type { Encodings } from '../spec.ts';
-import type { Mask } from './mask.ts';
 
 /** The primary account number, in every version of the standard. */
 const PAN = '2';
@@ -88,3 +84,14 @@ function fillerOf({ content, pad }: TextField): string {
   const [defaultValue, other] = isOfDigits ? ['0', '1'] : ['A', 'B'];
   return pad?.with === defaultValue && pad.strip === true ? other! : defaultValue!;
 }
+
+/**
+ * Processes one field of a message: overwrites everything that must not be shown in the cursor's bytes, which are a
+ * copy, and moves the cursor past it. It follows lengths, tags and bitmaps as decoding does, and checks no content.
+ *
+ * @throws {Iso8583Error} where decoding throws for a length, a tag or a bitmap; {TlvError} if a value is not TLV
+ */
+export type Mask = (cursor: Cursor) => void;
+
+/** Creates the mask of one field; a parameter, so that composites can contain composites. */
+export type MaskOf<Field> = (field: Field, path: string) => Mask;

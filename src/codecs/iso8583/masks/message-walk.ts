@@ -1,12 +1,20 @@
 import type { Cursor } from '../../bytes/cursor.ts';
-import { FIELDS_PER_BLOCK, type MessageBitmap, messageBitmap, thirdBitmap } from '../bitmap.ts';
+import {
+  blocksOf,
+  FIELDS_PER_BLOCK,
+  headerField,
+  type MessageBitmap,
+  messageBitmap,
+  mtiField,
+  mtiReader,
+  thirdBitmap,
+} from '../bitmap.ts';
 import { decodeError } from '../field-codec.ts';
 import { matchesPattern } from '../message.ts';
-import { blocksOf, headerField, mtiField, mtiReader } from '../message-layout.ts';
 import type { Field } from '../rows.ts';
 import { derivedSpec, type Spec } from '../spec.ts';
-import type { Mask, MaskOf } from './mask.ts';
-import { NumberedMasks } from './mask-composite.ts';
+import { NumberedMasks } from './mask-field.ts';
+import type { Mask, MaskOf } from './mask-leaf.ts';
 
 /** Follows the bytes of a message from field to field without creating values. */
 export class MessageWalk {

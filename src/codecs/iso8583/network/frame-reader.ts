@@ -1,4 +1,4 @@
-import { ConnectionError } from '../../../basics/errors/connection-errors.ts';
+import { ConnectionError } from '../../../basics/errors/gateway-errors.ts';
 import { type Framing, lengthHeaderOf, trailerBytesOf, transportBytesOf } from './framing.ts';
 import { headerBytesOf, type LengthHeader, readLengthHeader } from './length-headers.ts';
 

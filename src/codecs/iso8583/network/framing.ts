@@ -1,4 +1,4 @@
-import { ConnectionError } from '../../../basics/errors/connection-errors.ts';
+import { ConnectionError } from '../../../basics/errors/gateway-errors.ts';
 import {
   headerBytesOf,
   LENGTH_HEADER_NAMES,

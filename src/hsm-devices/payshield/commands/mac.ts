@@ -1,5 +1,4 @@
-import type { FieldReader } from '../field-reader.ts';
-import { commandBody, type HostCommand, type Lmk, lmkField } from '../host-command.ts';
+import { commandBody, type FieldReader, type HostCommand, type Lmk, lmkField } from '../host-command.ts';
 import { type KeyType, keyTypeField } from '../key-field.ts';
 
 /** Mode Flag 0: the only block of a single-block message. */

@@ -1,5 +1,4 @@
-import type { FieldReader } from '../field-reader.ts';
-import { commandBody, type HostCommand, type Lmk, lmkField } from '../host-command.ts';
+import { commandBody, type FieldReader, type HostCommand, type Lmk, lmkField } from '../host-command.ts';
 
 /** Every translation limits a PIN to this length (CA and CC, Maximum PIN Length, value 12). */
 const MAXIMUM_PIN_LENGTH = '12';

@@ -1,7 +1,6 @@
 import { HsmDeviceError, HsmUnavailable } from '../../../basics/errors.ts';
 import type { HsmDeviceState, HsmDevices } from '../../../switching/hsm/device-state.ts';
-import { blameOf } from '../error-codes.ts';
-import type { HostCommand } from '../host-command.ts';
+import { blameOf, type HostCommand } from '../host-command.ts';
 import type { Device } from './device.ts';
 
 /**

@@ -1,16 +1,90 @@
 import { HsmDeviceError, type HsmDeviceErrorCode } from '../../../basics/errors.ts';
-import { Backoff } from '../../../basics/limits/backoff.ts';
-import { type Repetition, repeatEvery } from '../../../basics/limits/repeat-every.ts';
-import { RoundTrips } from '../../../switching/connection/round-trips.ts';
+import { Backoff, type Repetition, repeatEvery } from '../../../basics/limits/waits.ts';
+import { RoundTrips } from '../../../switching/connection/pool-stats.ts';
 import type { SwitchAddress, SwitchTls } from '../../../switching/connection/switch-socket.ts';
 import type { HsmDeviceState, HsmDeviceStatus } from '../../../switching/hsm/device-state.ts';
-import type { Diagnostics } from '../commands/diagnostics.ts';
-import { blameOf } from '../error-codes.ts';
-import type { HostCommand, SendCommand } from '../host-command.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
+import { type Diagnostics, deviceStatus, diagnostics, echo } from '../commands/diagnostics.ts';
+import { blameOf, COMMAND_DISABLED, type HostCommand, type SendCommand } from '../host-command.ts';
 import { CommandQueue } from './command-queue.ts';
 import { DeviceConnection } from './connection.ts';
-import { checkHealth } from './health-check.ts';
+
+interface CircuitLimits {
+  /** Consecutive failures that open the circuit. */
+  readonly failuresToOpen: number;
+  /** The time before the first trial; doubles with each circuit that opens without a success in between. */
+  readonly firstMs: number;
+  readonly mostMs: number;
+}
+
+/** Takes a failing device out of use. While the circuit is open, only diagnostics are sent to the device. */
+class CircuitBreaker {
+  readonly #limits: CircuitLimits;
+  #failures = 0;
+  #openings = 0;
+  #closableAtMs: number | undefined;
+
+  constructor(limits: CircuitLimits) {
+    this.#limits = limits;
+  }
+
+  get isOpen(): boolean {
+    return this.#closableAtMs !== undefined;
+  }
+
+  /** Whether diagnostics may close the circuit. */
+  mayClose(monotonicMs: number): boolean {
+    return this.#closableAtMs !== undefined && monotonicMs >= this.#closableAtMs;
+  }
+
+  /** A command was carried out. */
+  succeeded(): void {
+    if (this.isOpen) return;
+    this.#failures = 0;
+    this.#openings = 0;
+  }
+
+  /** @returns whether this failure opened the circuit */
+  failed(monotonicMs: number): boolean {
+    if (this.isOpen || ++this.#failures < this.#limits.failuresToOpen) return false;
+    const { firstMs, mostMs } = this.#limits;
+    this.#closableAtMs = monotonicMs + Math.min(mostMs, firstMs * 2 ** Math.min(this.#openings++, 20));
+    return true;
+  }
+
+  /**
+   * Diagnostics have passed. The next commands decide: a device that passes its diagnostics and fails commands opens the
+   * circuit again, for longer.
+   */
+  close(): void {
+    this.#closableAtMs = undefined;
+    this.#failures = 0;
+  }
+}
+
+const ECHO_DATA = 'TAPWIRE0123456789';
+
+/**
+ * Checks a device without keys: NC runs its diagnostics, NO reads its status, B2 echoes. An operator may disable host commands
+ * (error 68); NO and B2 are then not checked.
+ *
+ * @param expectedLmk check value of the local master key, if the configuration names it
+ * @throws HsmDeviceError
+ */
+async function checkHealth(send: SendCommand, name: string, expectedLmk: string | undefined): Promise<Diagnostics> {
+  const result = await send(diagnostics());
+  if (expectedLmk !== undefined && !result.lmkCheckValue.startsWith(expectedLmk)) {
+    throw new HsmDeviceError('WRONG_LMK', `${name}, NC`);
+  }
+  await unlessDisabled(send(deviceStatus()));
+  await unlessDisabled(send(echo(ECHO_DATA)));
+  return result;
+}
+
+async function unlessDisabled(sent: Promise<unknown>): Promise<void> {
+  await sent.catch((error) => {
+    if (!(error instanceof HsmDeviceError) || error.errorCode !== COMMAND_DISABLED) throw error;
+  });
+}
 
 /** Thousands of commands a second at 20 ms each; a longer queue only makes responses late. */
 const MOST_OUTSTANDING = 64;

@@ -2,10 +2,19 @@ import { RESPONSE_CODES } from '#schemas/response-codes';
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { meaningOf } from '../profile.ts';
-import { profileOf } from '../profile-of.ts';
-import type { Check, Subject } from './check.ts';
-import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
-import { bytesOf, outcomeOf, outcomeWith, overTheWire, respond } from './wire.ts';
+import { profileOf } from '../switch-protocol.ts';
+import {
+  bytesOf,
+  type Check,
+  outcomeOf,
+  outcomeWith,
+  overTheWire,
+  respond,
+  type Subject,
+  TAPPED_AT_MS,
+  TEST_SCHEMES,
+  testPurchase,
+} from './subject.ts';
 
 /** Codes of 7.5 that no profile may list as approval or decline: they leave the issuer's action unknown. */
 const NEVER_DECIDED = ['09', '32', '68', 'ZZ'];
@@ -166,3 +175,41 @@ function foreignResponses(subject: Subject): void {
   }
   expectUnknown({ mti: good.mti }, 'an empty response');
 }
+
+/** How an approval is completed, if a switch of this type can require it. */
+export const completionChecks: readonly Check[] = [
+  {
+    name: 'a completion names its approval and its amount, marks a repeat, and is accepted with 00 alone',
+    run(subject) {
+      const { processor, config } = subject;
+      const { completion } = processor;
+      if (completion === undefined) return;
+      const sale = processor.authorization(testPurchase(), config);
+      const { key } = processor.readRequest(overTheWire(subject, sale));
+      const stamp = { stan: '000124', sentAtMs: TAPPED_AT_MS + 1_000, localDateTime: '20261120161006' };
+      const approved = {
+        original: processor.originalData(sale),
+        amountMinor: 900,
+        authorizationCode: '123456',
+        ...stamp,
+      };
+      for (const attempt of [1, 2]) {
+        const advice = completion.build({ ...approved, attempt }, config);
+        const read = processor.readRequest(overTheWire(subject, advice));
+        expectEqual(read.kind, 'completion', 'kind');
+        expectEqual(read.originalKey, key, 'the approval that it names');
+        expectEqual(read.amountMinor, 900, 'amount');
+        expectEqual(read.isRepeat, attempt > 1, 'whether it is a repeat');
+        expectEqual(read.faults.join(', '), '', 'mandatory fields missing');
+        for (const [responseCode, isTaken] of [
+          ['00', true],
+          ['91', false],
+        ] as const) {
+          const response = respond(subject, advice, { responseCode });
+          expectEqual(completion.isAcknowledged(response), isTaken, `accepted with ${responseCode}`);
+        }
+        expectThat(!completion.isAcknowledged(advice), 'an advice is read as its own response');
+      }
+    },
+  },
+];

@@ -1,11 +1,19 @@
 import { TapwireError } from '../../../basics/errors.ts';
 import type { MacFunction } from '../../../codecs/crypto/mac.ts';
+import { FrameReader } from '../../../codecs/iso8583/network/frame-reader.ts';
+import {
+  type Framing,
+  framingFault,
+  prefixBytesOf,
+  trailerBytesOf,
+  transportBytesOf,
+  writeFraming,
+} from '../../../codecs/iso8583/network/framing.ts';
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { messageCodec } from '../message-codec.ts';
-import type { Check, Subject } from './check.ts';
-import { secretsOf, testPurchase } from './test-tap.ts';
-import { bytesOf, overTheWire, respond } from './wire.ts';
+import { framingOf } from '../switch-protocol.ts';
+import { bytesOf, type Check, overTheWire, respond, type Subject, secretsOf, testPurchase } from './subject.ts';
 
 const PIN = { block: Uint8Array.of(0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x17, 0x28) };
 
@@ -146,4 +154,64 @@ function errorOf(run: () => unknown): unknown {
 
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'nothing was thrown';
+}
+
+/** No sample comes near to it; a message that does not fit the framing must still be measured. */
+const MOST_MESSAGE_BYTES = 65_535;
+
+/** What precedes a message in the stream. */
+export const framingChecks: readonly Check[] = [
+  {
+    name: 'the framing is a row of the table, and its frames have room for the messages',
+    run(subject) {
+      const framing = checkedFraming(subject);
+      const most = framing.maxFrameBytes - transportBytesOf(framing);
+      const { processor } = subject;
+      for (const { name, message, config } of processor.samples) {
+        const codec = processor.codec(config ?? processor.exampleConfig);
+        const { length } = bytesOf(codec, message, MOST_MESSAGE_BYTES);
+        expectThat(length <= most, `${name}: ${length} bytes, maxFrameBytes leaves ${most}`);
+      }
+    },
+  },
+  {
+    name: 'a stream of messages and keep-alives is read wherever it is split',
+    run(subject) {
+      const framing = checkedFraming(subject);
+      const sale = subject.processor.authorization(testPurchase(), subject.config);
+      const messages = [sale, respond(subject, sale, { responseCode: '00', authorizationCode: '123456' })].map(
+        (message) => bytesOf(subject.codec, message, framing.maxFrameBytes),
+      );
+      const keepAlive = frameOf({ ...framing, transportHeader: undefined }, new Uint8Array());
+      const stream = Buffer.concat([keepAlive, ...messages.flatMap((bytes) => [frameOf(framing, bytes), keepAlive])]);
+      const expected = messages.map((bytes) => Buffer.from(bytes).toString('hex')).join();
+      for (let at = 0; at <= stream.length; at++)
+        expectEqual(read(framing, [stream.subarray(0, at), stream.subarray(at)]) === expected, true, `split at ${at}`);
+    },
+  },
+];
+
+/** @throws CheckFailure if the framing of the dialect cannot be used */
+function checkedFraming({ processor, config }: Subject): Framing {
+  const framing = framingOf(processor, config);
+  const fault = framingFault(framing);
+  expectThat(fault === undefined, `framing: ${fault}`);
+  return framing;
+}
+
+function frameOf(framing: Framing, message: Uint8Array): Uint8Array {
+  const start = prefixBytesOf(framing);
+  const frame = new Uint8Array(start + message.length + trailerBytesOf(framing));
+  frame.set(message, start);
+  writeFraming(framing, frame, start, start + message.length);
+  return frame;
+}
+
+function read(framing: Framing, chunks: readonly Uint8Array[]): string {
+  const messages: string[] = [];
+  const reader = new FrameReader(framing, (bytes, start, end) => {
+    messages.push(Buffer.from(bytes.subarray(start, end)).toString('hex'));
+  });
+  for (const chunk of chunks) reader.push(chunk);
+  return messages.join();
 }

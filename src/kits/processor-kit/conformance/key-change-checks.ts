@@ -1,8 +1,7 @@
 import { toHex } from '../../../codecs/bytes/hex.ts';
 import { BlockKey } from '../../../codecs/crypto/block-key.ts';
-import { kcv } from '../../../codecs/crypto/kcv.ts';
 import { headerFor } from '../../../codecs/crypto/key-policy.ts';
-import { keyMac } from '../../../codecs/crypto/mac.ts';
+import { kcv, keyMac } from '../../../codecs/crypto/mac.ts';
 import { decipherPin, encipherPin, parsePin } from '../../../codecs/crypto/pin-block.ts';
 import { unwrapTr31, wrapTr31 } from '../../../codecs/crypto/tr31.ts';
 import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
@@ -11,9 +10,7 @@ import type { KeyChange, WorkingKeyUse, WrappedKey } from '../key-change.ts';
 import { macVerdictOf } from '../mac-verdict.ts';
 import { messageCodec } from '../message-codec.ts';
 import type { SwitchConfig } from '../processor.ts';
-import type { Check, Subject } from './check.ts';
-import { TAPPED_AT_MS, testPurchase } from './test-tap.ts';
-import { bytesOf, overTheWire } from './wire.ts';
+import { bytesOf, type Check, overTheWire, type Subject, TAPPED_AT_MS, testPurchase } from './subject.ts';
 
 const STAMP = { stan: '000778', sentAtMs: TAPPED_AT_MS };
 const NUMBER = 9;

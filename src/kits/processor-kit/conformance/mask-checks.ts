@@ -6,9 +6,7 @@ import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import { MacPlace } from '../mac-rule.ts';
 import type { MessageCodec, Purchase } from '../processor.ts';
-import type { Check, Subject } from './check.ts';
-import { TEST_SCHEMES, testPurchase } from './test-tap.ts';
-import { bytesOf, respond } from './wire.ts';
+import { bytesOf, type Check, respond, type Subject, TEST_SCHEMES, testPurchase } from './subject.ts';
 
 const PIN = { block: Uint8Array.of(0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x17, 0x28) };
 /**

@@ -2,9 +2,16 @@ import { expectEqual, expectThat } from '../../plug-ins/check-failure.ts';
 import type { IsoMessage } from '../iso-message.ts';
 import type { Reversal, ReversalReason } from '../purchase.ts';
 import { TROUBLE_CODES } from '../response-codes.ts';
-import type { Check, Subject } from './check.ts';
-import { secretsOf, TAPPED_AT_MS, testPurchase } from './test-tap.ts';
-import { overTheWire, respond, respondWith } from './wire.ts';
+import {
+  type Check,
+  overTheWire,
+  respond,
+  respondWith,
+  type Subject,
+  secretsOf,
+  TAPPED_AT_MS,
+  testPurchase,
+} from './subject.ts';
 
 const REASONS: readonly ReversalReason[] = ['timeout', 'unusable-response', 'void', 'late-approval'];
 

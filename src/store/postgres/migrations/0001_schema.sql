@@ -407,7 +407,7 @@ create table transactions (
   masked_pan text, -- First six and last four digits at most.
   pan_hash text, -- HMAC of the PAN: finds payments of the same card.
   sealed_card bytea, -- PAN, expiry and what a reversal repeats. Null before a submission, and after its retention time.
-  chip_tags bytea, -- TLV of the tags that may be stored in clear (chip-tags.ts).
+  chip_tags bytea, -- TLV of the tags that may be stored in clear (read-tap.ts).
   x_tid text, -- The terminal.
   consumer_id uuid, -- The link or intent that requested the payment; null for taps of the SDK alone.
   correlation_id uuid, -- Of the HTTP request that began the attempt; joins logs, jobs and webhooks with it.
@@ -544,7 +544,7 @@ create table transaction_events (
   id bigint not null default nextval('transaction_events_ids'), -- Ascending within a transaction.
   at timestamptz not null default clock_timestamp(), -- Of the insert.
   attempt smallint not null, -- Of the transaction at that time.
-  moves jsonb not null -- List of the entries (audit-entry.ts).
+  moves jsonb not null -- List of the entries (decision.ts).
 ) partition by range (day);
 
 alter sequence transaction_events_ids owned by transaction_events.id;

@@ -1,13 +1,33 @@
-import { fromHex } from '../../../codecs/bytes/hex.ts';
+import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
 import { BlockKey } from '../../../codecs/crypto/block-key.ts';
-import { keyMac, type MacFunction, type MacMethod, padMessage } from '../../../codecs/crypto/mac.ts';
-import { keyShapeOf, MAC_ALGORITHMS, namesOfMac } from '../../../codecs/crypto/mac-algorithms.ts';
-import { testPurchase } from '../../../kits/processor-kit/conformance/test-tap.ts';
+import {
+  keyMac,
+  keyShapeOf,
+  MAC_ALGORITHMS,
+  type MacFunction,
+  type MacMethod,
+  namesOfMac,
+  padMessage,
+} from '../../../codecs/crypto/mac.ts';
+import { testPurchase } from '../../../kits/processor-kit/conformance/subject.ts';
 import type { IsoMessage } from '../../../kits/processor-kit/iso-message.ts';
 import { MacLayout } from '../../../kits/processor-kit/mac-layout.ts';
 import { MacPlace, type MacRule } from '../../../kits/processor-kit/mac-rule.ts';
 import type { Processor } from '../../../kits/processor-kit/processor.ts';
-import { hexLines } from './hex-lines.ts';
+
+/** Where the hex of a line begins. */
+const LABEL_CHARACTERS = 24;
+const BYTES_PER_LINE = 32;
+
+/** A label and bytes as hex, on as many lines as they need. */
+export function hexLines(label: string, bytes: Uint8Array, width = LABEL_CHARACTERS): string[] {
+  const lines = Math.max(1, Math.ceil(bytes.length / BYTES_PER_LINE));
+  return Array.from({ length: lines }, (_, line) => {
+    const from = line * BYTES_PER_LINE;
+    const hex = toHex(bytes, from, Math.min(bytes.length, from + BYTES_PER_LINE));
+    return `${(line === 0 ? label : '').padEnd(width)}${hex}`.trimEnd();
+  });
+}
 
 /** The test key of the standards for DES; its halves are the two keys of a pair. */
 const KEY = fromHex('0123456789ABCDEFFEDCBA9876543210');

@@ -1,6 +1,6 @@
 import { toHex } from '../../../codecs/bytes/hex.ts';
+import { walkMessage } from '../../../codecs/iso8583/describe.ts';
 import { type Field, subfieldsOf } from '../../../codecs/iso8583/rows.ts';
-import { walkMessage } from '../../../codecs/iso8583/walk.ts';
 import type { IsoMessage } from '../../../kits/processor-kit/iso-message.ts';
 import type { Processor } from '../../../kits/processor-kit/processor.ts';
 import { documentedMessages } from './documented-messages.ts';
@@ -142,4 +142,17 @@ function code(text: string): string {
 
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** When each attempt of a reversal is sent, as Markdown. */
+export function repeatTable({ profile }: Pick<Processor, 'profile'>): string {
+  const { delaysSeconds, giveUpAfterSeconds } = profile.reversal;
+  const last = delaysSeconds.length;
+  const rows = delaysSeconds.map((seconds, index) => {
+    const wait = Math.max(seconds, profile.deadlineMs / 1_000);
+    const attempt =
+      index === last - 1 ? `${index + 2} and later, until ${giveUpAfterSeconds / 3_600} h` : `${index + 2}`;
+    return `| ${attempt} | ${wait} s |`;
+  });
+  return ['| attempt | at least this long after the attempt before |', '|---|---|', ...rows].join('\n');
 }

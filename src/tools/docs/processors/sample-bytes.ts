@@ -3,8 +3,7 @@ import { prefixBytesOf, replyHeaderOf, writeFraming } from '../../../codecs/iso8
 import { type IsoMessage, isResponse } from '../../../kits/processor-kit/iso-message.ts';
 import { messageCodec } from '../../../kits/processor-kit/message-codec.ts';
 import type { Processor, ProcessorSample } from '../../../kits/processor-kit/processor.ts';
-import { macFunctionOf } from './example-mac.ts';
-import { hexLines } from './hex-lines.ts';
+import { hexLines, macFunctionOf } from './example-mac.ts';
 import { type WirePart, wireParts } from './wire-parts.ts';
 
 /** Where the bytes of a line begin. */

@@ -4,9 +4,8 @@ import type { OnlineAuthorization } from '#schemas/mobile-transaction';
 import { SAMPLE_CARDS, type SampleCardName, sampleTap } from '../../../card/sample-tap.ts';
 import { toHex } from '../../../codecs/bytes/hex.ts';
 import { valuesOfPin } from '../../phone/pin-pad.ts';
-import { type CallOutcome, type ClientCall, operationCall } from './client-call.ts';
+import { type CallOutcome, type ClientCall, operationCall, type RequestWriter } from './client-call.ts';
 import type { Fleet, LoadPhone } from './fleet.ts';
-import type { RequestWriter } from './request-writer.ts';
 
 /** The clients of a worker, and how their requests are written. */
 export interface Clients {

@@ -1,10 +1,8 @@
 import { Histogram } from '../histogram.ts';
 import type { LoadRecord } from '../load-run.ts';
 import type { MachineSample } from '../machine-watch.ts';
-import type { Slice } from '../slice.ts';
-import { latenciesOf, outcomesOf, Tally } from '../tally.ts';
-import type { Chart, ChartSeries } from './chart.ts';
-import { latencyScale } from './scales.ts';
+import { latenciesOf, outcomesOf, type Slice, Tally } from '../tally.ts';
+import { type Chart, type ChartSeries, latencyScale } from './chart.ts';
 
 /** More points than a screen can show side by side; neighbours are combined. */
 const MAX_POINTS = 240;

@@ -1,6 +1,20 @@
-import { FieldFault, type FieldReader } from '../../../hsm-devices/payshield/field-reader.ts';
+import { FieldFault, type FieldReader } from '../../../hsm-devices/payshield/host-command.ts';
 import { readKeyField } from '../../../hsm-devices/payshield/key-field.ts';
-import { Refusal } from './refusal.ts';
+
+/** The simulated device refuses a command with this error code. */
+export class Refusal extends Error {
+  readonly errorCode: string;
+
+  constructor(errorCode: string) {
+    super(`error code ${errorCode}`);
+    this.errorCode = errorCode;
+  }
+}
+
+/** Two characters for the field that is invalid, as the commands document them. */
+export function refuseIf(isInvalid: boolean, errorCode: string): void {
+  if (isInvalid) throw new Refusal(errorCode);
+}
 
 /** The fields of a command, with the end that all commands share. */
 export class CommandFields {

@@ -1,7 +1,6 @@
-import { BlockKey } from '../../../codecs/crypto/block-key.ts';
-import { setOddParity } from '../../../codecs/crypto/des-parity.ts';
+import { BlockKey, setOddParity } from '../../../codecs/crypto/block-key.ts';
 import type { KeyUsage } from '../../../codecs/crypto/hsm.ts';
-import { kcv } from '../../../codecs/crypto/kcv.ts';
+import { kcv } from '../../../codecs/crypto/mac.ts';
 import type { SoftHsmKey } from '../../../codecs/crypto/soft-hsm.ts';
 import type { PayshieldFile } from '../../../hsm-devices/payshield/payshield-file.ts';
 import { SimulatedPayshield, type SimulatedPayshieldOptions } from './simulated-payshield.ts';

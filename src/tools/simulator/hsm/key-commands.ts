@@ -1,13 +1,17 @@
 import { CryptoError } from '../../../basics/errors.ts';
 import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
-import { type BlockKey, takeKey } from '../../../codecs/crypto/block-key.ts';
-import { hasOddParity, setOddParity } from '../../../codecs/crypto/des-parity.ts';
-import { KCV_BYTES, kcv } from '../../../codecs/crypto/kcv.ts';
+import { type BlockKey, hasOddParity, setOddParity, takeKey } from '../../../codecs/crypto/block-key.ts';
+import { KCV_BYTES, kcv } from '../../../codecs/crypto/mac.ts';
 import { unwrapTr31, wrapTr31 } from '../../../codecs/crypto/tr31.ts';
-import type { CommandFields } from './command-fields.ts';
-import { Refusal, refuseIf } from './refusal.ts';
-import { KEY_USES, type SimulatedKeyUse, type TestLmk, useOfType } from './test-lmk.ts';
-import { decryptWithVariants, encryptWithVariants } from './variant-lmk.ts';
+import { type CommandFields, Refusal, refuseIf } from './command-fields.ts';
+import {
+  decryptWithVariants,
+  encryptWithVariants,
+  KEY_USES,
+  type SimulatedKeyUse,
+  type TestLmk,
+  useOfType,
+} from './test-lmk.ts';
 
 /** The fields of a response, and 01 if the key had no odd parity. */
 export interface KeyAnswer {

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import { FrameFault, FrameReader, frameOf } from '../../../hsm-devices/payshield/device/frame-reader.ts';
+import { FrameFault, FrameReader, frameOf } from '../../../hsm-devices/payshield/device/connection.ts';
 import { listen, stopListening } from '../listening.ts';
 import { answerCommand } from './host-commands.ts';
 import { type LmkForm, TestLmk } from './test-lmk.ts';

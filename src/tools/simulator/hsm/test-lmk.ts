@@ -1,9 +1,108 @@
+import { createHash } from 'node:crypto';
+import { CryptoError } from '../../../basics/errors.ts';
+import { fromHex, toHex } from '../../../codecs/bytes/hex.ts';
 import { LruMap } from '../../../codecs/bytes/lru-map.ts';
-import type { BlockKey } from '../../../codecs/crypto/block-key.ts';
-import { hasOddParity } from '../../../codecs/crypto/des-parity.ts';
-import { openWithKeyBlockLmk, protectWithKeyBlockLmk } from './key-block-lmk.ts';
-import { Refusal } from './refusal.ts';
-import { openWithVariantLmk, protectWithVariantLmk } from './variant-lmk.ts';
+import { BlockKey, hasOddParity, takeKey } from '../../../codecs/crypto/block-key.ts';
+import { unwrapTr31, wrapTr31 } from '../../../codecs/crypto/tr31.ts';
+import { Refusal } from './command-fields.ts';
+
+/** An AES key that everybody can compute: it protects nothing. */
+const TEST_KEY_BLOCK_LMK = new BlockKey('aes', createHash('sha256').update('tapwire simulated key block LMK').digest());
+
+/** The version of Thales key blocks under an AES LMK. */
+const THALES_VERSION = '1';
+
+interface KeyBlockHeader {
+  readonly keyUsage: string;
+  readonly modeOfUse: string;
+}
+
+/**
+ * Protects a key in a key block with the header of a Thales key block (scheme `S`). How a device encrypts the key inside is
+ * not public; here it is that of TR-31 version D. A host never looks inside.
+ */
+function protectWithKeyBlockLmk(key: BlockKey, { keyUsage, modeOfUse }: KeyBlockHeader): string {
+  const algorithm = key.algorithm === 'aes' ? 'A' : key.lengthBytes === 8 ? 'D' : 'T';
+  const header = { version: 'D', keyUsage, algorithm, modeOfUse, keyVersion: '00', exportability: 'N' } as const;
+  return `S${THALES_VERSION}${wrapTr31(key, header, TEST_KEY_BLOCK_LMK).substring(1)}`;
+}
+
+/** @throws Refusal 26 for another scheme, A4 if the block is not authentic, A6 for another usage */
+function openWithKeyBlockLmk(text: string, usages: readonly string[]): BlockKey {
+  if (!text.startsWith(`S${THALES_VERSION}`)) throw new Refusal('26');
+  try {
+    const { key, keyUsage } = unwrapTr31(`D${text.substring(2)}`, TEST_KEY_BLOCK_LMK);
+    if (!usages.includes(keyUsage)) throw new Refusal('A6');
+    return key;
+  } catch (error) {
+    throw error instanceof CryptoError ? new Refusal('A4') : error;
+  }
+}
+
+/**
+ * The pairs of the published test LMK by the last two characters of a key type code. They are the values that the open
+ * Thales Simulator Library lists; no production device has them.
+ */
+const TEST_LMK_PAIRS: Readonly<Record<string, string>> = {
+  '00': '40404040404040405151515151515151',
+  '01': '61616161616161617070707070707070',
+  '02': 'E0E0010101010101F1F1010101010101',
+  '03': '1C587F1C13924FEF0101010101010101',
+  '08': '16161616161616161919191919191919',
+  '09': '1A1A1A1A1A1A1A1A1C1C1C1C1C1C1C1C',
+};
+
+/** Combined with the first byte of a pair, for the first digit of a key type code. */
+const TYPE_VARIANTS = [0x00, 0xa6, 0x5a, 0x6a, 0xde, 0x2b, 0x50, 0x74, 0x9c, 0xfa];
+/** Combined with the first byte of the second half, for each part of a double or triple length key. */
+const PART_VARIANTS: Readonly<Record<number, readonly number[]>> = { 8: [0], 16: [0xa6, 0x5a], 24: [0x6a, 0xde, 0x2b] };
+
+const PART_BYTES = 8;
+
+/** Encrypts a TDES key under another one, each part under its own variant (schemes U and T); a single part under none. */
+export function encryptWithVariants(wrapping: Uint8Array, clear: Uint8Array): Uint8Array {
+  return mapParts(wrapping, clear, (key, part) => key.encrypt(part));
+}
+
+export function decryptWithVariants(wrapping: Uint8Array, cryptogram: Uint8Array): Uint8Array {
+  return mapParts(wrapping, cryptogram, (key, part) => key.decrypt(part));
+}
+
+/** Protects a key of this type: 16 H, `U` + 32 H or `T` + 48 H. @throws Refusal 28 for an unknown key type */
+function protectWithVariantLmk(key: BlockKey, keyType: string): string {
+  const scheme = { 8: '', 16: 'U', 24: 'T' }[key.lengthBytes];
+  return scheme + toHex(key.useBytes((clear) => encryptWithVariants(pairOf(keyType), clear)));
+}
+
+/** @throws Refusal 28 for an unknown key type */
+function openWithVariantLmk(text: string, keyType: string): BlockKey {
+  const hex = /^[A-Z]/.test(text) && text.length % 2 === 1 ? text.substring(1) : text;
+  return takeKey('tdes', decryptWithVariants(pairOf(keyType), fromHex(hex)));
+}
+
+function pairOf(keyType: string): Uint8Array {
+  const pair = TEST_LMK_PAIRS[keyType.substring(1)];
+  const variant = TYPE_VARIANTS[Number(keyType[0])];
+  if (pair === undefined || variant === undefined) throw new Refusal('28');
+  const bytes = fromHex(pair);
+  bytes[0]! ^= variant;
+  return bytes;
+}
+
+function mapParts(
+  wrapping: Uint8Array,
+  parts: Uint8Array,
+  work: (key: BlockKey, part: Uint8Array) => Uint8Array,
+): Uint8Array {
+  const mapped = new Uint8Array(parts.length);
+  for (const [at, variant] of PART_VARIANTS[parts.length]!.entries()) {
+    const key = Uint8Array.from(wrapping);
+    key[PART_BYTES]! ^= variant;
+    const part = parts.subarray(at * PART_BYTES, (at + 1) * PART_BYTES);
+    mapped.set(work(new BlockKey('tdes', key), part), at * PART_BYTES);
+  }
+  return mapped;
+}
 
 /** A use of keys: the key type code under a variant LMK, the header under a key block LMK. */
 export interface SimulatedKeyUse {

@@ -3,7 +3,7 @@
  * The ledger already contains what was really booked, independent of these reactions.
  */
 import { type IsoMessage, otherStan } from '../../../kits/processor-kit/index.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../faults.ts';
 import { type ConnectionFate, type Reaction, SILENT, type Spoil } from '../simulated-switch.ts';
 
 /** The request and the tools that a misdeed can use. */

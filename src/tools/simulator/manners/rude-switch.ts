@@ -1,6 +1,6 @@
 import type { IsoMessage, Processor, SimulatedRequest } from '../../../kits/processor-kit/index.ts';
+import type { Random } from '../faults.ts';
 import type { Ledger, Said } from '../ledger.ts';
-import type { Random } from '../random.ts';
 import {
   APPROVALS,
   type Bank,

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VoidState } from '../../../../src/payments/model/transaction.ts';
 import { purge } from '../../../../src/store/transactions/purge.ts';
-import { forgetAcquirer } from '../../../../src/tools/cells/forget-acquirer.ts';
 import { takeOver } from '../../../../src/tools/cells/hand-over.ts';
 import { clearRows } from '../../../../src/tools/cells/tenant-tables.ts';
-import { undoMove } from '../../../../src/tools/cells/undo-move.ts';
+import { forgetAcquirer, undoMove } from '../../../../src/tools/cells/undo-move.ts';
 import { outcomeOf } from '../../../support/answers.ts';
 import { Killed, TwoCells } from '../../../support/cells.ts';
 import { eventually } from '../../../support/eventually.ts';

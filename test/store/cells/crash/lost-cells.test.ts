@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { COMMANDS } from '../../../../src/cli/command-table.ts';
 import { runTapwire } from '../../../../src/cli/commands.ts';
 import type { CellSession } from '../../../../src/tools/cells/cell-session.ts';
-import type { MoveStep } from '../../../../src/tools/cells/move-options.ts';
+import type { MoveStep } from '../../../../src/tools/cells/finish-move.ts';
 import { recoverAcquirer } from '../../../../src/tools/cells/recover-acquirer.ts';
 import { undoMove } from '../../../../src/tools/cells/undo-move.ts';
 import { outcomeOf } from '../../../support/answers.ts';

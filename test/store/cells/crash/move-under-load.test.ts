@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { MoveStep } from '../../../../src/tools/cells/move-options.ts';
+import type { MoveStep } from '../../../../src/tools/cells/finish-move.ts';
 import { outcomeOf } from '../../../support/answers.ts';
 import { findingsOf } from '../../../support/cell-books.ts';
 import { Killed, TwoCells } from '../../../support/cells.ts';
