@@ -117,4 +117,9 @@ test('a device is changed only by the user whose token registered it, and by adm
   expect((await call('POST', '/devices', ben, stolen)).status).toBe(403);
   expect((await call('DELETE', one, admin)).status).toBe(200);
   expect((await call('POST', '/devices', ben)).status).toBe(201);
+
+  const ofBackend = { ...body, deviceInstallationId: randomUUID() };
+  expect((await call('POST', '/devices', admin, ofBackend)).status).toBe(201);
+  expect((await call('POST', '/devices', ben, { ...ofBackend, pushToken: 'another-token' })).status).toBe(403);
+  expect((await call('POST', '/devices', admin, ofBackend)).status).toBe(200);
 });

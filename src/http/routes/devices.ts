@@ -57,7 +57,7 @@ export function registerDeviceRoutes(
     url: '/devices',
     config: deviceFacts('Register a device', '4.18', {
       description:
-        'Registers a device for push payments (201). If the merchant already registered the device, the gateway stores the new name and push token (200). A device belongs to the user (`usr`) whose token registered it: tokens of other users cannot change it (403). Keys and portal users can.',
+        'Registers a device for push payments (201). If the merchant already registered the device, the gateway stores the new name and push token (200). A device belongs to the user (`usr`) whose token registered it: tokens of other users cannot change it (403). Keys and portal users can. If one of these registered it, no token can.',
       problems: { 403: [101, 139], 404: [122], 409: [134] },
     }),
     schema: {

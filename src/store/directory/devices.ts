@@ -20,9 +20,9 @@ const SHOWN = `d.id, d.device_installation_id as "deviceInstallationId", d.frien
 const OWNED = `d.acquirer_id = $1 and ($3::text is null or d.merchant_id = $3) and ($2::integer is null or exists (
   select from merchants m where m.acquirer_id = d.acquirer_id and m.id = d.merchant_id and m.integrator_id = $2))`;
 
-/** Whether the user, null for an administrator, may change the row. */
+/** Whether the user, null for an administrator, may change the row. A device that a key registered has no user. */
 function mayChange(user: string): string {
-  return `(${user}::text is null or d.registered_by is null or d.registered_by = ${user})`;
+  return `(${user}::text is null or d.registered_by = ${user})`;
 }
 
 // xmax is 0 in a row that this statement has inserted.
@@ -32,7 +32,7 @@ select $1, $2, $3, $4, $5, $6 where exists (
   select from devices where acquirer_id = $1 and merchant_id = $2 and device_installation_id = $3
 ) or (select count(*) from devices where acquirer_id = $1 and merchant_id = $2) < ${MAX_DEVICES_PER_MERCHANT}
 on conflict (acquirer_id, merchant_id, device_installation_id) do update
-set friendly_name = excluded.friendly_name, sealed_push_token = excluded.sealed_push_token, updated_at = clock_timestamp(), registered_by = coalesce(d.registered_by, excluded.registered_by)
+set friendly_name = excluded.friendly_name, sealed_push_token = excluded.sealed_push_token, updated_at = clock_timestamp()
 where ${mayChange('$6')}
 returning ${SHOWN}, d.xmax = 0 as "isNew"`;
 

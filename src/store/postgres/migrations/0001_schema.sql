@@ -301,7 +301,7 @@ create table devices (
   created_at timestamptz not null default clock_timestamp(),
   updated_at timestamptz not null default clock_timestamp(),
   -- The user (claim `usr`) whose token registered the device, and who alone may change it, besides administrators. Null
-  -- if it was registered with a key.
+  -- if it was registered with a key: then only administrators may.
   registered_by text check (length(registered_by) <= 255),
   primary key (acquirer_id, id),
   unique (acquirer_id, merchant_id, device_installation_id),
