@@ -7,7 +7,7 @@ import { MAX_TOKEN_CHARS } from './tokens.ts';
 const MAX_PEM_CHARS = 4_096;
 /** Shorter than a customer needs for a second tap makes the app ask its service for each tap; longer than a day checks nothing. */
 const LEAST_AGE_SECONDS = 10;
-const MOST_AGE_SECONDS = 86_400;
+const MAX_AGE_SECONDS = 86_400;
 const DEFAULT_AGE_SECONDS = 300;
 
 /** `2`, `1.12.0`: one to four numbers. */
@@ -30,7 +30,7 @@ const attesterFields = {
   maxAgeSeconds: z
     .int()
     .min(LEAST_AGE_SECONDS)
-    .max(MOST_AGE_SECONDS)
+    .max(MAX_AGE_SECONDS)
     .describe('Seconds after `iat` for which an attestation is accepted'),
   required: z
     .boolean()

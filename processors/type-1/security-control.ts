@@ -7,8 +7,8 @@ import { fromHex, toHex, type WorkingKeyUse, type WrappedKey } from '#processor-
 const USES: readonly (WorkingKeyUse | undefined)[] = [undefined, 'pin', 'mac'];
 const SECURITY_BYTES = 48;
 const CRYPTOGRAM_AT = 3;
-const MOST_KEY_BYTES = 24;
-const KCV_AT = CRYPTOGRAM_AT + MOST_KEY_BYTES;
+const MAX_KEY_BYTES = 24;
+const KCV_AT = CRYPTOGRAM_AT + MAX_KEY_BYTES;
 const KCV_BYTES = 3;
 
 export function encodeSecurityControl(use: WorkingKeyUse, number = 0): Uint8Array {
@@ -42,7 +42,7 @@ export function decodeWrappedKey(securityControl: Uint8Array | undefined): Wrapp
   const use = useOfKey(securityControl);
   if (use === undefined || securityControl?.length !== SECURITY_BYTES) return undefined;
   const [, number = 0, lengthBytes = 0] = securityControl;
-  if (lengthBytes === 0 || lengthBytes > MOST_KEY_BYTES || lengthBytes % 8 !== 0) return undefined;
+  if (lengthBytes === 0 || lengthBytes > MAX_KEY_BYTES || lengthBytes % 8 !== 0) return undefined;
   const cryptogram = securityControl.slice(CRYPTOGRAM_AT, CRYPTOGRAM_AT + lengthBytes);
   return { use, number, wrapped: { cryptogram }, kcv: toHex(securityControl, KCV_AT, KCV_AT + KCV_BYTES) };
 }

@@ -13,7 +13,7 @@ import type { DukptSettings } from './settings.ts';
 const DEVICES = { tdes: 'FFFF9876543210E00000', aes: '123456789012345600000000' };
 const KEY_SET_CHARS = 8;
 /** Devices skip counters with more one bits (ANSI X9.24-1:2009 A.2, X9.24-3:2017 6.1). */
-const MOST_ONES = 10;
+const MAX_ONES = 10;
 const COUNTER_MASK = 0x1f_ffff;
 
 /** Two devices for each base derivation key: the second one binds its blobs to a merchant. */
@@ -44,7 +44,7 @@ function readerOf({ keyId, algorithm, bytes }: SampleBaseKey, bindsMerchant: boo
 
 function nextCounter(counter: number): number {
   let next = (counter + 1) & COUNTER_MASK;
-  while (next.toString(2).replaceAll('0', '').length > MOST_ONES || next === 0) next = (next + 1) & COUNTER_MASK;
+  while (next.toString(2).replaceAll('0', '').length > MAX_ONES || next === 0) next = (next + 1) & COUNTER_MASK;
   return next;
 }
 

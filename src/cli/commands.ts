@@ -119,7 +119,7 @@ export function command(description: string, run: Command): CommandEntry {
 const HELP = new Set(['-h', '--help']);
 const VERSION = new Set(['-V', '--version']);
 /** More changes than these make another word. */
-const MOST_TYPOS = 2;
+const MAX_TYPOS = 2;
 
 /**
  * Runs the command that the arguments name. Help and the version are printed before anything runs, because a command
@@ -213,7 +213,7 @@ function versionOfPackage(): string {
 function nearest(given: string, names: readonly string[]): string | undefined {
   const ranked = names.map((name) => ({ name, typos: distance(given, name) })).sort((a, b) => a.typos - b.typos);
   const best = ranked[0];
-  return best && best.typos <= Math.min(MOST_TYPOS, given.length - 1) ? best.name : undefined;
+  return best && best.typos <= Math.min(MAX_TYPOS, given.length - 1) ? best.name : undefined;
 }
 
 /** The number of characters to insert, remove or replace (Levenshtein). */

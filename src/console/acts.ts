@@ -123,8 +123,8 @@ export class ConsoleActs {
   async #replayWebhooks(actor: Actor, { act, filter }: Extract<ConsoleAct, { act: 'replayWebhooks' }>) {
     const { database, lists, webhooks } = this.#parts;
     const acquirers = actor.acquirerId === undefined ? await acquirersInSight(database) : [actor.acquirerId];
-    const events = await findWebhooks(lists.of(actor.acquirerId), filter, acquirers, MOST_REPLAYED + 1);
-    if (events.length > MOST_REPLAYED) throw new RequestRejected('TOO_MANY_EVENTS');
+    const events = await findWebhooks(lists.of(actor.acquirerId), filter, acquirers, MAX_REPLAYED + 1);
+    if (events.length > MAX_REPLAYED) throw new RequestRejected('TOO_MANY_EVENTS');
     for (const ofOwner of Map.groupBy(events, ownerOf).values()) {
       const { acquirerId, integratorId } = ofOwner[0]!;
       const what = { filter, integratorId, events: ofOwner.length };
@@ -220,18 +220,18 @@ export class ConsoleActs {
 }
 
 /** Events of one act: their jobs are one insert for each integrator, and a person can repeat the act. */
-const MOST_REPLAYED = 1_000;
+const MAX_REPLAYED = 1_000;
 
 const ownerOf = ({ acquirerId, integratorId }: UndeliveredEvent) => `${acquirerId} ${integratorId}`;
 
 /** The limit of the column in the admin events. */
-const MOST_ACTOR_CHARS = 255;
+const MAX_ACTOR_CHARS = 255;
 
 /** The person as admin events name the author of a change. */
 export function actorOf({ user }: Pick<Actor, 'user'>): string {
   // A name at the provider can change, or be that of a password user.
   if (user.provider) return actorOfIdentity(user.provider);
-  return `user ${user.username}`.slice(0, MOST_ACTOR_CHARS);
+  return `user ${user.username}`.slice(0, MAX_ACTOR_CHARS);
 }
 
 function reviewerOf(actor: Actor): Reviewer {

@@ -98,13 +98,13 @@ function processState(id: string, figures: ProcessFigures): Frame['processes'][n
 /** One frame per second; a person does not read faster. */
 const FRAME_EVERY_MS = 1_000;
 /** A newly opened console shows the last quarter of an hour. */
-const MOST_KEPT = 900;
+const MAX_KEPT = 900;
 /** Each console receives every frame; an installation has few operators. */
-const MOST_CONSOLES = 100;
+const MAX_CONSOLES = 100;
 /** Reserved for users of the installation, who must see the figures during an incident. */
 const KEPT_FOR_INSTALLATION = 20;
 /** A person has one or two screens. The limit stops a script from taking the places of other users. */
-const MOST_OF_A_USER = 5;
+const MAX_OF_A_USER = 5;
 
 /** An open console. */
 export interface Viewer {
@@ -169,9 +169,9 @@ export class ConsoleFeed {
 
   /** @returns a function that ends the feed; undefined when the limit of viewers is reached */
   watch(viewer: Viewer): (() => void) | undefined {
-    const most = viewer.acquirerId === undefined ? MOST_CONSOLES : MOST_CONSOLES - KEPT_FOR_INSTALLATION;
+    const most = viewer.acquirerId === undefined ? MAX_CONSOLES : MAX_CONSOLES - KEPT_FOR_INSTALLATION;
     const own = [...this.#viewers].filter(({ userId }) => userId === viewer.userId).length;
-    if (this.#isClosed || this.#viewers.size >= most || own >= MOST_OF_A_USER) return undefined;
+    if (this.#isClosed || this.#viewers.size >= most || own >= MAX_OF_A_USER) return undefined;
     this.#viewers.add(viewer);
     return () => void this.#viewers.delete(viewer);
   }
@@ -211,7 +211,7 @@ export class ConsoleFeed {
     }
     const moment = momentOf(this.#processes);
     this.#kept.push({ atMs: moment.atMs, taps: moment.taps, tapsOfAcquirers: moment.tapsOfAcquirers });
-    if (this.#kept.length > MOST_KEPT) this.#kept.shift();
+    if (this.#kept.length > MAX_KEPT) this.#kept.shift();
     const bySight = Map.groupBy(this.#viewers, ({ acquirerId }) => acquirerId);
     await Promise.all([...bySight].map(([acquirerId, viewers]) => this.#show(moment, acquirerId, viewers)));
   }

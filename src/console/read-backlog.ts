@@ -12,14 +12,14 @@ select acquirer_id as "acquirerId", sum(owed)::int as "reversalsOwed", sum(revie
 where $1::integer is null or acquirer_id = $1 group by 1 order by 1`;
 
 /** More than an operator reads on the screen; `tapwire cell status` shows all. */
-const MOST_MOVED = 20;
+const MAX_MOVED = 20;
 
 const STATE = `
 select pg_database_size(current_database()) as bytes, count(*)::int as connections,
   (select name from cell_identity) as cell,
   (select coalesce(json_agg(m), '[]') from (
     select acquirer_id as "acquirerId", state, peer from acquirer_cells where state <> 'serving'
-    order by changed_at desc limit ${MOST_MOVED}) m) as moved,
+    order by changed_at desc limit ${MAX_MOVED}) m) as moved,
   (count(*) filter (where state = 'active'))::int as active, current_setting('max_connections')::int as "mostConnections"
 from pg_stat_activity where datname = current_database()`;
 

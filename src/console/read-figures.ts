@@ -21,9 +21,9 @@ export interface FiguresParts {
 /** The path on which phones submit taps. */
 const TAP_ROUTE = '/transactions/mobile';
 /** Limits the size of a row of figures; Grafana serves larger installations. */
-const MOST_SWITCHES = 200;
-const MOST_LINES = 32;
-const MOST_OUTCOMES = 500;
+const MAX_SWITCHES = 200;
+const MAX_LINES = 32;
+const MAX_OUTCOMES = 500;
 
 interface Value {
   readonly metricName?: string;
@@ -55,9 +55,9 @@ export function createFiguresReader(parts: FiguresParts): () => Promise<ProcessF
       commits: timingsOf(await valuesOf('tapwire_commit_duration_seconds')),
       commitWrites: writes?.value ?? 0,
       clients: clientFigures(Object.values(databases)),
-      outcomes: (await valuesOf('tapwire_outcomes_total')).slice(0, MOST_OUTCOMES).map(outcomeOf),
-      declines: (await valuesOf('tapwire_declines_total')).slice(0, MOST_OUTCOMES).map(declinesOf),
-      switches: [...(switches ?? [])].slice(0, MOST_SWITCHES).map(([name, line]) => switchFigures(name, line)),
+      outcomes: (await valuesOf('tapwire_outcomes_total')).slice(0, MAX_OUTCOMES).map(outcomeOf),
+      declines: (await valuesOf('tapwire_declines_total')).slice(0, MAX_OUTCOMES).map(declinesOf),
+      switches: [...(switches ?? [])].slice(0, MAX_SWITCHES).map(([name, line]) => switchFigures(name, line)),
       messages: messages.counts,
     };
   };
@@ -108,6 +108,6 @@ function switchFigures(name: string, { stats, lines }: AcquirerSwitch): SwitchFi
     late: stats.late + unmatchedResponses.late,
     unmatched: stats.unmatched,
     roundTrips: { bounds: roundTrips.boundsMs.map((ms) => ms / 1_000), counts: roundTrips.counts },
-    lines: lines.lines.slice(0, MOST_LINES),
+    lines: lines.lines.slice(0, MAX_LINES),
   };
 }

@@ -64,7 +64,7 @@ export function rationByLoad({ idle, busy }: Ration, utilizationSince = utilizat
 }
 
 /** An average over a longer time does not show how busy the process is now. */
-const MOST_MEASURED_MS = 2_000;
+const MAX_MEASURED_MS = 2_000;
 
 /**
  * The share of time, from 0 to 1, in which the event loop was busy since the previous call. 1, as for an unknown load,
@@ -76,6 +76,6 @@ export function utilizationSinceAsked(read = () => performance.eventLoopUtilizat
     const now = read();
     const { utilization, idle, active } = performance.eventLoopUtilization(now, before);
     before = now;
-    return idle + active > MOST_MEASURED_MS ? 1 : utilization;
+    return idle + active > MAX_MEASURED_MS ? 1 : utilization;
   };
 }

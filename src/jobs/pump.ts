@@ -18,7 +18,7 @@ export type JobResult<Payload = unknown> =
 /** All requests in flight of a process may have to be reversed at once. Above this number, polls find the jobs. */
 const MAX_AHEAD = 10_000;
 /** Covers the usual recovery of a database; after that the claim expires. */
-const MOST_GIVE_BACKS = 30;
+const MAX_GIVE_BACKS = 30;
 const GIVE_BACK_AGAIN_MS = 1_000;
 
 /** One worker slot of a pump, as its job sees it. */
@@ -234,7 +234,7 @@ export class Pump<Queue extends QueueName> {
         await this.#table.boss.fail(queue, attempt, { reason });
         return;
       } catch (error) {
-        if (tries === MOST_GIVE_BACKS || this.#isStopped) throw error;
+        if (tries === MAX_GIVE_BACKS || this.#isStopped) throw error;
       }
       await sleep(GIVE_BACK_AGAIN_MS);
     }

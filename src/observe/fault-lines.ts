@@ -4,7 +4,7 @@ import { type Log, safeError } from './log.ts';
 /** An outage of the database is one event, and would otherwise be hundreds of equal lines a minute. */
 const REPEAT_MS = 10_000;
 /** Limit of remembered kinds of faults: there are about thirty texts with a few codes each. Above it, they are logged again. */
-const MOST_KINDS = 200;
+const MAX_KINDS = 200;
 
 /**
  * Writes faults that can occur with every tap and poll. The first one of a kind is logged at once, and then one line
@@ -32,7 +32,7 @@ export class FaultLines {
   #budgetOf(kind: string): LogBudget {
     const known = this.#budgets.get(kind);
     if (known) return known;
-    if (this.#budgets.size >= MOST_KINDS) this.#budgets.clear();
+    if (this.#budgets.size >= MAX_KINDS) this.#budgets.clear();
     const budget = new LogBudget(1, REPEAT_MS);
     this.#budgets.set(kind, budget);
     return budget;

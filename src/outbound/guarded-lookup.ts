@@ -27,7 +27,7 @@ const SLOW_MS = 1_000;
 /** No resolver waits for so long. Its thread is lost, and the other names go on. */
 const LOST_MS = 60_000;
 /** Names whose addresses or slowness are remembered. A process has fewer switches. */
-const MOST_REMEMBERED = 1_024;
+const MAX_REMEMBERED = 1_024;
 
 /**
  * The operating system's lookups of host names, which know /etc/hosts and search domains, one at a time.
@@ -44,8 +44,8 @@ const MOST_REMEMBERED = 1_024;
 export class NameLookups {
   readonly #lookUp: LookUpAll;
   readonly #asked = new Map<string, Name>();
-  readonly #found = new LruMap<string, dns.LookupAddress[]>(MOST_REMEMBERED);
-  readonly #slow = new LruMap<string, true>(MOST_REMEMBERED);
+  readonly #found = new LruMap<string, dns.LookupAddress[]>(MAX_REMEMBERED);
+  readonly #slow = new LruMap<string, true>(MAX_REMEMBERED);
   readonly #prompt: Name[] = [];
   readonly #late: Name[] = [];
   #isBusy = false;

@@ -11,7 +11,7 @@ import { Token } from '../hsm-devices/pkcs11/token.ts';
 import type { Config } from './config.ts';
 
 /** PINs of tokens have at most 255 characters (PKCS #11: CK_TOKEN_INFO). */
-const MOST_PIN_CHARS = 255;
+const MAX_PIN_CHARS = 255;
 
 /**
  * The PKCS #11 token with keys of the installation; undefined if none is configured. It is used from the first call on.
@@ -32,7 +32,7 @@ async function readPin(path: string): Promise<string> {
     throw new StartError('BAD_CONFIG', `the PIN file ${path} cannot be read (${cause.code})`);
   });
   const pin = text.replace(/\r?\n$/, '');
-  if (pin === '' || pin.length > MOST_PIN_CHARS)
+  if (pin === '' || pin.length > MAX_PIN_CHARS)
     throw new StartError('BAD_CONFIG', `the PIN file ${path} must contain one line with the PIN of the token`);
   return pin;
 }

@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 1_000;
 /** Deliveries in the first second after a recovery: the width of a lane. */
 const FIRST_PACE = 8;
 /** Limit per second and endpoint: more than a process delivers. */
-const MOST_PACE = 512;
+const MAX_PACE = 512;
 /** Endpoints in one statement; the others wait for the next run. */
 const ENDPOINTS_PER_LOOK = 1_000;
 /** After a run, the database rests for this multiple of the run's duration. */
@@ -124,7 +124,7 @@ export class Recoveries {
     if (moved < most && (laterSeconds === null || laterSeconds > WAIT_MOST_SECONDS)) return;
     // After the others, which are next.
     this.#recoveries.set(endpointId, recovery);
-    if (moved === most) recovery.pace = Math.min(recovery.pace * 2, MOST_PACE);
+    if (moved === most) recovery.pace = Math.min(recovery.pace * 2, MAX_PACE);
     else recovery.lookAtMs = this.#options.nowMs() + laterSeconds! * 1_000;
   }
 }

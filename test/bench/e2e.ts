@@ -28,7 +28,7 @@ const SOLO_TAPS = 200;
 /** Many times the interval at which records that no request waits for are written. */
 const SETTLE_MS = 500;
 /** More than any round can use: an exhausted source would end the round early, which the benchmark reports. */
-export const MOST_PER_SECOND = 6_000;
+export const MAX_PER_SECOND = 6_000;
 
 /** One process uses one core. */
 export const GATEWAYS = availableParallelism();
@@ -164,7 +164,7 @@ async function measure(
   rounds: number,
 ): Promise<Figures> {
   await takeTurn();
-  await taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+  await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
   checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
   await saturate([echoPort], CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
   const results: { taps: number; echo: number }[] = [];
@@ -175,7 +175,7 @@ async function measure(
   endTurn();
   for (let round = 0; round < rounds; round++) {
     await takeTurn();
-    await taps.prepare(seconds * MOST_PER_SECOND);
+    await taps.prepare(seconds * MAX_PER_SECOND);
     const echo = checked(await saturate([echoPort], CONNECTIONS, seconds / 2, taps.nextEcho));
     const before = await readUsage(database, pids);
     const run = checked(await saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
@@ -183,7 +183,7 @@ async function measure(
     const atFullLoad = costPerTap(before, await readUsage(database, pids), run.answered);
     full.push(atFullLoad);
     results.push({ taps: run.perSecond, echo: echo.perSecond });
-    await taps.prepare(seconds * MOST_PER_SECOND);
+    await taps.prepare(seconds * MAX_PER_SECOND);
     const beforeHalf = await readUsage(database, pids);
     const calm = checked(await sustain([gatewayPort], CONNECTIONS, seconds, run.perSecond / 2, taps.next));
     await settle();

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { CONNECTIONS, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';
+import { CONNECTIONS, MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
 import { checked, percentile, saturate } from './http-load.ts';
 import { processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
@@ -41,7 +41,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
     const parts = { none: await start('none', closers), all: await start('all', closers) };
     let taps = 0;
     for (const kind of KINDS) {
-      await parts[kind].taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+      await parts[kind].taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
       const warm = checked(
         await saturate([parts[kind].gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts[kind].taps.next),
       );
@@ -73,7 +73,7 @@ async function measure(
   { gatewayPort, taps, pids }: Parts,
   seconds: number,
 ): Promise<{ readonly figure: Figure; readonly answered: number }> {
-  await taps.prepare(seconds * MOST_PER_SECOND);
+  await taps.prepare(seconds * MAX_PER_SECOND);
   const before = processorTime(pids);
   const { answered, perSecond } = checked(await saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
   await sleep(SETTLE_MS);

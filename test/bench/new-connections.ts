@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { HttpConnection, type HttpEnd } from '../../src/tools/load/connection-pool.ts';
 import { Histogram } from '../../src/tools/load/histogram.ts';
 import { type Slice, Tally } from '../../src/tools/load/tally.ts';
-import { CONNECTIONS, GATEWAYS, MOST_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
+import { CONNECTIONS, GATEWAYS, MAX_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
 import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
 import { measurePeak } from './peak.ts';
 import { processorTime } from './processor-time.ts';
@@ -18,7 +18,7 @@ const SECONDS = 15;
 const TIMES = 3;
 const WARM_UP_SECONDS = 10;
 const PEAK_SECONDS = 5;
-const MOST_STOCK = 60_000;
+const MAX_STOCK = 60_000;
 
 export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
@@ -40,7 +40,7 @@ async function measure(parts: Parts, seconds: number) {
   const keptPeak = await measurePeak(parts, PEAK_SECONDS);
   await newConnectionPeak(parts, 2);
   const newPeak = await newConnectionPeak(parts, PEAK_SECONDS);
-  await taps.prepare(Math.min(MOST_STOCK, Math.ceil(newPeak * TIMES * 2)));
+  await taps.prepare(Math.min(MAX_STOCK, Math.ceil(newPeak * TIMES * 2)));
   const overflows = listenOverflows();
   const used = coresUsed(pids);
   const tally = new Tally();
@@ -69,7 +69,7 @@ async function measure(parts: Parts, seconds: number) {
 
 /** The capacity if each tap has a connection of its own. */
 async function newConnectionPeak({ gatewayPort: port, taps }: Parts, seconds: number): Promise<number> {
-  await taps.prepare(Math.min(MOST_STOCK, seconds * MOST_PER_SECOND));
+  await taps.prepare(Math.min(MAX_STOCK, seconds * MAX_PER_SECOND));
   const endMs = performance.now() + seconds * 1_000;
   let answered = 0;
   await Promise.all(

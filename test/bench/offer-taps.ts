@@ -16,7 +16,7 @@ export type TapEnd = 'approved' | 'refused' | 'other';
  */
 const CONNECTIONS = 4_000;
 /** Of those that are opened for a single tap: fewer than there are local ports. */
-const MOST_NEW_CONNECTIONS = 16_000;
+const MAX_NEW_CONNECTIONS = 16_000;
 /** Less than the gateway keeps idle connections. */
 const MAX_IDLE_MS = 60_000;
 /** Far longer than any phone waits: only the gateway decides about a tap, never the generator. */
@@ -65,7 +65,7 @@ export async function offerTaps({
 
 async function openConnections(port: number, connections: number, isNewEach: boolean): Promise<ConnectionPool> {
   const target = { host: '127.0.0.1', port, isTls: false };
-  const counts = { kept: connections, most: isNewEach ? MOST_NEW_CONNECTIONS : connections, isNewEach };
+  const counts = { kept: connections, most: isNewEach ? MAX_NEW_CONNECTIONS : connections, isNewEach };
   const pool = new ConnectionPool({ target, ...counts, maxIdleMs: MAX_IDLE_MS });
   const fault = await pool.fill();
   if (fault !== undefined) throw new Error(`Port ${port} takes no connections: ${fault}`);

@@ -13,7 +13,7 @@ import { verifyLedger } from '../../src/tools/ledger/verify-ledger.ts';
 import { Histogram } from '../../src/tools/load/histogram.ts';
 import { processUsage } from '../../src/tools/load/machine-watch.ts';
 import { type Slice, Tally } from '../../src/tools/load/tally.ts';
-import { GATEWAYS, MOST_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
+import { GATEWAYS, MAX_PER_SECOND, type Parts, refuseUnsafe, startParts } from './e2e.ts';
 import { countOf, offerTaps, type TapEnd } from './offer-taps.ts';
 import { measurePeak, PEAK_SECONDS, WARM_UP_SECONDS } from './peak.ts';
 import { processorTime } from './processor-time.ts';
@@ -25,7 +25,7 @@ const TIMES = 3;
 const OTHER_PART = 0.05;
 const OTHER_CONNECTIONS = 400;
 /** Sealed before the overload. If more are needed, the generator seals them then. */
-const MOST_STOCK = 150_000;
+const MAX_STOCK = 150_000;
 /** The last taps are recorded, and memory that is no longer used is released. */
 const SETTLE_MS = 5_000;
 
@@ -48,12 +48,12 @@ type Figures = Awaited<ReturnType<typeof measure>>;
 async function measure(parts: Parts, seconds: number) {
   const { gatewayPort: port, taps, otherTaps, database, pids } = parts;
   await measurePeak(parts, WARM_UP_SECONDS);
-  await taps.prepare(PEAK_SECONDS * MOST_PER_SECOND);
+  await taps.prepare(PEAK_SECONDS * MAX_PER_SECOND);
   const usedAtPeak = coresUsed(pids);
   const peakBefore = await measurePeak(parts, PEAK_SECONDS);
   const coresAtPeak = usedAtPeak();
-  await taps.prepare(Math.min(MOST_STOCK, Math.ceil(peakBefore * seconds)));
-  await otherTaps!.prepare(Math.min(MOST_STOCK, Math.ceil(peakBefore * OTHER_PART * seconds)));
+  await taps.prepare(Math.min(MAX_STOCK, Math.ceil(peakBefore * seconds)));
+  await otherTaps!.prepare(Math.min(MAX_STOCK, Math.ceil(peakBefore * OTHER_PART * seconds)));
   const rowsBefore = await countRows(database);
   const memoryBefore = gatewayMemory(pids);
   const used = coresUsed(pids);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { Profiler, type Sampled } from './cpu-profile.ts';
-import { CONNECTIONS, GATEWAYS, MOST_PER_SECOND, startParts } from './e2e.ts';
+import { CONNECTIONS, GATEWAYS, MAX_PER_SECOND, startParts } from './e2e.ts';
 import { checked, type LoadResult, saturate, sustain } from './http-load.ts';
 import type { BenchOptions } from './run.ts';
 import { childrenOf, costPerTap, readUsage } from './tap-cost.ts';
@@ -16,7 +16,7 @@ const SECONDS = 10;
 const WARM_UP_SECONDS = 20;
 const FUNCTIONS = 40;
 const STATEMENTS = 20;
-const MOST_STATEMENTS = 500;
+const MAX_STATEMENTS = 500;
 const TEXT_CHARS = 90;
 /** V8 reports these natives without a file. */
 const SOCKET_WRITES = /^(writev|writeBuffer|writeUtf8String|writeLatin1String)$/;
@@ -43,12 +43,12 @@ export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: Be
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
     const { database, gatewayPort, taps, pids } = await startParts(folder, closers, { gateways });
-    await taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+    await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
     const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
     const profiler = await Profiler.attach(childrenOf(pids.gateway!)[0] ?? pids.gateway!);
     closers.push(() => profiler.close());
     const measure = async (load: () => Promise<LoadResult>): Promise<Part> => {
-      await taps.prepare(seconds * MOST_PER_SECOND);
+      await taps.prepare(seconds * MAX_PER_SECOND);
       await database.query('select pg_stat_statements_reset()');
       const before = await readUsage(database, pids);
       await profiler.start();
@@ -73,7 +73,7 @@ async function readStatements(database: Database): Promise<Statement[]> {
     `select sum(calls)::float8 as calls, sum(total_exec_time + total_plan_time)::float8 * 1000 as microseconds,
        sum(wal_bytes)::float8 as "walBytes", min(regexp_replace(query, '\\s+', ' ', 'g')) as text
      from pg_stat_statements group by queryid order by 2 desc limit $1`,
-    [MOST_STATEMENTS],
+    [MAX_STATEMENTS],
   );
   return rows;
 }

@@ -11,7 +11,7 @@ import { createCardVault } from '../../src/card/card-vault.ts';
 import { readConfig } from '../../src/start/config.ts';
 import { openKeyRing } from '../../src/start/open-key-ring.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { CONNECTIONS, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';
+import { CONNECTIONS, MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
 import { checked, percentile, saturate } from './http-load.ts';
 import { processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
@@ -36,7 +36,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
     const parts = await startParts(folder, closers);
-    await parts.taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+    await parts.taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
     checked(await saturate([parts.gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
     const figures: Record<Kind, Figure[]> = { none: [], backlog: [] };
     for (let round = 0; round < rounds; round++) {
@@ -51,7 +51,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
 
 async function measure(parts: Parts, folder: string, kind: Kind, seconds: number): Promise<Figure> {
   const { database, gatewayPort, taps } = parts;
-  await taps.prepare(seconds * MOST_PER_SECOND);
+  await taps.prepare(seconds * MAX_PER_SECOND);
   if (kind === 'backlog') await makeBacklog(database, folder);
   const sentBefore = await sentReversals(database);
   const before = processorTime(parts.pids);

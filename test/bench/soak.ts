@@ -15,7 +15,7 @@ import { measurePeak, PEAK_SECONDS, WARM_UP_SECONDS } from './peak.ts';
 import type { BenchOptions } from './run.ts';
 
 const SECONDS = 3_600;
-const MOST_BETWEEN_SAMPLES_S = 60;
+const MAX_BETWEEN_SAMPLES_S = 60;
 /** Before this, caches still fill, and every process grows. */
 const LEAST_SECONDS = 600;
 const SAMPLES = 10;
@@ -24,7 +24,7 @@ const MEGABYTE = 1e6;
  * Growth that would fill a process of 1 GB within a day. In an hour, the noise of a garbage collector hides a
  * smaller slope.
  */
-const MOST_MB_PER_HOUR = 40;
+const MAX_MB_PER_HOUR = 40;
 
 /** At one time: of all gateway processes together, the event loop of the slowest. */
 interface Sample {
@@ -75,7 +75,7 @@ async function run(parts: Parts, perSecond: number, seconds: number): Promise<re
     // The ledger of the switch would be full after two million taps, and decline the others.
     await fetch(parts.ledgerUrl, { method: 'DELETE' });
   };
-  const everySeconds = Math.min(MOST_BETWEEN_SAMPLES_S, seconds / SAMPLES);
+  const everySeconds = Math.min(MAX_BETWEEN_SAMPLES_S, seconds / SAMPLES);
   let failure: unknown;
   const looking = setInterval(() => void look().catch((error) => (failure ??= error)), everySeconds * 1_000);
   await offerTaps({ port: parts.gatewayPort, perSecond, seconds, taps: parts.taps, tally });
@@ -162,14 +162,14 @@ function slopeOf(samples: readonly Sample[], read: (sample: Sample) => number): 
 /** A run is long enough if its tolerance is below the limit. */
 function verdictOf({ mbPerHour, toleranceMbPerHour }: Slope, seconds: number): string {
   if (seconds < LEAST_SECONDS) return 'too short for a verdict';
-  if (mbPerHour - toleranceMbPerHour > MOST_MB_PER_HOUR) return 'GROWING';
-  return mbPerHour + toleranceMbPerHour <= MOST_MB_PER_HOUR ? 'flat' : 'undecided, a longer run is needed';
+  if (mbPerHour - toleranceMbPerHour > MAX_MB_PER_HOUR) return 'GROWING';
+  return mbPerHour + toleranceMbPerHour <= MAX_MB_PER_HOUR ? 'flat' : 'undecided, a longer run is needed';
 }
 
 function printSlope(name: string, slope: Slope, seconds: number): void {
   const { mbPerHour, toleranceMbPerHour } = slope;
   const value = `${mbPerHour.toFixed(0)} MB per hour, within ${toleranceMbPerHour.toFixed(0)}`;
   console.log(
-    `${name} after the first quarter: ${value}; the limit is ${MOST_MB_PER_HOUR}: ${verdictOf(slope, seconds)}`,
+    `${name} after the first quarter: ${value}; the limit is ${MAX_MB_PER_HOUR}: ${verdictOf(slope, seconds)}`,
   );
 }

@@ -14,7 +14,7 @@ import { readConfig } from '../../src/start/config.ts';
 import { openKeyRing } from '../../src/start/open-key-ring.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
-import { CONNECTIONS, MOST_PER_SECOND, type Parts, startParts } from './e2e.ts';
+import { CONNECTIONS, MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
 import { checked, percentile, saturate } from './http-load.ts';
 import { processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
@@ -47,7 +47,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
     const parts = await startParts(folder, closers);
     const receiverPort = await startReceiver(closers);
     const endpoints = await saveEndpoints(parts.database, folder, receiverPort);
-    await parts.taps.prepare(WARM_UP_SECONDS * MOST_PER_SECOND);
+    await parts.taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
     checked(await saturate([parts.gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
     const figures: Figures = { none: [], taken: [], hanging: [] };
     for (let round = 0; round < rounds; round++) {
@@ -94,7 +94,7 @@ async function saveEndpoints(
 
 async function measure(parts: Parts, kind: Kind, endpoint: string | undefined, seconds: number): Promise<Figure> {
   const { database, gatewayPort, taps } = parts;
-  await taps.prepare(seconds * MOST_PER_SECOND);
+  await taps.prepare(seconds * MAX_PER_SECOND);
   if (endpoint) await makeBacklog(database, endpoint);
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   const attempts = await attemptsOf(database);

@@ -6,7 +6,7 @@ import { Secret } from '../../src/codecs/bytes/secret.ts';
 import type { KeyUsage, MacRequest } from '../../src/codecs/crypto/hsm.ts';
 import { keyMac } from '../../src/codecs/crypto/mac.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
-import { SOFT_KEYS_MOST, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
+import { MAX_SOFT_KEYS, SoftHsm } from '../../src/codecs/crypto/soft-hsm.ts';
 import { blockKey, KEYS, newHsm, READER_PAN, readerPin } from './test-keys.ts';
 
 const PAN = '4111111111111111';
@@ -40,7 +40,7 @@ describe('construction', () => {
   test('two keys cannot have one id, and the number of keys is limited', async () => {
     const full = new SoftHsm({
       environment: 'dev',
-      keys: Array.from({ length: SOFT_KEYS_MOST }, (_, number) => {
+      keys: Array.from({ length: MAX_SOFT_KEYS }, (_, number) => {
         return {
           keyId: `k${number}`,
           usage: 'keyEncryption',

@@ -57,12 +57,12 @@ export function lineOf(round: RoundResult): string {
   return `${fault.name}: ${times}; ${taps}${rest}; books: ${booksOf(round)}`;
 }
 
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 function booksOf({ disagreements }: RoundResult): string {
   if (disagreements.length === 0) return 'agree';
-  const others = disagreements.length - MOST_SHOWN;
-  return [...disagreements.slice(0, MOST_SHOWN), ...(others > 0 ? [`and ${others} more`] : [])].join('; ');
+  const others = disagreements.length - MAX_SHOWN;
+  return [...disagreements.slice(0, MAX_SHOWN), ...(others > 0 ? [`and ${others} more`] : [])].join('; ');
 }
 
 function seconds(ms: number): string {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
-  FRAME_BYTES_MOST,
   FrameFault,
   FrameReader,
   frameOf,
+  MAX_FRAME_BYTES,
 } from '../../src/hsm-devices/payshield/device/connection.ts';
 
 function readAll(chunks: readonly Uint8Array[], leastBytes = 8): string[] {
@@ -30,12 +30,12 @@ describe('a stream is divided into messages', () => {
     }
   });
 
-  test.each([0, 1, 7, FRAME_BYTES_MOST + 1, 65_535])('a length of %d is a fault', (length) => {
+  test.each([0, 1, 7, MAX_FRAME_BYTES + 1, 65_535])('a length of %d is a fault', (length) => {
     expect(() => readAll([Buffer.of(length >> 8, length & 0xff)])).toThrow(FrameFault);
   });
 
   test('the longest frame is read', () => {
-    const longest = Buffer.alloc(FRAME_BYTES_MOST, 0x41);
-    expect(readAll([frameOf(longest)])[0]).toHaveLength(FRAME_BYTES_MOST);
+    const longest = Buffer.alloc(MAX_FRAME_BYTES, 0x41);
+    expect(readAll([frameOf(longest)])[0]).toHaveLength(MAX_FRAME_BYTES);
   });
 });

@@ -9,7 +9,7 @@ import { createServer, type Server } from '../../src/http/server.ts';
 
 const CONNECTIONS = 400;
 /** One connection per turn would take as many turns as there are connections. */
-const MOST_TURNS = CONNECTIONS / 10;
+const MAX_TURNS = CONNECTIONS / 10;
 const HERE = { host: '127.0.0.1', port: 0 };
 
 let server: Server | undefined;
@@ -75,7 +75,7 @@ test('connections that were opened while the event loop was blocked are accepted
   Atomics.wait(flag, 0, 0); // the event loop is blocked until every client has sent its tap
   const [answers] = (await once(clients, 'message')) as [string[]];
   expect(answers).toEqual(Array.from({ length: CONNECTIONS }, () => 'HTTP/1.1 503 Service Unavailable'));
-  expect(turns.size).toBeLessThan(MOST_TURNS);
+  expect(turns.size).toBeLessThan(MAX_TURNS);
 });
 
 test('a port is refused on which another program listens, or another gateway', async () => {

@@ -146,8 +146,8 @@ async function failures(route: TriedRoute): Promise<Answer[]> {
 }
 
 /** No response about a tenant's things is longer; the descriptions of the interface are. */
-const MOST_CHARS = 20_000;
-const textOf = ({ text, headers }: Answer) => `${text.slice(0, MOST_CHARS)}\n${JSON.stringify([...headers])}`;
+const MAX_CHARS = 20_000;
+const textOf = ({ text, headers }: Answer) => `${text.slice(0, MAX_CHARS)}\n${JSON.stringify([...headers])}`;
 
 test('after every route no secret is in a log line, column, job, metric or response', async () => {
   const answers: string[] = [];

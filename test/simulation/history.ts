@@ -20,10 +20,10 @@ const CALM_AFTER_MS = 150_000;
 const LONGEST_MS = 80 * 3_600_000;
 /** Of a process that died, until its replacement. */
 const LONGEST_ABSENCE_MS = 1_000;
-const MOST_TAPS = 4;
+const MAX_TAPS = 4;
 const SHARE_WITH_LINK = 0.2;
 /** Sales that are refunded or voided. */
-const MOST_GIVEN_BACK = 2;
+const MAX_GIVEN_BACK = 2;
 
 export interface HistoryOptions {
   readonly sabotage?: Sabotage | undefined;
@@ -80,7 +80,7 @@ class History {
 
   async run(): Promise<string[]> {
     for (const name of ['a', 'b']) this.#keepAlive(name);
-    const taps = 1 + Math.floor(this.#random.next() * MOST_TAPS);
+    const taps = 1 + Math.floor(this.#random.next() * MAX_TAPS);
     for (let n = 0; n < taps; n++) {
       const request = {
         merchantReference: `order-${n}`,
@@ -90,7 +90,7 @@ class History {
       this.#time.after(this.#random.next() * 10_000, () => void this.#clients.phone(request));
     }
     if (this.#random.next() < SHARE_WITH_LINK) this.#payLink();
-    for (let n = 0; n < MOST_GIVEN_BACK; n++) {
+    for (let n = 0; n < MAX_GIVEN_BACK; n++) {
       this.#time.after(this.#random.next() * CALM_AFTER_MS, () => void this.#clients.merchant());
     }
     this.#time.after(CALM_AFTER_MS, () => {

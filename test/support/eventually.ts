@@ -8,7 +8,7 @@ const WITHIN_MS = 240_000;
  * time from what it waits for.
  */
 const LEAST_PAUSE_MS = 10;
-const MOST_PAUSE_MS = 150;
+const MAX_PAUSE_MS = 150;
 const PAUSE_PER_MS_PASSED = 0.15;
 
 /**
@@ -30,5 +30,5 @@ export async function eventually<T>(look: () => T | Promise<T>, withinMs = WITHI
 }
 
 function pauseMs(passedMs: number): number {
-  return Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, passedMs * PAUSE_PER_MS_PASSED));
+  return Math.min(MAX_PAUSE_MS, Math.max(LEAST_PAUSE_MS, passedMs * PAUSE_PER_MS_PASSED));
 }

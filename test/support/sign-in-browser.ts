@@ -27,7 +27,7 @@ export class SignInBrowser {
   /** Follows redirects until `isEnd`, or a page. @returns the last address */
   async follow(url: string, isEnd: (url: string) => boolean = () => false): Promise<string> {
     for (let at = url, hops = 0; ; hops++) {
-      if (isEnd(at) || hops > MOST_HOPS) return at;
+      if (isEnd(at) || hops > MAX_HOPS) return at;
       const answer = await this.get(at);
       const next = answer.headers.get('location');
       await answer.arrayBuffer();
@@ -37,4 +37,4 @@ export class SignInBrowser {
   }
 }
 
-const MOST_HOPS = 15;
+const MAX_HOPS = 15;

@@ -37,7 +37,7 @@ const REFRESH_EVERY_MS = 60_000;
 /** Minimum time between two fetches of one URL: tokens with invented kids do not cause more. */
 const FETCH_EVERY_MS = 30_000;
 /** It doubles with each failure in a row, up to 4 minutes. */
-const MOST_DOUBLINGS = 3;
+const MAX_DOUBLINGS = 3;
 /** A night without the issuer's web server stops no shop. To stop a leaked key at once, revoke it in the gateway. */
 const STAND_IN_MS = 12 * 3_600_000;
 /** No token lives longer, so no token that a set has verified is still in use. */
@@ -175,7 +175,7 @@ export class KeySets {
   /** Joins a running fetch; does nothing if the last one has just ended. */
   #fetch(set: KeySet): Promise<void> | undefined {
     if (set.fetching) return set.fetching;
-    const pauseMs = FETCH_EVERY_MS * 2 ** Math.min(set.failures, MOST_DOUBLINGS);
+    const pauseMs = FETCH_EVERY_MS * 2 ** Math.min(set.failures, MAX_DOUBLINGS);
     if (this.#options.monotonicMs() - set.triedAtMs < pauseMs) return undefined;
     set.triedAtMs = this.#options.monotonicMs();
     set.fetching = this.#read(set)

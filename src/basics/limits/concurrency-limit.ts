@@ -116,7 +116,7 @@ export function shareRuns(work: () => Promise<void>): () => Promise<void> {
  * How many taps a process works on at a time: as many as one commit can carry (group-commit.ts). With more, no commit
  * becomes larger, and each tap waits longer: 512 doubled the latency under overload (test/bench/README.md).
  */
-const MOST_WORKED_ON = 256;
+const MAX_WORKED_ON = 256;
 
 /**
  * Counts the taps that need this process and its database now. A tap that waits for its switch, or for another process,
@@ -129,7 +129,7 @@ export class TapLoad {
   readonly most: number;
   #count = 0;
 
-  constructor(most = MOST_WORKED_ON) {
+  constructor(most = MAX_WORKED_ON) {
     this.most = most;
   }
 

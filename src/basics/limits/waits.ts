@@ -87,7 +87,7 @@ export interface BackoffLimits {
 }
 
 /** Every backoff in use has reached its bound after this many doublings; the limit keeps the power finite. */
-const MOST_DOUBLINGS = 30;
+const MAX_DOUBLINGS = 30;
 
 /**
  * The time to wait before the next attempt: a random time from zero to a bound that doubles with each attempt ("full
@@ -106,7 +106,7 @@ export class Backoff {
 
   nextDelayMs(): number {
     const boundMs = Math.min(this.#limits.mostMs, this.#limits.firstMs * 2 ** this.#attempts);
-    this.#attempts = Math.min(this.#attempts + 1, MOST_DOUBLINGS);
+    this.#attempts = Math.min(this.#attempts + 1, MAX_DOUBLINGS);
     return this.#random() * boundMs;
   }
 

@@ -29,7 +29,7 @@ Adds a key to the file of the HSM's keys (HSM_MODULE or HSM_KEYS_FILE) and regis
   --kcv KCV     check value of the key, 6 hex digits, as the sender has announced it
   --due DATE    the day on which the key should be replaced; a year from now unless given`;
 
-const MOST_BLOCK_CHARS = 10_000;
+const MAX_BLOCK_CHARS = 10_000;
 const NO_FILE =
   'The keys of this HSM are not in a file of the gateway. Import the key with the tools of its maker, then run tapwire hsm register.';
 
@@ -100,6 +100,6 @@ function shapeOf({ algorithm, length }: Values): { algorithm: KeyAlgorithm; leng
 
 function readKeyText(path: string): string {
   const content = readText('FILE', path).trim();
-  if (content.length > MOST_BLOCK_CHARS || content === '') throw new StartError('BAD_CONFIG', 'FILE: expected one key');
+  if (content.length > MAX_BLOCK_CHARS || content === '') throw new StartError('BAD_CONFIG', 'FILE: expected one key');
   return content;
 }

@@ -39,7 +39,7 @@ const INITIAL_KEY_ID_BYTES = 8;
  * Devices skip every counter with more one bits, so that a host never needs more derivations than this (X9.24-3
  * 6.1).
  */
-const COUNTER_ONES_MOST = 16;
+const MAX_COUNTER_ONES = 16;
 
 /**
  * The counter that no transaction uses: it selects the key under which a device's next initial key is sent (X9.24-3
@@ -145,7 +145,7 @@ function transactionContext(ksn: Uint8Array): Uint8Array {
   const context = Uint8Array.from(ksn.subarray(4));
   let ones = 0;
   for (let rest = new DataView(context.buffer).getUint32(4); rest !== 0; rest = (rest & (rest - 1)) >>> 0) ones++;
-  if (ones === 0 || ones > COUNTER_ONES_MOST) throw new CryptoError('KSN');
+  if (ones === 0 || ones > MAX_COUNTER_ONES) throw new CryptoError('KSN');
   return context;
 }
 

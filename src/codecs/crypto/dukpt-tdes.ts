@@ -16,7 +16,7 @@ const COUNTER_BITS = 21;
  * Devices skip every counter with more one bits, so that a host never needs more derivations than this (X9.24-1
  * A.2).
  */
-const COUNTER_ONES_MOST = 10;
+const MAX_COUNTER_ONES = 10;
 
 /** Mixed into a key for its left half's derivation (X9.24-1 A.2, A.6). */
 const DERIVATION_MASK = Uint8Array.of(0xc0, 0xc0, 0xc0, 0xc0, 0, 0, 0, 0, 0xc0, 0xc0, 0xc0, 0xc0, 0, 0, 0, 0);
@@ -109,7 +109,7 @@ function readCounter(ksn: Uint8Array): number {
   const counter = ((ksn[7]! & 0x1f) << 16) | (ksn[8]! << 8) | ksn[9]!;
   let ones = 0;
   for (let rest = counter; rest > 0; rest &= rest - 1) ones++;
-  if (ones === 0 || ones > COUNTER_ONES_MOST) throw new CryptoError('KSN');
+  if (ones === 0 || ones > MAX_COUNTER_ONES) throw new CryptoError('KSN');
   return counter;
 }
 

@@ -65,7 +65,7 @@ type MacConstruction =
 export type MacFunction = (message: Uint8Array) => Uint8Array;
 
 /** The longest message to authenticate: no frame with a 2-byte length can contain a longer one. */
-export const MAC_MESSAGE_BYTES_MOST = 65_535;
+export const MAX_MAC_MESSAGE_BYTES = 65_535;
 
 /** The shortest accepted MAC: 4 bytes are the shortest in use (ANSI X9.9, ISO 16609 clause 5). */
 export const MAC_BYTES_LEAST = 4;
@@ -74,7 +74,7 @@ export const MAC_BYTES_LEAST = 4;
  * Prepares a key for many messages. The result keeps a cipher open and may be used for the lifetime of the key.
  *
  * @throws {CryptoError} KEY_LENGTH if the method is not for such a key, or the key of a retail MAC is not a pair of DES keys; the result throws
- * DATA_LENGTH above MAC_MESSAGE_BYTES_MOST
+ * DATA_LENGTH above MAX_MAC_MESSAGE_BYTES
  */
 export function keyMac(key: BlockKey, method: MacMethod): MacFunction {
   requireShape(key, method);
@@ -140,10 +140,10 @@ export function isSameMac(expected: Uint8Array, received: Uint8Array): boolean {
 /**
  * A copy of the message in whole blocks, at least one.
  *
- * @throws {CryptoError} DATA_LENGTH above MAC_MESSAGE_BYTES_MOST
+ * @throws {CryptoError} DATA_LENGTH above MAX_MAC_MESSAGE_BYTES
  */
 export function padMessage(message: Uint8Array, padding: MacPadding, blockBytes: 8 | 16): Uint8Array {
-  if (message.length > MAC_MESSAGE_BYTES_MOST) throw new CryptoError('DATA_LENGTH');
+  if (message.length > MAX_MAC_MESSAGE_BYTES) throw new CryptoError('DATA_LENGTH');
   const start = padding === 3 ? blockBytes : 0;
   const contentBytes = message.length + (padding === 2 ? 1 : 0);
   const blocks = new Uint8Array(start + Math.max(1, Math.ceil(contentBytes / blockBytes)) * blockBytes);

@@ -32,11 +32,11 @@ export type Pin = Secret<Uint8Array>;
 
 /** ISO 9564-1:2017 8.1. */
 const PIN_DIGITS_LEAST = 4;
-export const PIN_DIGITS_MOST = 12;
+export const MAX_PIN_DIGITS = 12;
 
 /** ISO/IEC 7812-1:2017 4.1. */
 const PAN_DIGITS_LEAST = 8;
-const PAN_DIGITS_MOST = 19;
+const MAX_PAN_DIGITS = 19;
 
 /** The digits of a PAN in a format 0 or 3 block, and the fewest that a format 4 block does not pad. */
 const PAN_FIELD_DIGITS = 12;
@@ -178,7 +178,7 @@ function fill(format: PinFormat, nibbleCount: number, random: Uint8Array): Uint8
 function readPinField(format: PinFormat, field: Uint8Array): Pin {
   const digitCount = field[0]! & 0x0f;
   const [fillLeast, fillMost] = FILL_RANGE[format];
-  let isGood = field[0]! >> 4 === format && digitCount >= PIN_DIGITS_LEAST && digitCount <= PIN_DIGITS_MOST;
+  let isGood = field[0]! >> 4 === format && digitCount >= PIN_DIGITS_LEAST && digitCount <= MAX_PIN_DIGITS;
   const nibbles = new Uint8Array(PIN_AND_FILL_NIBBLES);
   for (let position = 0; position < PIN_AND_FILL_NIBBLES; position++) {
     const pair = field[1 + (position >> 1)]!;
@@ -205,7 +205,7 @@ function requireCipher(format: OnlinePinFormat, key: BlockKey): void {
 }
 
 function requirePan(pan: string): string {
-  const isPan = pan.length >= PAN_DIGITS_LEAST && pan.length <= PAN_DIGITS_MOST && isDigits(pan);
+  const isPan = pan.length >= PAN_DIGITS_LEAST && pan.length <= MAX_PAN_DIGITS && isDigits(pan);
   if (!isPan) throw new CryptoError('PIN_BLOCK');
   return pan;
 }
@@ -213,7 +213,7 @@ function requirePan(pan: string): string {
 function requirePin(pin: Pin): Pin {
   const digits = pin.reveal();
   const isPin =
-    digits.length >= PIN_DIGITS_LEAST && digits.length <= PIN_DIGITS_MOST && digits.every((digit) => digit <= 9);
+    digits.length >= PIN_DIGITS_LEAST && digits.length <= MAX_PIN_DIGITS && digits.every((digit) => digit <= 9);
   if (!isPin) throw new CryptoError('PIN_BLOCK');
   return pin;
 }

@@ -49,11 +49,11 @@ import {
   type MacMethod,
   requireShape,
 } from './mac.ts';
-import { decipherPin, encipherPin, PIN_DIGITS_MOST, type Pin } from './pin-block.ts';
+import { decipherPin, encipherPin, MAX_PIN_DIGITS, type Pin } from './pin-block.ts';
 import { unwrapTr31, wrapTr31 } from './tr31.ts';
 
 /** More than a simulation of many terminals needs; stops a key exchange that never removes old keys. */
-export const SOFT_KEYS_MOST = 10_000;
+export const MAX_SOFT_KEYS = 10_000;
 
 interface StoredKey {
   readonly key: BlockKey;
@@ -71,7 +71,7 @@ class SoftKeyStore {
   add(keyId: string, key: BlockKey, permission: KeyPermission): KeyDescription {
     requireFit(permission.usage, key);
     if (this.#keys.has(keyId)) throw new CryptoError('KEY_EXISTS');
-    if (this.#keys.size >= SOFT_KEYS_MOST) throw new CryptoError('TOO_MANY_KEYS');
+    if (this.#keys.size >= MAX_SOFT_KEYS) throw new CryptoError('TOO_MANY_KEYS');
     this.#keys.set(keyId, { key, permission, kcv: kcv(key), macs: new Map() });
     return this.describe(keyId);
   }
@@ -308,7 +308,7 @@ function requireKcv(key: BlockKey, announced: string): void {
 
 /** Pads all PINs to the maximum length, so that the time of a comparison does not depend on their length. */
 function padPin(pin: Pin): Uint8Array {
-  const padded = new Uint8Array(PIN_DIGITS_MOST).fill(0xff);
+  const padded = new Uint8Array(MAX_PIN_DIGITS).fill(0xff);
   padded.set(pin.reveal());
   return padded;
 }

@@ -31,7 +31,7 @@ interface Tr31OptionalBlock {
 }
 
 /** The length is written in four digits. */
-const TR31_CHARS_MOST = 9_999;
+const MAX_TR31_CHARS = 9_999;
 
 /** Version, length, usage, algorithm, mode, key version, exportability, count of optional blocks, reserved. */
 const TR31_FIXED_CHARS = 16;
@@ -50,7 +50,7 @@ const TR31_BLOCK_BYTES: Record<Tr31Version, 8 | 16> = { B: 8, D: 16 };
  * and keys that differ by a constant, E belongs to ISO 20038
  */
 export function parseTr31Header(block: string): { header: Tr31Header; headerChars: number } {
-  if (block.length < TR31_FIXED_CHARS || block.length > TR31_CHARS_MOST || !isPrintable(block)) {
+  if (block.length < TR31_FIXED_CHARS || block.length > MAX_TR31_CHARS || !isPrintable(block)) {
     throw new CryptoError('KEY_BLOCK');
   }
   const version = block[0]!;

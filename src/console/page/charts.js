@@ -3,7 +3,7 @@ import { byId } from './dom.js';
 import { clockTime } from './time.js';
 
 /** A quarter of an hour with one point per second. */
-const MOST_POINTS = 900;
+const MAX_POINTS = 900;
 const probe = document.body.appendChild(document.createElement('i'));
 probe.hidden = true;
 /** A colour of the style sheet in the form that a canvas accepts, for the present light or dark scheme. */
@@ -112,7 +112,7 @@ export class Chart {
   add(point) {
     for (const [at, value] of point.entries()) {
       this.#data[at].push(value);
-      if (this.#data[at].length > MOST_POINTS) this.#data[at].shift();
+      if (this.#data[at].length > MAX_POINTS) this.#data[at].shift();
     }
     this.#plot.setData(this.#data);
   }

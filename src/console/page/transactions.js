@@ -10,7 +10,7 @@ import { clockTime, time, whenZoneChanges, zoneName } from './time.js';
 
 const LOOKED_EVERY_MS = 4_000;
 /** A request asks about at most this many rows again. */
-const MOST_WATCHED = 500;
+const MAX_WATCHED = 500;
 /** Later, an outcome changes only with a void or a reversal; reloading the list shows it. */
 const WATCHED_FOR_MS = 15 * 60_000;
 const BY = {
@@ -181,7 +181,7 @@ async function look() {
   if (document.hidden || !document.body.classList.contains('is-in') || byId('list').hasAttribute('aria-busy')) return;
   const mine = asked;
   const recent = rows.filter(({ createdAt }) => Date.now() - Date.parse(createdAt) < WATCHED_FOR_MS);
-  const shown = recent.slice(0, MOST_WATCHED).map(({ acquirerId, id }) => ({ acquirerId, id }));
+  const shown = recent.slice(0, MAX_WATCHED).map(({ acquirerId, id }) => ({ acquirerId, id }));
   const changes = await readChanges(filterOf(values, card), rows[0]?.position, shown).catch(() => undefined);
   if (mine !== asked) return;
   if (!changes) {

@@ -3,7 +3,7 @@ import { acquirerName, switchName } from './names.js';
 import { clockTime, zoneName } from './time.js';
 
 /** Above this share, the next process may find no free connection. */
-const MOST_CONNECTIONS_SHARE = 0.9;
+const MAX_CONNECTIONS_SHARE = 0.9;
 const TITLE = document.title;
 
 /** Problems that a person should examine, worst first. */
@@ -14,7 +14,7 @@ function troublesOf({ switches, backlog, taps }) {
   const { owed = [], deadLetters = [], webhooks = [], database = null } = backlog ?? {};
   const review = owed.reduce((sum, { needsReview }) => sum + needsReview, 0);
   const disabled = webhooks.filter(({ isDisabled }) => isDisabled);
-  const isCrowded = database !== null && database.connections > database.mostConnections * MOST_CONNECTIONS_SHARE;
+  const isCrowded = database !== null && database.connections > database.mostConnections * MAX_CONNECTIONS_SHARE;
   return [
     ...down.map((each) => ['bad', `Switch ${named(each)} is down: taps for this switch cannot go online.`]),
     review > 0 && ['bad', `${count(review)} transactions need review: see Uncertain transactions.`],

@@ -5,7 +5,7 @@ import type { Server } from '../../http/server.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 
 /** A console that does not read is not in view. It reconnects when it becomes active. A frame is a few kilobytes. */
-const MOST_UNREAD_BYTES = 512 * 1024;
+const MAX_UNREAD_BYTES = 512 * 1024;
 /** The streams of an ended session end within this time. */
 const SESSION_CHECKED_EVERY_MS = 15_000;
 /** Time that a page waits before it reconnects. */
@@ -53,7 +53,7 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
 
 function send(raw: ServerResponse, event: string, data: string): void {
   if (raw.destroyed || raw.writableEnded) return;
-  if (raw.writableLength > MOST_UNREAD_BYTES) raw.destroy();
+  if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy();
   else raw.write(`event: ${event}\ndata: ${data}\n\n`);
 }
 

@@ -6,7 +6,7 @@ import { type Database, mapConnectionLoss } from '../../store/postgres/open-data
 import { inAdminCommit, recordChange } from '../../store/settings/admin-commit.ts';
 
 /** Limit per user: a person has a screen or two, and a script that logs in repeatedly must not fill the table. */
-const MOST_OF_A_USER = 10;
+const MAX_OF_A_USER = 10;
 const MAX_ADDRESS_CHARS = 64;
 const MAX_AGENT_CHARS = 255;
 
@@ -15,7 +15,7 @@ const BEGIN = `
 with crowded as (
   delete from console_sessions where secret_hash in (
     select secret_hash from console_sessions where acquirer_id = $2 and user_id = $3
-    order by begun_at desc offset ${MOST_OF_A_USER - 1})
+    order by begun_at desc offset ${MAX_OF_A_USER - 1})
 ), outdated as (
   delete from console_sessions where user_id = $3 and issuer is not null and (acquirer_id, role) is distinct from ($2, $9)
 )
@@ -92,7 +92,7 @@ export interface SessionsOf {
 }
 
 /** More people than work at an installation. */
-const MOST_LISTED = 500;
+const MAX_LISTED = 500;
 
 // Sessions of removed users are over, and shown until they are removed.
 const LIST = `
@@ -101,7 +101,7 @@ select ${SESSION_ID} as id, s.acquirer_id as "acquirerId", coalesce(s.username, 
 from console_sessions s left join users u on u.acquirer_id = s.acquirer_id and u.id = s.user_id and s.issuer is null
 where s.begun_at > clock_timestamp() - ${SESSION_SECONDS} * interval '1 second'
   and ($1::int is null or s.acquirer_id = $1) and ($2::uuid is null or s.user_id = $2)
-order by s.begun_at desc limit ${MOST_LISTED}`;
+order by s.begun_at desc limit ${MAX_LISTED}`;
 
 /** Newest first. */
 export async function listSessions(database: Database, { acquirerId, userId }: SessionsOf): Promise<ListedSession[]> {

@@ -169,7 +169,7 @@ select process_id as id, figures from process_figures
 where at > clock_timestamp() - interval '${FRESH_SECONDS} seconds' order by process_id limit $1`;
 
 /** More processes than one screen shows. */
-const MOST_PROCESSES = 64;
+const MAX_PROCESSES = 64;
 
 export interface ReportedFigures<Figures> {
   readonly id: string;
@@ -188,7 +188,7 @@ export async function reportFigures<Command>(database: Database, id: string, fig
 
 /** Figures of every running process. */
 export async function readReportedFigures<Figures>(database: Database): Promise<ReportedFigures<Figures>[]> {
-  const query = { name: 'read-figures', text: READ, values: [MOST_PROCESSES] };
+  const query = { name: 'read-figures', text: READ, values: [MAX_PROCESSES] };
   return (await database.query<ReportedFigures<Figures>>(query)).rows;
 }
 

@@ -25,9 +25,9 @@ const GENERATE_MAC: AwsOperation = { plane: 'data', name: 'GenerateMac', path: '
 const VERIFY_MAC: AwsOperation = { plane: 'data', name: 'VerifyMac', path: '/mac/verify' };
 
 /** MessageData: 8,192 hex digits. */
-const MAC_MESSAGE_BYTES_MOST = 4_096;
+const MAX_MAC_MESSAGE_BYTES = 4_096;
 /** CipherText: 4,224 hex digits. */
-const CIPHERTEXT_BYTES_MOST = 2_112;
+const MAX_CIPHERTEXT_BYTES = 2_112;
 /** PrimaryAccountNumber: 12 to 19 digits. */
 const PAN_DIGITS_LEAST = 12;
 const MAC_BYTES_LEAST = 4;
@@ -144,7 +144,7 @@ export class AwsHsm implements Hsm, CardDataHsm, HsmDevices {
   async decipherDukpt({ ciphertext, ...request }: DukptDataRequest): Promise<Uint8Array> {
     const { key, algorithm } = await this.#keys.use(request.keyId, 'dukptBase');
     const isWhole = ciphertext.length > 0 && ciphertext.length % BLOCK_BYTES[algorithm] === 0;
-    if (!isWhole || ciphertext.length > CIPHERTEXT_BYTES_MOST) throw new CryptoError('DATA_LENGTH');
+    if (!isWhole || ciphertext.length > MAX_CIPHERTEXT_BYTES) throw new CryptoError('DATA_LENGTH');
     const path = `/keys/${encodeURIComponent(key)}/decrypt`;
     const dukpt = {
       KeySerialNumber: toHex(request.ksn),
@@ -236,7 +236,7 @@ function paddedFor(method: MacMethod, message: Uint8Array, blockBytes: 8 | 16): 
 }
 
 function dataOf(message: Uint8Array): string {
-  if (message.length === 0 || message.length > MAC_MESSAGE_BYTES_MOST) throw new CryptoError('DATA_LENGTH');
+  if (message.length === 0 || message.length > MAX_MAC_MESSAGE_BYTES) throw new CryptoError('DATA_LENGTH');
   return toHex(message);
 }
 

@@ -10,7 +10,7 @@ const ALIAS = 'alias/tapwire/';
 /** The shortest waiting time before the service destroys a key. */
 const DELETE_IN_DAYS = 3;
 /** A switch has a few working keys at a time. */
-const MOST_IMPORTED = 10_000;
+const MAX_IMPORTED = 10_000;
 
 /** Uses of TR-31 for each use of the gateway. */
 const USAGES: Readonly<Record<KeyUsage, readonly string[]>> = {
@@ -112,7 +112,7 @@ export class AwsKeyStore {
   async import(request: ImportKeyRequest & KeyBlockSource, wrappingKey: string): Promise<KeyDescription> {
     const { keyId, usage, block, kcv } = request;
     if (this.#keys.has(keyId)) throw new CryptoError('KEY_EXISTS');
-    if (this.#keys.size >= MOST_IMPORTED) throw new CryptoError('TOO_MANY_KEYS');
+    if (this.#keys.size >= MAX_IMPORTED) throw new CryptoError('TOO_MANY_KEYS');
     const found = await this.#findAlias(aliasOf(keyId));
     // Without a check value, only an import shows whether the existing key is that of the block.
     const service =

@@ -4,7 +4,7 @@ import type { KeyDescription, KeyUsage } from '../../codecs/crypto/hsm.ts';
 import type { KeyType } from './key-field.ts';
 
 /** The keys of the file and those of key exchanges, which are in memory. */
-const KEYS_MOST = 10_000;
+const MAX_KEYS = 10_000;
 
 /** A key as the devices can use it. It is of no use without their local master key. */
 export interface LmkKey extends KeyDescription {
@@ -43,7 +43,7 @@ export class LmkKeyStore {
   /** @throws {CryptoError} KEY_EXISTS, TOO_MANY_KEYS */
   add(key: LmkKey): void {
     if (this.#keys.has(key.keyId)) throw new CryptoError('KEY_EXISTS');
-    if (this.#keys.size >= KEYS_MOST) throw new CryptoError('TOO_MANY_KEYS');
+    if (this.#keys.size >= MAX_KEYS) throw new CryptoError('TOO_MANY_KEYS');
     this.#keys.set(key.keyId, key);
   }
 

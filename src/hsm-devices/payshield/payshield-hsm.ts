@@ -13,7 +13,7 @@ import type {
 import { userNamedBy } from '../../codecs/crypto/key-policy.ts';
 import { isSameMac, MAC_BYTES_LEAST, type MacMethod } from '../../codecs/crypto/mac.ts';
 import type { HsmDeviceState, HsmDevices } from '../../switching/hsm/device-state.ts';
-import { generateMac, MAC_MESSAGE_BYTES_MOST, type MacFields, verifyMac } from './commands/mac.ts';
+import { generateMac, MAX_MAC_MESSAGE_BYTES, type MacFields, verifyMac } from './commands/mac.ts';
 import { keyCheckValue } from './commands/move-key.ts';
 import { PIN_FORMAT_CODES, translateDukptPin, translateZonePin } from './commands/translate-pin.ts';
 import type { DeviceGroup } from './device/device-group.ts';
@@ -25,7 +25,7 @@ import type { LmkKey, LmkKeyStore } from './lmk-key-store.ts';
 const ACCOUNT_DIGITS = 12;
 /** ISO/IEC 7812-1:2017 4.1. */
 const PAN_DIGITS_LEAST = 8;
-const PAN_DIGITS_MOST = 19;
+const MAX_PAN_DIGITS = 19;
 
 /**
  * Account Number (12 N): the 12 rightmost digits of the PAN without its check digit. A shorter PAN is padded with zeros on the
@@ -34,7 +34,7 @@ const PAN_DIGITS_MOST = 19;
  * @throws {CryptoError} PIN_BLOCK
  */
 function accountNumberOf(pan: string): string {
-  const isPan = pan.length >= PAN_DIGITS_LEAST && pan.length <= PAN_DIGITS_MOST && isDigits(pan);
+  const isPan = pan.length >= PAN_DIGITS_LEAST && pan.length <= MAX_PAN_DIGITS && isDigits(pan);
   if (!isPan) throw new CryptoError('PIN_BLOCK');
   return pan.slice(0, -1).slice(-ACCOUNT_DIGITS).padStart(ACCOUNT_DIGITS, '0');
 }
@@ -42,7 +42,7 @@ function accountNumberOf(pan: string): string {
 /** A PIN block under a TDES key. */
 const PIN_BLOCK_BYTES = 8;
 /** M6 has MACs of 4 and 8 bytes; any other length is the left part of the longer one. */
-const MAC_BYTES_MOST = 8;
+const MAX_MAC_BYTES = 8;
 /**
  * M8 verifies MACs of this length. Public sources contradict each other about MAC Size 1: 16 or 4 hex digits. The response
  * of M6 shows which of them a device means, that of M8 does not. A longer MAC is therefore computed and compared here.
@@ -176,8 +176,8 @@ export class PayshieldHsm implements Hsm, HsmDevices {
   #macFields({ keyId, method, message, lengthBytes }: MacRequest): MacFields {
     const key = this.#keys.use(keyId, 'mac');
     requireShape(key, method);
-    const isLength = Number.isInteger(lengthBytes) && lengthBytes >= MAC_BYTES_LEAST && lengthBytes <= MAC_BYTES_MOST;
-    const isMessage = message.length > 0 && message.length <= MAC_MESSAGE_BYTES_MOST;
+    const isLength = Number.isInteger(lengthBytes) && lengthBytes >= MAC_BYTES_LEAST && lengthBytes <= MAX_MAC_BYTES;
+    const isMessage = message.length > 0 && message.length <= MAX_MAC_MESSAGE_BYTES;
     if (!isLength || !isMessage) throw new CryptoError('DATA_LENGTH');
     if (method.algorithm === 'cmac' || method.padding === 3 || key.algorithm !== 'tdes')
       throw new CryptoError('KEY_USAGE');

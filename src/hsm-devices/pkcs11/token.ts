@@ -8,13 +8,13 @@ import { isRefusalOfPin, type TokenOperation, type TokenRequest, type TokenRespo
 /** A token on the network needs milliseconds. */
 const LIMIT_MS = 2_000;
 /** At the 0.2 ms of a fast token, an eighth of a second of work. */
-const MOST_OUTSTANDING = 512;
+const MAX_OUTSTANDING = 512;
 /** The state is known to be true within this time. */
 const CHECK_EVERY_MS = 10_000;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** A thread that hangs in the library cannot be ended. After this many, no more are started before one of them ended. */
-const MOST_STUCK = 4;
+const MAX_STUCK = 4;
 const THREAD = new URL(`./token-thread.${MODULE_EXTENSION}`, import.meta.url);
 
 export interface TokenOptions {
@@ -85,7 +85,7 @@ export class Token implements HsmDevices {
    */
   call(operation: TokenOperation): Promise<Uint8Array> {
     const thread = this.#openThread();
-    if (thread.unanswered >= MOST_OUTSTANDING) throw this.#failed('BUSY');
+    if (thread.unanswered >= MAX_OUTSTANDING) throw this.#failed('BUSY');
     const number = this.#number++;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#expire(thread, number), this.#limitMs);
@@ -157,7 +157,7 @@ export class Token implements HsmDevices {
   #openThread(): Thread {
     if (this.#refusalOfPin !== undefined) throw this.#failed(this.#refusalOfPin);
     if (this.#thread) return this.#thread;
-    if (this.#isClosed || this.#stuck >= MOST_STUCK || performance.now() < this.#pauseEndsAtMs)
+    if (this.#isClosed || this.#stuck >= MAX_STUCK || performance.now() < this.#pauseEndsAtMs)
       throw this.#failed('CIRCUIT_OPEN');
     const { modulePath, label, pin, thread: program = THREAD } = this.#options;
     const { port1: port, port2 } = new MessageChannel();

@@ -1,7 +1,7 @@
 import type { IsoMessage } from './iso-message.ts';
 
 /** A switch that sends more requests than this while the HSM seals one reply floods the connection. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 
 interface Queue {
   last: Promise<unknown>;
@@ -22,7 +22,7 @@ export class SealedReplies {
   async send(line: object, response: IsoMessage, write: (response: IsoMessage) => void): Promise<void> {
     if (this.#seal === undefined) return write(response);
     const queue = this.#queueOf(line);
-    if (queue.waiting >= MOST_WAITING) throw new Error('Too many replies wait for their MAC');
+    if (queue.waiting >= MAX_WAITING) throw new Error('Too many replies wait for their MAC');
     queue.waiting++;
     const sent = this.#sendAfter(queue.last, this.#seal(response), () => write(response));
     queue.last = sent.catch(() => {});

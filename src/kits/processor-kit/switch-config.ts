@@ -10,12 +10,12 @@ const LEAST_OVERLAP_SECONDS = 20;
 /** A failed key change is requested again; an interval below a second would flood the switch. */
 const LEAST_SECONDS = 1;
 /** PCI PIN limits the life of keys; a working key older than a month is in practice never changed. */
-const MOST_AGE_SECONDS = 31 * 86_400;
+const MAX_AGE_SECONDS = 31 * 86_400;
 /**
  * Longer than the longest deadline of a switch, so that every response finds its key. An hour is enough for a slow
  * worker.
  */
-const MOST_OVERLAP_SECONDS = 3_600;
+const MAX_OVERLAP_SECONDS = 3_600;
 
 /** The part of a switch's configuration that states whether and how its working keys are exchanged. */
 export const keyExchangeConfig = z.strictObject({
@@ -36,9 +36,9 @@ export const keyExchangeConfig = z.strictObject({
    * and the gateway requests a key only when keys disagree.
    */
   startedBy: z.enum(['us', 'switch']).default('us'),
-  maxAgeSeconds: z.int().min(LEAST_SECONDS).max(MOST_AGE_SECONDS).default(86_400),
+  maxAgeSeconds: z.int().min(LEAST_SECONDS).max(MAX_AGE_SECONDS).default(86_400),
   /** How long the previous key is accepted; as agreed with the switch. */
-  overlapSeconds: z.int().min(LEAST_OVERLAP_SECONDS).max(MOST_OVERLAP_SECONDS).default(300),
+  overlapSeconds: z.int().min(LEAST_OVERLAP_SECONDS).max(MAX_OVERLAP_SECONDS).default(300),
 });
 
 export type KeyExchangeConfig = z.infer<typeof keyExchangeConfig>;

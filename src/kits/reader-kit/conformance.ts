@@ -26,7 +26,7 @@ const BINDING: RequestBinding = {
 const GENERAL = encodeTlv([{ tag: 0x9f02, value: Buffer.from('000000001000', 'hex') }]);
 const DIGEST = { tag: READER_TAGS.generalDigest, value: hash('sha256', GENERAL, 'buffer') };
 const RANDOM_BLOBS = 300;
-const RANDOM_BYTES_MOST = 400;
+const MAX_RANDOM_BYTES = 400;
 
 interface Subject {
   readonly format: ReaderFormat;
@@ -201,7 +201,7 @@ const CHECKS: readonly Check[] = [
     async run(subject) {
       const blob = subject.reader.seal(paymentOf(40), BINDING);
       for (let count = 0; count < RANDOM_BLOBS; count++) {
-        const noise = randomBytes(1 + (count % RANDOM_BYTES_MOST));
+        const noise = randomBytes(1 + (count % MAX_RANDOM_BYTES));
         await expectRefused(subject, noise, 'of random bytes');
         const at = Math.floor((blob.length * count) / RANDOM_BLOBS);
         const inserted = Buffer.concat([blob.subarray(0, at), noise, blob.subarray(at)]);

@@ -9,7 +9,7 @@ import {
 } from '../model/pin.ts';
 
 /** Number of wrong PINs after which no further PIN is accepted. Issuers allow the same number. */
-export const MOST_PIN_TRIES = 3;
+export const MAX_PIN_TRIES = 3;
 
 /** DE39, "allowable number of PIN tries exceeded", in the two codes that networks use for it. */
 export const PIN_TRIES_EXCEEDED: readonly string[] = ['38', '75'];
@@ -38,7 +38,7 @@ export function judgePin(before: PinStep, verdict: PinVerdict, wait: PinWait | n
   if (verdict === 'final') return moved(before, PinState.done);
   if (verdict === 'triesExceeded') return moved(before, PinState.exhausted);
   const tries = before.pinTries + 1;
-  if (tries < MOST_PIN_TRIES && wait) return moved(before, PinState.awaiting, tries, wait);
+  if (tries < MAX_PIN_TRIES && wait) return moved(before, PinState.awaiting, tries, wait);
   return moved(before, PinState.exhausted, tries);
 }
 

@@ -43,7 +43,7 @@ type LateResponseDependencies = ReversalAnswerDependencies & Pick<TransactionDep
  * If the reversal takes a step at every read of the row, other processes work on it and will receive the response
  * again.
  */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /**
  * Records responses that no request waits for, and their effects. A disposition that was reported does not change.
@@ -121,7 +121,7 @@ export async function recordLate(
   late: LateFacts,
 ): Promise<UnmatchedKind> {
   let request: Transaction | undefined = found;
-  for (let tries = 0; request && tries < MOST_TRIES; tries++) {
+  for (let tries = 0; request && tries < MAX_TRIES; tries++) {
     if (isAcceptedAnswer(request, late)) return 'duplicate';
     if (isUndecided(request)) return 'unknown'; // looked up again when its outcome is committed
     const isSecond = await isSecondBooking(deps, request, late);

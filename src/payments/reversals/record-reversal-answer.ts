@@ -60,7 +60,7 @@ export type ReversalAnswerDependencies = Pick<
 const UNREAD_FOR_MS = 30_000;
 const READ_AGAIN_MS = 1_000;
 /** Before each retry another process may have recorded another response, or sent the next attempt. */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /**
  * Records a switch response to an attempt of a reversal, at any time and on any connection, and its effects.
@@ -72,7 +72,7 @@ export async function recordReversalAnswer(
   key: ReversalKey,
   answer: ReversalAnswer,
 ): Promise<'late' | 'duplicate' | 'unknown'> {
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const transaction = await read(deps, key, () => deps.store.findRequest(key));
     if (!transaction) return 'unknown';
     const facts = await read(deps, key, () => deps.store.findOriginalFacts(transaction));

@@ -11,7 +11,7 @@ import { isOpenTo } from './link-of-tap.ts';
  * The record that the response was flushed, or its job, may be committed in between. More retries than that have
  * another cause.
  */
-const MOST_TRIES = 4;
+const MAX_TRIES = 4;
 
 /**
  * Records that the device has the outcome: 8 or 9 -> 10. If the response is not yet recorded as flushed, the
@@ -27,7 +27,7 @@ export async function acknowledge(
   { id, deviceInstallationId }: { readonly id: string; readonly deviceInstallationId: string },
 ): Promise<Transaction> {
   admit(deps, principal, deviceInstallationId);
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const transaction = await deps.store.find({ acquirerId: principal.acquirerId, id });
     if (transaction?.merchantId !== principal.merchantId || !isOpenTo(principal, transaction)) throw new NotFound();
     const { userClaim, deviceInstallationId: device } = transaction;

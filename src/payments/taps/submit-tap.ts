@@ -45,7 +45,7 @@ const MOST_LOOKS = 3;
  * Attempts of one reference. Each adds about 1.5 KB of chip data to the row of the transaction, and the next one reads
  * and writes all of it. A customer taps a few times; a phone that repeats without end would slow down all others.
  */
-const MOST_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 
 /**
  * Processes one tap from the phone's request to its outcome.
@@ -104,7 +104,7 @@ async function answerRepeat(
   if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
   if (isRepeated(deps, principal, draft, { before, request })) return awaitOutcome(deps, before);
   if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
-  if (before.attempt >= MOST_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
+  if (before.attempt >= MAX_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
   const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
   if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
   plan.abandon(true);

@@ -15,7 +15,7 @@ import {
 } from './sign-in-settings.ts';
 
 /** The console shows as many processes. */
-const MOST_PROCESSES = 64;
+const MAX_PROCESSES = 64;
 /** Seven years, two of them leap years: the database refuses to delete younger audit rows. */
 const AUDIT_DAYS = 2_557;
 /**
@@ -36,8 +36,8 @@ export const environment = z.object({
     .default('all')
     .describe('Role of this process. api: HTTP without switches. worker: switches and jobs. all: both'),
   TAPWIRE_PROCESSES: z
-    .union([z.literal('auto'), z.coerce.number().int().min(1).max(MOST_PROCESSES)], {
-      error: `must be auto or a number from 1 to ${MOST_PROCESSES}`,
+    .union([z.literal('auto'), z.coerce.number().int().min(1).max(MAX_PROCESSES)], {
+      error: `must be auto or a number from 1 to ${MAX_PROCESSES}`,
     })
     .default(1)
     .describe(

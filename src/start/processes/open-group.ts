@@ -14,7 +14,7 @@ import { ProcessGroup } from './process-group.ts';
  * Most processes that `auto` starts. Postgres takes half as much processor time for a tap as a gateway process, so
  * eight processes already need four cores of it, and their connections (136) exceed the usual limit of 100.
  */
-const MOST_AUTOMATIC = 8;
+const MAX_AUTOMATIC = 8;
 /** The primary migrates and checks with these. It keeps none open afterwards. */
 const CONNECTIONS_OF_PRIMARY = 2;
 
@@ -22,7 +22,7 @@ export type WantedProcesses = 'auto' | number;
 
 /** One process per core that this process may use: a limit of a container counts if it restricts the cores. */
 export function countProcesses(wanted: WantedProcesses, cores = availableParallelism()): number {
-  return wanted === 'auto' ? Math.min(cores, MOST_AUTOMATIC) : wanted;
+  return wanted === 'auto' ? Math.min(cores, MAX_AUTOMATIC) : wanted;
 }
 
 /** How many connections a gateway may open: the smallest of the limits of server, database and role. */

@@ -114,7 +114,7 @@ const LONGEST_DELAY_MS = 30_000;
  * After nine short lives in a row, of which the delays alone take two minutes, another start cures nothing. The whole group then ends, because the
  * program above it (Kubernetes, systemd, Docker) shows a crash loop to people and starts it again later.
  */
-export const MOST_SHORT_LIVES = 8;
+export const MAX_SHORT_LIVES = 8;
 
 /** Decides when a process that has ended unexpectedly is replaced. */
 export class RestartPolicy {
@@ -127,7 +127,7 @@ export class RestartPolicy {
       return 0;
     }
     this.#shortLives++;
-    if (this.#shortLives > MOST_SHORT_LIVES) return 'giveUp';
+    if (this.#shortLives > MAX_SHORT_LIVES) return 'giveUp';
     return Math.min(FIRST_DELAY_MS * 2 ** (this.#shortLives - 1), LONGEST_DELAY_MS);
   }
 }

@@ -84,12 +84,12 @@ const SELECT = `select id, mode, name, created_at as "createdAt", last_used_at a
   from api_keys where acquirer_id is null`;
 
 /** Normally there are a few: one for each person or machine that operates the installation. */
-const MOST_SHOWN = 1_000;
+const MAX_SHOWN = 1_000;
 
 /** Oldest first, including revoked ones. */
 export async function listOperatorKeys(database: Database): Promise<OperatorKey[]> {
   const { rows } = await mapConnectionLoss(
-    database.query<object>(`${SELECT} order by created_at, id limit ${MOST_SHOWN}`),
+    database.query<object>(`${SELECT} order by created_at, id limit ${MAX_SHOWN}`),
   );
   return rows.map((row) => shown<OperatorKey>(row));
 }

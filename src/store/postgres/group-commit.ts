@@ -10,7 +10,7 @@ const MAX_BATCH = 256;
 /**
  * If no transaction can be opened, this many writes fail at once: a long queue would otherwise wait batch by batch.
  */
-const MOST_TOLD = 512;
+const MAX_TOLD = 512;
 
 /** For a pool whose sessions also serve statements that need a plan of their own. */
 const BEGIN_BATCH = beginWith(Object.entries(BATCH_SETTINGS).map(([name, value]) => `${name} = ${value}`));
@@ -147,7 +147,7 @@ export class GroupCommit<Item, Outcome> {
       commits.publish(report);
       for (const [index, { resolve }] of batch!.entries()) resolve(outcomes[index]!);
     } catch (error) {
-      batch ??= this.#takeBatch(MOST_TOLD); // no transaction could be opened
+      batch ??= this.#takeBatch(MAX_TOLD); // no transaction could be opened
       if (batch.length === 1 || !isTheFaultOfOne(error)) {
         for (const { reject } of batch) reject(error);
         return;

@@ -5,7 +5,7 @@ import { LEAST } from './database-epoch.ts';
 import { scopeText } from './reserve-stans.ts';
 
 /** More lines than a person reads. */
-const MOST_LISTED = 1_000;
+const MAX_LISTED = 1_000;
 
 /** The numbers of a scope. */
 export interface StanScopeState {
@@ -26,7 +26,7 @@ export async function listStans(database: Pick<Database, 'query'>, acquirerId: n
     `select nullif(substring(scope from position(' ' in scope || ' ') + 1), '') as of,
        lpad((next_value % ${STANS} + 1)::text, 6, '0') as next, greatest(${STANS} - (next_value - day_first), 0)::integer as left,
        to_char(business_date, 'YYYY-MM-DD') as "businessDate", to_char(held_until, 'YYYY-MM-DD') as "heldUntil"
-     from stan_blocks where scope = $1 or starts_with(scope, $1 || ' ') order by scope limit ${MOST_LISTED}`,
+     from stan_blocks where scope = $1 or starts_with(scope, $1 || ' ') order by scope limit ${MAX_LISTED}`,
     [String(acquirerId)],
   );
   return rows;

@@ -18,8 +18,8 @@ const WRITE_EVERY_MS = 100;
 /** The longest message of any dialect; of a longer one only the length is stored. */
 const MAX_MESSAGE_BYTES = 16_384;
 /** Limit of the columns. */
-const MOST_SMALLINT = 32_767;
-const MOST_INTEGER = 2_147_483_647;
+const MAX_SMALLINT = 32_767;
+const MAX_INTEGER = 2_147_483_647;
 const MAX_OUTCOME_CHARACTERS = 64;
 
 const COLUMNS = [
@@ -141,13 +141,13 @@ function writeRow(rows: CopyRows, exchange: Exchange): void {
   rows.begin();
   rows.int4(about.acquirerId);
   rows.uuid(about.id);
-  rows.int2(Math.min(about.attempt, MOST_SMALLINT));
+  rows.int2(Math.min(about.attempt, MAX_SMALLINT));
   rows.text(kind);
-  rows.int2(Math.min(number, MOST_SMALLINT));
+  rows.int2(Math.min(number, MAX_SMALLINT));
   rows.int4(processorId);
   rows.text(connectionId);
   rows.timestamp(sentAtMs);
-  rows.int4(Math.min(tookMs, MOST_INTEGER));
+  rows.int4(Math.min(tookMs, MAX_INTEGER));
   rows.text(outcome.substring(0, MAX_OUTCOME_CHARACTERS));
   rows.bytes(bytesOf(request));
   rows.bytes(bytesOf(response));

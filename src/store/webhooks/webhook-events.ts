@@ -34,14 +34,14 @@ select number, at, url, status, error, duration_ms as "durationMs", answer
 from webhook_attempts where acquirer_id = $1 and event_id = $2 order by number desc limit ${ATTEMPTS_SHOWN}`;
 
 /** An event with more attempts is not replayed: a receiver that has refused a hundred rounds refuses the next one. */
-const MOST_ATTEMPTS = 1_000;
+const MAX_ATTEMPTS = 1_000;
 
 // Starts a new round: the jobs of the current one then do nothing. An event that is due has a job already, and a replay in
 // a loop would add one each time.
 const BEGIN_ROUND = `
 update webhook_events set round = round + 1, delivery = 1, state = 'pending', next_at = now(), early_attempts = 0,
   not_early_before = null
-where acquirer_id = $1 and integrator_id = $2 and attempts < ${MOST_ATTEMPTS}
+where acquirer_id = $1 and integrator_id = $2 and attempts < ${MAX_ATTEMPTS}
   and not (state = 'pending' and next_at <= now())`;
 const BEGUN = 'returning acquirer_id as "acquirerId", id as "eventId", endpoint_id as "endpointId", round';
 
@@ -91,7 +91,7 @@ export class PostgresWebhookEvents implements EventReader, EventReplayer {
     const owned = [acquirerId, integratorId, eventId];
     if ((await this.#begin(`${BEGIN_ROUND} and id = $3 ${BEGUN}`, owned)) === 1) return 'scheduled';
     const { rows } = await this.#database.query<{ attempts: number }>(OWNED, owned);
-    return rows[0] && (rows[0].attempts < MOST_ATTEMPTS ? 'scheduled' : 'exhausted');
+    return rows[0] && (rows[0].attempts < MAX_ATTEMPTS ? 'scheduled' : 'exhausted');
   }
 
   /** Replays these events, except those that were delivered or begun again meanwhile. @returns how many */

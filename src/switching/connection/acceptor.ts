@@ -10,7 +10,7 @@ const HANDSHAKE_TIMEOUT_MS = 5_000;
  * TLS connections that have not finished the handshake, beside those of the switch. A stranger can open these; the oldest
  * makes room for the next, so strangers do not keep out the switch, which takes milliseconds.
  */
-const MOST_HANDSHAKES = 32;
+const MAX_HANDSHAKES = 32;
 
 /** The server side of TLS as PEM texts. With `ca`, the switch must present a certificate that it issued. */
 export interface ServerTls {
@@ -66,7 +66,7 @@ export class Acceptor {
     options.server.on('error', onError);
     this.#event = options.server instanceof tls.Server ? 'secureConnection' : 'connection';
     for (const address of options.from ?? []) this.#allowed.addAddress(address, familyOf(address));
-    options.server.maxConnections = options.maxConnections + MOST_HANDSHAKES + 1;
+    options.server.maxConnections = options.maxConnections + MAX_HANDSHAKES + 1;
     options.server.prependListener('connection', this.#check);
     options.server.on(this.#event, this.#accept);
   }
@@ -93,7 +93,7 @@ export class Acceptor {
       this.#shaking.delete(stream);
     });
     const [oldest] = this.#shaking;
-    if (this.#shaking.size > MOST_HANDSHAKES) oldest!.destroy();
+    if (this.#shaking.size > MAX_HANDSHAKES) oldest!.destroy();
   };
 
   readonly #accept = (stream: net.Socket): void => {

@@ -21,7 +21,7 @@ export interface OutgoingFrame {
 const CHUNK_BYTES = 65_536;
 
 /** Spare chunks kept for the next burst. With them, a burst of several thousand messages allocates nothing. */
-const MOST_SPARE_CHUNKS = 16;
+const MAX_SPARE_CHUNKS = 16;
 
 /** A block of memory into which messages are encoded. */
 interface Chunk {
@@ -171,7 +171,7 @@ export class OutgoingFrames<Message> {
     if (isCurrent) {
       this.#start = 0;
       this.#end = 0;
-    } else if (this.#spare.length < MOST_SPARE_CHUNKS) this.#spare.push(chunk);
+    } else if (this.#spare.length < MAX_SPARE_CHUNKS) this.#spare.push(chunk);
   }
 
   /** Moves the frames that may still be written over those that may not. The socket has none of them yet. */

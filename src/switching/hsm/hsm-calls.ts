@@ -22,7 +22,7 @@ type HsmPurpose = 'PIN' | 'MAC' | 'card data';
  * flight, and one for each late response that is being looked up. Card data, for all acquirers of the process: one that
  * is alone has half of them, which is as many as for PINs, with two calls for each tap.
  */
-const MOST_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = {
+const MAX_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = {
   PIN: 256,
   MAC: 4_096,
   'card data': 1_024,
@@ -32,7 +32,7 @@ const MOST_UNDER_WAY: Readonly<Record<HsmPurpose, number>> = {
  * Calls that were given up and have not ended, as a multiple of the concurrent ones. They take memory until the HSM ends
  * them, and a module that never does must not take all of it.
  */
-const MOST_GIVEN_UP = 4;
+const MAX_GIVEN_UP = 4;
 
 export interface HsmCallsOptions {
   /** Logged with each failure: the processor whose calls these are. */
@@ -57,9 +57,9 @@ export class HsmCalls {
 
   constructor(options: HsmCallsOptions) {
     this.#options = options;
-    const most = MOST_UNDER_WAY[options.purpose];
+    const most = MAX_UNDER_WAY[options.purpose];
     this.#underWay = new Shares(most);
-    this.#givenUp = new Shares(most * MOST_GIVEN_UP);
+    this.#givenUp = new Shares(most * MAX_GIVEN_UP);
   }
 
   /** Calls that the HSM did not take or did not answer in time; only increases. */

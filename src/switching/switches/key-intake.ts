@@ -20,13 +20,13 @@ const TAKE_IN_MS = 2_000;
 /**
  * A switch has two keys to announce, and may repeat itself. Behind more announcements PINs would wait without limit.
  */
-const MOST_AT_HAND = 8;
+const MAX_AT_HAND = 8;
 
 /**
  * Keys of one use that are valid at a time. A switch changes its key daily or hourly, and each remains valid for
  * `overlapSeconds` after the next. The store of the HSM is shared by all acquirers, so one switch must not fill it.
  */
-const MOST_LIVE = 16;
+const MAX_LIVE = 16;
 
 /** DE39 of refusals (ISO 8583:1987 table A7): format error, security violation, system malfunction. */
 const REFUSALS: Partial<Record<KeyExchangeError['code'], string>> = {
@@ -79,7 +79,7 @@ export class KeyIntake {
 
   /** Processes one announcement at a time. */
   take(announcement: IsoMessage, line: ExchangeConnection): Promise<KeyDecision> {
-    if (this.#atHand >= MOST_AT_HAND) return Promise.resolve(this.#refuse(new KeyExchangeError('TOO_MANY')));
+    if (this.#atHand >= MAX_AT_HAND) return Promise.resolve(this.#refuse(new KeyExchangeError('TOO_MANY')));
     this.#atHand++;
     const openPins = this.#holdPins(this.#options.keyChange.readUse(announcement));
     const decision = this.#taking
@@ -152,7 +152,7 @@ export class KeyIntake {
     if (current?.kcv === kcv && current.number === number) return undefined;
     this.#refuseTakenNumber(announced);
     const { isAwaited, keys: working } = this.#options;
-    if (!isAwaited(use) && working.live.filter((key) => key.use === use).length >= MOST_LIVE)
+    if (!isAwaited(use) && working.live.filter((key) => key.use === use).length >= MAX_LIVE)
       throw new KeyExchangeError('TOO_MANY');
     const { wrapped } = announced;
     const bytes = 'block' in wrapped ? wrapped.block : toHex(wrapped.cryptogram);

@@ -51,7 +51,7 @@ export class MacWatch {
  * A switch informs each of its connections at once. This many messages may have their MAC checked; further ones are
  * not a cut-over.
  */
-const MOST_JUDGED = 64;
+const MAX_JUDGED = 64;
 
 export interface SettlementWatchParts extends ProcessorKey {
   readonly processor: Processor;
@@ -83,7 +83,7 @@ export class SettlementWatch {
   /** @param request that the switch sent on its own initiative */
   async noteRequest(request: IsoMessage): Promise<void> {
     const { processor, isTrusted, fieldsOf } = this.#parts;
-    if (this.#judged >= MOST_JUDGED || processor.readRequest(request).network !== 'cutOver') return;
+    if (this.#judged >= MAX_JUDGED || processor.readRequest(request).network !== 'cutOver') return;
     this.#judged++;
     try {
       if (await isTrusted(request)) this.#announce(fieldsOf(request).settlementDate);

@@ -5,7 +5,7 @@ import type { StandardFields } from './standard-fields.ts';
  * Limit of remembered approvals. In ordinary traffic it covers minutes, at full speed seconds: a switch that answers a
  * request twice does so at once.
  */
-const MOST_APPROVALS = 8_192;
+const MAX_APPROVALS = 8_192;
 
 type Identity = Pick<StandardFields, 'tid' | 'stan' | 'rrn'>;
 
@@ -20,7 +20,7 @@ export class RecentApprovals {
 
   add(identity: Identity, { acquirerId, id, attempt }: AttemptName): void {
     this.#approved.set(keyOf(identity), { acquirerId, id, attempt });
-    if (this.#approved.size > MOST_APPROVALS) this.#approved.delete(this.#approved.keys().next().value!);
+    if (this.#approved.size > MAX_APPROVALS) this.#approved.delete(this.#approved.keys().next().value!);
   }
 
   find(identity: Identity): AttemptName | undefined {

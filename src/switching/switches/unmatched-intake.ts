@@ -17,12 +17,12 @@ const REVERSAL_CLASS = '4';
  * Checks at once. A switch that hung for a deadline answers everything in one moment; the taps of that moment need the
  * HSM, too.
  */
-const MOST_CHECKED = 64;
+const MAX_CHECKED = 64;
 /**
  * Limit of responses that wait for their check. Further ones are looked up without a check: a late approval re-arms a
  * reversal also if it is not trusted.
  */
-const MOST_WAITING = 4_096;
+const MAX_WAITING = 4_096;
 /** Limit of the wait for checks when the switch is closed: longer than one call of the HSM. */
 const LAST_CHECKS_MS = 4_000;
 
@@ -57,7 +57,7 @@ export class UnmatchedIntake {
 
   take(response: IsoMessage, connectionId: string): void {
     const received = { response, connectionId };
-    if (this.#isClosed || this.#waiting.length >= MOST_WAITING) this.#lookUp([received]);
+    if (this.#isClosed || this.#waiting.length >= MAX_WAITING) this.#lookUp([received]);
     else this.#waiting.push(received);
     this.#checkNext();
   }
@@ -72,7 +72,7 @@ export class UnmatchedIntake {
   }
 
   #checkNext(): void {
-    while (this.#checks.size < MOST_CHECKED) {
+    while (this.#checks.size < MAX_CHECKED) {
       const received = this.#waiting.shift();
       if (!received) return;
       this.#checks.set(received, this.#check(received));

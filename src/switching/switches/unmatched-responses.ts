@@ -31,7 +31,7 @@ const FIRST_AGAIN_MS = 1_000;
  * response, which may be an approval of a tap that was declined. After an hour the response is counted as dropped.
  */
 const LONGEST_RETRY_MS = 60_000;
-const MOST_RETRIES = 64;
+const MAX_RETRIES = 64;
 
 /** Counters of the unmatched responses of one switch. They only increase. */
 export class UnmatchedCounters {
@@ -204,7 +204,7 @@ export class UnmatchedResponses {
 
   #retry(waiting: Waiting): void {
     const failures = waiting.failures + 1;
-    if (failures > MOST_RETRIES || this.#isClosed) {
+    if (failures > MAX_RETRIES || this.#isClosed) {
       this.#waiting--;
       waiting.counters.dropped++;
       return;

@@ -9,7 +9,7 @@ export type CellErrorCode = 'CELLS_INVALID' | 'CELL_UNREACHABLE' | 'CANNOT_MOVE'
 export class CellError extends UserFixableError<CellErrorCode> {}
 
 /** Acquirer numbers are Postgres integers. */
-const MOST_CELLS = 2_000;
+const MAX_CELLS = 2_000;
 
 /** `env:NAME` or `file:PATH` keeps a password out of the list. */
 const urlReference = z.string().regex(/^(env:[A-Z_][A-Z0-9_]*|file:.+|postgres(ql)?:\/\/.+)$/, {
@@ -33,7 +33,7 @@ const cellEntry = z.strictObject({
   number: z
     .int()
     .min(0)
-    .max(MOST_CELLS - 1),
+    .max(MAX_CELLS - 1),
 });
 
 const proxy = z.strictObject({
@@ -46,7 +46,7 @@ const proxy = z.strictObject({
 });
 
 const cellsFile = z
-  .strictObject({ cells: z.array(cellEntry).max(MOST_CELLS), proxy: proxy.optional() })
+  .strictObject({ cells: z.array(cellEntry).max(MAX_CELLS), proxy: proxy.optional() })
   .superRefine(({ cells }, context) => {
     for (const key of ['name', 'number', 'backend'] as const) {
       const repeated = cells.map((cell) => cell[key]).filter((value, at, all) => all.indexOf(value) !== at);

@@ -9,7 +9,7 @@ const LATER = `interval '10 minutes'`;
 /** A job that was copied must not become due before the move has ended. */
 const STILL_LATER = `interval '5 minutes'`;
 /** Jobs that the commit that gives the acquirer up can contain: others wait for it, and it is ended after a second. */
-const MOST_DUE_JOBS = 10_000;
+const MAX_DUE_JOBS = 10_000;
 const BATCH = 5_000;
 
 export const OF_ACQUIRER = `data ->> 'acquirerId' = $1::text`;
@@ -29,8 +29,8 @@ const COUNT_DUE = `select count(*)::integer as count from pgboss.job where ${LIV
 export async function copyLaterJobs(source: CellSession, acquirerId: number, generation: number): Promise<void> {
   await source.query(COPY, [acquirerId, generation]);
   const [due] = await source.query<{ count: number }>(COUNT_DUE, [acquirerId]);
-  if (due!.count <= MOST_DUE_JOBS) return;
-  const what = `${due!.count} jobs of acquirer ${acquirerId} are due within 10 minutes; at most ${MOST_DUE_JOBS} can be moved at once. Run the move again later.`;
+  if (due!.count <= MAX_DUE_JOBS) return;
+  const what = `${due!.count} jobs of acquirer ${acquirerId} are due within 10 minutes; at most ${MAX_DUE_JOBS} can be moved at once. Run the move again later.`;
   throw new CellError('NOT_DRAINED', what);
 }
 

@@ -31,7 +31,7 @@ const KNOWN_AFTER_MS = 5_000;
 const COPY_LOOK_MS = 250;
 /** Between two holds, so that a tap that is repeated after a 503 succeeds. */
 const BETWEEN_HOLDS_MS = 3_000;
-const MOST_HOLDS = 40;
+const MAX_HOLDS = 40;
 /** Replication that needs longer after the last write has a fault that an operator must remove. */
 const ARRIVE_WITHIN_MS = 60_000;
 /**
@@ -80,7 +80,7 @@ class Move {
   constructor(options: MoveOptions, times: MoveTimes) {
     this.#options = options;
     this.#times = {
-      ...{ betweenHoldsMs: BETWEEN_HOLDS_MS, mostHolds: MOST_HOLDS, knownAfterMs: KNOWN_AFTER_MS },
+      ...{ betweenHoldsMs: BETWEEN_HOLDS_MS, mostHolds: MAX_HOLDS, knownAfterMs: KNOWN_AFTER_MS },
       ...{ followWithinMs: FOLLOW_WITHIN_MS, ...times },
     };
   }

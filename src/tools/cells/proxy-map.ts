@@ -6,7 +6,7 @@ import { CellError, type ProxySettings } from './cell-list.ts';
 
 const TRY_AGAIN_MS = 20;
 /** The file is changed within milliseconds, so a lock that is kept for longer was left by a process that has died. */
-const MOST_TRIES = 500;
+const MAX_TRIES = 500;
 
 /**
  * Changes a file together with other processes that do so: one at a time, because each writes what it has read. The lock
@@ -17,7 +17,7 @@ const MOST_TRIES = 500;
 export async function withFileLock<Result>(
   path: string,
   act: () => Promise<Result>,
-  mostTries = MOST_TRIES,
+  mostTries = MAX_TRIES,
 ): Promise<Result> {
   const lock = `${path}.lock`;
   await take(lock, mostTries);

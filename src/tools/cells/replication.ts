@@ -5,7 +5,7 @@ import { tenantTables } from './tenant-tables.ts';
 
 const TRY_AGAIN_MS = 50;
 /** A slot is active until its sender has ended, which takes milliseconds after it was terminated. */
-const MOST_TRIES = 200;
+const MAX_TRIES = 200;
 
 /** Subscriptions of all databases of a cluster are in one table. */
 const HERE = 's.subdbid = (select oid from pg_database where datname = current_database())';
@@ -135,7 +135,7 @@ async function stopWorkers(subscriber: CellSession, acquirerId: number): Promise
   }
   const end = `select pg_terminate_backend(w.pid) from pg_stat_subscription w join pg_subscription s on s.oid = w.subid
     where s.subname ~ $1 and ${HERE} and w.pid is not null`;
-  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
     if ((await subscriber.query(end, [pattern])).length === 0) return;
     await sleep(TRY_AGAIN_MS);
   }
@@ -203,7 +203,7 @@ async function dropSlot(publisher: CellSession, slot: string): Promise<void> {
     } catch (error) {
       const { code } = error as { code?: string };
       if (code === '42704') return; // undefined_object: dropped meanwhile
-      if (code !== '55006' || tries >= MOST_TRIES) throw error; // object_in_use
+      if (code !== '55006' || tries >= MAX_TRIES) throw error; // object_in_use
     }
     await sleep(TRY_AGAIN_MS);
   }

@@ -6,7 +6,7 @@ import { tenantTables } from './tenant-tables.ts';
 const LOCK_TIMEOUT = '200ms';
 const TRY_AGAIN_MS = 100;
 /** At most a minute of commits that are longer than a try. */
-const MOST_TRIES = 200;
+const MAX_TRIES = 200;
 
 /**
  * What a trigger refuses besides all writes where another cell serves the acquirer. `new`: inserts while the acquirer is
@@ -76,7 +76,7 @@ async function briefly(session: CellSession, statement: string): Promise<void> {
         await session.query(statement);
       });
     } catch (error) {
-      if ((error as { code?: string }).code !== '55P03' || tries >= MOST_TRIES) throw error;
+      if ((error as { code?: string }).code !== '55P03' || tries >= MAX_TRIES) throw error;
     }
     await sleep(TRY_AGAIN_MS);
   }

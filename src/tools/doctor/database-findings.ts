@@ -6,7 +6,7 @@ import { type Finding, fault, good, warning } from './finding.ts';
 
 const REPLICATION = 'replication';
 /** Four segments of the log: a standby that keeps up is behind by less than one. */
-const MOST_LAG_BYTES = 64 * 1024 * 1024;
+const MAX_LAG_BYTES = 64 * 1024 * 1024;
 
 interface Standby {
   readonly name: string;
@@ -35,7 +35,7 @@ export async function replicationFindings(database: Database, isProduction: bool
   return [
     ...presence(standbys, required !== '', isProduction),
     ...(required !== '' && !isStated ? [skipping()] : []),
-    ...standbys.filter(({ lagBytes }) => lagBytes > MOST_LAG_BYTES).map(behind),
+    ...standbys.filter(({ lagBytes }) => lagBytes > MAX_LAG_BYTES).map(behind),
     ...(await lastFailover(database)),
   ];
 }

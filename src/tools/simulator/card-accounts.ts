@@ -3,7 +3,7 @@ import { maskPan } from '../../codecs/emv/card.ts';
 import { currencyOf, formatAmount, parseAmount } from '../../payments/model/money.ts';
 
 /** A file names at most this many cards: they are for tests by hand. */
-const MOST_CARDS = 1_000;
+const MAX_CARDS = 1_000;
 
 const amount = z.string().regex(/^\d{1,10}(\.\d{1,4})?$/, 'an amount such as 500.00');
 
@@ -28,7 +28,7 @@ export const testCards = z
         .optional(),
     }),
   )
-  .max(MOST_CARDS);
+  .max(MAX_CARDS);
 
 export type TestCard = z.infer<typeof testCards>[number];
 
@@ -116,10 +116,10 @@ export class CardAccounts {
 }
 
 /** Cards above this limit start again, so that a load test with random PANs cannot fill the memory. */
-const MAX_CARDS = 100_000;
+const MAX_COUNTED_CARDS = 100_000;
 
 /** Consecutive wrong PINs after which the issuer refuses every PIN (75). */
-const MOST_TRIES = 3;
+const MAX_TRIES = 3;
 
 /** The issuer's check of PINs: counts wrong ones per card. */
 export class PinTries {
@@ -133,13 +133,13 @@ export class PinTries {
   /** The response code for a verified PIN: 00, 55, or 75 from the third wrong PIN on. */
   judge(pan: string, isRight: boolean): string {
     const before = this.#wrong.get(pan) ?? 0;
-    if (before >= MOST_TRIES) return '75';
+    if (before >= MAX_TRIES) return '75';
     if (isRight) {
       this.#wrong.delete(pan);
       return '00';
     }
-    if (this.#wrong.size >= MAX_CARDS) this.#wrong.clear();
+    if (this.#wrong.size >= MAX_COUNTED_CARDS) this.#wrong.clear();
     this.#wrong.set(pan, before + 1);
-    return before + 1 >= MOST_TRIES ? '75' : '55';
+    return before + 1 >= MAX_TRIES ? '75' : '55';
   }
 }

@@ -73,7 +73,7 @@ export function scenarioOf(amountMinor: number): Scenario {
 }
 
 /** An hour of a busy switch; each line takes a few hundred bytes of memory. */
-const MOST_LINES = 200_000;
+const MAX_LINES = 200_000;
 /** The longest message of any dialect, in hex. */
 const MAX_HEX_CHARS = 2 * 16_384;
 /** Nothing in a recording waits longer: a gateway gives up before. */
@@ -113,7 +113,7 @@ export interface RecordedAnswer {
  */
 export function readRecording(text: string, processor: Processor, config: SwitchConfig): RecordedAnswer[] {
   const lines = text.split('\n');
-  if (lines.length > MOST_LINES) throw new SimulatorError('RECORDING_INVALID', `more than ${MOST_LINES} lines`);
+  if (lines.length > MAX_LINES) throw new SimulatorError('RECORDING_INVALID', `more than ${MAX_LINES} lines`);
   const codec = processor.codec(config);
   const decode = (bytes: string): IsoMessage => codec.decode(fromHex(bytes));
   const answers: RecordedAnswer[] = [];

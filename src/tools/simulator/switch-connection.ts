@@ -14,7 +14,7 @@ import { AnswerWriter } from './answer-writer.ts';
 import type { Bank, ConnectionFate, Reaction, SimulatedSession } from './simulated-switch.ts';
 
 /** Most unanswered requests from the switch to an acquirer; above this limit it sends no further ones. */
-const MOST_ASKED = 256;
+const MAX_ASKED = 256;
 
 /** A response has certainly arrived if its connection stays open this long afterwards. */
 const SURE_AFTER_MS = 3_000;
@@ -77,7 +77,7 @@ export class SwitchConnection {
    */
   ask(request: IsoMessage): Promise<boolean | undefined> {
     return new Promise((resolve) => {
-      if (this.#options.socket.destroyed || this.#asked.size >= MOST_ASKED) {
+      if (this.#options.socket.destroyed || this.#asked.size >= MAX_ASKED) {
         resolve(undefined);
         return;
       }

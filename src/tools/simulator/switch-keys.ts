@@ -18,7 +18,7 @@ import {
 export type SimulatorHsm = Pick<SwitchHsm, 'keyMac' | 'forgetKey' | 'verifyPin' | 'generateKey'>;
 
 /** The number of a key has two digits in a configuration, and at most one byte in a message. */
-const MOST_NUMBER = 99;
+const MAX_NUMBER = 99;
 /** Double-length TDES. */
 const PIN_KEY: KeyShape = { algorithm: 'tdes', lengthBytes: 16 };
 
@@ -27,7 +27,7 @@ const PIN_KEY: KeyShape = { algorithm: 'tdes', lengthBytes: 16 };
  * displace a key that is being announced on another connection, so as many are kept as connections can announce at
  * once.
  */
-const MOST_UNANSWERED = 4;
+const MAX_UNANSWERED = 4;
 
 interface PinKeyInUse {
   readonly keyId: string;
@@ -115,7 +115,7 @@ export class SwitchKeys implements MacKeySet {
     this.#places.set((fresh.mac ?? fresh.pin)!, ++this.#lastPlace);
     this.#place(fresh, 'last');
     this.#unanswered = [...this.#unanswered, fresh];
-    if (this.#unanswered.length > MOST_UNANSWERED) this.#drop(this.#unanswered[0]!);
+    if (this.#unanswered.length > MAX_UNANSWERED) this.#drop(this.#unanswered[0]!);
     const announced = { use, number, wrapped, kcv: made.kcv };
     const isTaken = await send(keyChange.announcement(announced, stamp, this.#config));
     if (isTaken === true) this.#activate(fresh, keyExchange.overlapSeconds);
@@ -134,8 +134,8 @@ export class SwitchKeys implements MacKeySet {
   /** The next unused number after the last one; undefined when all are used. */
   #freeNumber(): number | undefined {
     const taken = [...this.#macKeys, ...this.#pinKeys].map(({ number }) => number);
-    if (new Set(taken).size > MOST_NUMBER - MOST_UNANSWERED) return undefined;
-    do this.#lastNumber = (this.#lastNumber % MOST_NUMBER) + 1;
+    if (new Set(taken).size > MAX_NUMBER - MAX_UNANSWERED) return undefined;
+    do this.#lastNumber = (this.#lastNumber % MAX_NUMBER) + 1;
     while (taken.includes(this.#lastNumber));
     return this.#lastNumber;
   }

@@ -6,7 +6,7 @@ import { type Answer, ok, type Receiver, startReceiver } from '../../webhooks/re
 /** As many as a busy machine can deliver to in seconds; `RECEIVERS=10000` tests more. */
 const EACH = Number(process.env.RECEIVERS ?? 2_000) / 2;
 /** To an endpoint that has accepted nothing yet. */
-const MOST_AT_ONCE = 2;
+const MAX_AT_ONCE = 2;
 
 let installation: Installation;
 let receiver: Receiver;
@@ -42,6 +42,6 @@ test('receivers that hang, one for each that responds, do not delay the events o
     2,
   );
   await many.until(taking, { delivered: 2 * EACH });
-  expect(mostAtOnce).toBeLessThanOrEqual(MOST_AT_ONCE);
+  expect(mostAtOnce).toBeLessThanOrEqual(MAX_AT_ONCE);
   expect(await many.figures(stuck)).toMatchObject({ delivered: 0, pending: 2 * EACH });
 });

@@ -6,7 +6,7 @@ import type { Execution } from './execution.ts';
 import type { Manner } from './manners.ts';
 
 /** More steps than the longest reversal has repeats: an execution that takes more never ends. */
-const MOST_STEPS = 300;
+const MAX_STEPS = 300;
 
 /** Watches how an execution comes to its end. */
 export interface Watcher {
@@ -30,7 +30,7 @@ export async function comeToRest(execution: Execution, manner: Manner, watcher?:
   for (const { go } of parked) go();
   if (parked.length > 0) await execution.settle();
   if (execution.isKeyLost) await restWithoutKey(execution, manner, watcher);
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
     if (answerNext(execution, manner, watcher)) await execution.settle();
     else if (execution.nextMs() === undefined) return false;
     else await execution.pass(execution.processNamed('A'));

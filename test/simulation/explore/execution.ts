@@ -24,7 +24,7 @@ import { lookUp, type UnmatchedInTransit } from './unmatched.ts';
 export const VOID = 'the merchant voids the sale';
 const BEGINS_AT_MS = Date.parse('2026-03-01T10:00:00Z');
 /** Jobs that follow each other without a pause: more are a loop. */
-const MOST_JOBS_AT_ONCE = 40;
+const MAX_JOBS_AT_ONCE = 40;
 
 /** The response to a client. */
 export interface ReportedOutcome {
@@ -302,7 +302,7 @@ export class Execution {
     for (let done = 0; process.isAlive; done++) {
       const job = firstOf([...this.store.jobs.values()].filter((each) => dueMs(each) <= nextMs));
       if (!job) break;
-      if (done === MOST_JOBS_AT_ONCE) throw new Error(`Jobs follow one another without a pause: ${job.request.queue}`);
+      if (done === MAX_JOBS_AT_ONCE) throw new Error(`Jobs follow one another without a pause: ${job.request.queue}`);
       workOn(this, process, job);
       await this.settle();
     }

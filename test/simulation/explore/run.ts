@@ -33,7 +33,7 @@ function depthOf(isHonest: boolean): number {
 }
 
 /** Memory holds the names of known states, and the words of histories that are still to be explored. */
-const MOST_MEGABYTES = 8_192;
+const MAX_MEGABYTES = 8_192;
 
 function exploreInWorker({ name, behaviour }: Case): Promise<CaseReport> {
   const order: CaseOrder = {
@@ -47,7 +47,7 @@ function exploreInWorker({ name, behaviour }: Case): Promise<CaseReport> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./explore-case.ts', import.meta.url), {
       workerData: order,
-      resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
+      resourceLimits: { maxOldGenerationSizeMb: MAX_MEGABYTES },
     });
     worker.on('message', resolve);
     worker.on('error', reject);

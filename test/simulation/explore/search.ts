@@ -42,9 +42,9 @@ export interface SearchResult {
 }
 
 /** Executions that are kept so that longer histories need not start from the beginning: each takes some kilobytes. */
-const MOST_KEPT = 20_000;
+const MAX_KEPT = 20_000;
 /** Executions of the histories that were looked at last: the next one shares most of its events with them. */
-const MOST_RECENT = 32;
+const MAX_RECENT = 32;
 
 /** A history that is to be continued: a word after another history. */
 interface Node {
@@ -159,7 +159,7 @@ class Search implements SearchResult {
     const node: Node = { before, word, faults, isNew, deviations };
     if (isNew) await this.#judge(node, execution);
     if (!goesOn || (!isNew && deviations.length === 0)) return undefined;
-    if (isNew && this.#kept < MOST_KEPT) {
+    if (isNew && this.#kept < MAX_KEPT) {
       this.#kept++;
       node.kept = execution;
     }
@@ -173,7 +173,7 @@ class Search implements SearchResult {
     const execution = await this.#goOn(node.before, node.word);
     this.#recent.set(node, execution);
     for (const oldest of this.#recent.keys()) {
-      if (this.#recent.size <= MOST_RECENT) break;
+      if (this.#recent.size <= MAX_RECENT) break;
       this.#recent.delete(oldest);
     }
     return execution;

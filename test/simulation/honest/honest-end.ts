@@ -6,7 +6,7 @@ import { closingsOf } from './honest-cases.ts';
 import { arrive, respond } from './honest-choices.ts';
 
 /** More steps than the longest reversal has repeats: an execution that takes more never ends. */
-const MOST_STEPS = 300;
+const MAX_STEPS = 300;
 
 /**
  * No further faults: every request arrives once, and so does its response. Then the books are compared, and compared again
@@ -43,7 +43,7 @@ async function comeToRest(execution: Execution, watcher?: Watcher): Promise<bool
   const parked = execution.parked.splice(0);
   for (const { go } of parked) go();
   if (parked.length > 0) await execution.settle();
-  for (let steps = 0; steps < MOST_STEPS; steps++) {
+  for (let steps = 0; steps < MAX_STEPS; steps++) {
     if (answerNext(execution)) await execution.settle();
     else if (execution.nextMs() === undefined) return false;
     else await execution.pass(execution.processNamed('A'));

@@ -13,7 +13,7 @@ const KEY_HISTORIES = '50';
 /** Longer than any hunt takes on a busy machine. */
 const LONGEST_MS = 900_000;
 /** How much of the output of a command is kept, from its end. */
-const MOST_CHARACTERS = 200_000;
+const MAX_CHARACTERS = 200_000;
 
 /** Searches for the fault in a copy of the gateway. */
 export async function hunt(order: Hunt, path: string): Promise<Trace> {
@@ -84,7 +84,7 @@ function run(
     const child = spawn(command, options, { cwd, timeout: LONGEST_MS, env: { ...process.env, NO_COLOR: '1', ...env } });
     let text = '';
     const take = (chunk: Buffer) => {
-      text = (text + chunk.toString()).slice(-MOST_CHARACTERS);
+      text = (text + chunk.toString()).slice(-MAX_CHARACTERS);
     };
     child.stdout.on('data', take);
     child.stderr.on('data', take);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   expirePinStep,
   judgePin,
-  MOST_PIN_TRIES,
+  MAX_PIN_TRIES,
   type PinVerdict,
   pinEntries,
   submitPinStep,
@@ -95,7 +95,7 @@ describe('a submitted PIN', () => {
   test('that is wrong is awaited again until the third time', () => {
     let before = NO_PIN;
     const states: [string, number][] = [];
-    for (let tries = 0; tries < MOST_PIN_TRIES; tries++) {
+    for (let tries = 0; tries < MAX_PIN_TRIES; tries++) {
       before = judgePin(submitPinStep(before), 'wanted', WAIT);
       states.push([pinStateName(before.pinState), before.pinTries]);
     }

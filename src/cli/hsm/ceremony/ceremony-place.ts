@@ -6,7 +6,7 @@ import { StartError } from '../../../basics/errors.ts';
 
 const HEAD_BYTES = 2;
 /** A login with the longest name and password; a component has 32 bytes. */
-const MOST_BYTES = 4_096;
+const MAX_BYTES = 4_096;
 
 /** Frames on the socket of a ceremony: two bytes of length, then the content. */
 export class FrameSocket {
@@ -24,7 +24,7 @@ export class FrameSocket {
       this.#received = Buffer.concat([before, chunk]);
       before.fill(0);
       chunk.fill(0);
-      if (this.#received.length > HEAD_BYTES + MOST_BYTES) socket.destroy();
+      if (this.#received.length > HEAD_BYTES + MAX_BYTES) socket.destroy();
       this.#deliver();
     });
     socket.on('error', () => socket.destroy());
@@ -97,7 +97,7 @@ export const CEREMONY_MS = 900_000;
 const PREFIX = 'hsm-ceremony-';
 const SOCKET = 'socket';
 /** The shortest limit of the supported systems for the path of a socket. */
-const MOST_PATH_BYTES = 103;
+const MAX_PATH_BYTES = 103;
 const ID = /^[A-Za-z0-9]{6}$/;
 
 /** Where the second custodian joins: a socket in a folder that only this user of the machine can enter. */
@@ -162,7 +162,7 @@ export async function joinPlace(dataFolder: string, id: string): Promise<FrameSo
 
 function socketPath(folder: string): string {
   const path = join(folder, SOCKET);
-  if (Buffer.byteLength(path) > MOST_PATH_BYTES)
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES)
     throw new StartError('BAD_CONFIG', `${path}: is too long for a socket; set TAPWIRE_DATA to a shorter path`);
   return path;
 }

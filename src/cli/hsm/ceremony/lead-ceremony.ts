@@ -10,7 +10,7 @@ import {
   type CustodianLogin,
   CustodianRefused,
   type CustodianTerminal,
-  MOST_TRIES,
+  MAX_TRIES,
   readLogin,
   typeComponent,
   typeLogin,
@@ -94,7 +94,7 @@ async function loginHere({ terminal, checkCustodian }: CeremonyParts): Promise<P
       return await checkCustodian(await typeLogin(terminal));
     } catch (error) {
       if (!(error instanceof CustodianRefused)) throw error;
-      if (tries === MOST_TRIES) throw new StartError('BAD_CONFIG', error.message);
+      if (tries === MAX_TRIES) throw new StartError('BAD_CONFIG', error.message);
       terminal.say(error.message);
     }
   }
@@ -107,7 +107,7 @@ async function receiveCustodian(
   socket: FrameSocket,
 ): Promise<Joined | undefined> {
   socket.sendJson({ key, first: first.username });
-  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const login: CustodianLogin | undefined = readLogin(await socket.receiveJson());
     if (login === undefined) return undefined;
     const checked = await checkCustodian(login).catch((error: unknown) => {
@@ -117,7 +117,7 @@ async function receiveCustodian(
     if (checked instanceof CustodianRefused || checked.id === first.id) {
       const reason =
         checked instanceof CustodianRefused ? checked.message : 'The second custodian must be another person.';
-      socket.sendJson({ refused: reason, isLast: tries === MOST_TRIES });
+      socket.sendJson({ refused: reason, isLast: tries === MAX_TRIES });
       continue;
     }
     socket.sendJson({ accepted: checked.username });

@@ -11,7 +11,7 @@ import { joinCeremony } from './join-ceremony.ts';
 import { leadCeremony } from './lead-ceremony.ts';
 import { createCustodianCheck, HiddenTerminal } from './type-component.ts';
 
-const MOST_ACTOR_CHARS = 255;
+const MAX_ACTOR_CHARS = 255;
 const AT_THE_CONSOLE = `Clear components must not leave the device. Enter them at its console: GC generates components, FK forms the key. Then run
 tapwire hsm import --under-lmk with the key under the LMK and the check value that the console displays.`;
 
@@ -68,7 +68,7 @@ function actorOf(users: readonly PortalUser[]): string {
   return users
     .map(({ username }) => `user ${username}`)
     .join(' and ')
-    .slice(0, MOST_ACTOR_CHARS);
+    .slice(0, MAX_ACTOR_CHARS);
 }
 
 /**

@@ -22,7 +22,7 @@ export interface CeremonyKey {
 }
 
 /** Logins and components that one custodian may enter. */
-export const MOST_TRIES = 3;
+export const MAX_TRIES = 3;
 
 const login = z.strictObject({
   username: z.string().max(512),
@@ -72,7 +72,7 @@ export async function typeComponent(
     } catch (error) {
       if (!(error instanceof CryptoError)) throw error;
       const reason = `Your component is not accepted: ${FAULTS[error.code] ?? error.message}.`;
-      if (tries === MOST_TRIES) throw new StartError('BAD_CONFIG', reason);
+      if (tries === MAX_TRIES) throw new StartError('BAD_CONFIG', reason);
       terminal.say(`${reason} Enter it again.`);
     } finally {
       typed.fill(0);
@@ -81,7 +81,7 @@ export async function typeComponent(
 }
 
 /** Longer than any password or key component. */
-const MOST_BYTES = 512;
+const MAX_BYTES = 512;
 const CTRL_C = 0x03;
 const CTRL_D = 0x04;
 const BACKSPACE = 0x08;
@@ -154,7 +154,7 @@ export class HiddenTerminal implements CustodianTerminal {
   #read(question: string, isShown: boolean): Promise<Buffer> {
     process.stderr.write(question);
     return new Promise((resolve) => {
-      this.#question = { isShown, typed: Buffer.alloc(MOST_BYTES), length: 0, resolve };
+      this.#question = { isShown, typed: Buffer.alloc(MAX_BYTES), length: 0, resolve };
     });
   }
 
@@ -178,7 +178,7 @@ export class HiddenTerminal implements CustodianTerminal {
       if (question.length === 0) return;
       question.typed[--question.length] = 0;
       if (question.isShown) process.stderr.write('\b \b');
-    } else if (code >= SPACE && question.length < MOST_BYTES) {
+    } else if (code >= SPACE && question.length < MAX_BYTES) {
       question.typed[question.length++] = code;
       if (question.isShown) process.stderr.write(Buffer.of(code));
     }

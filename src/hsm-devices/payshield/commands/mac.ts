@@ -9,7 +9,7 @@ const BINARY = '0';
 const MAC_SIZES = { 4: '0', 8: '1' } as const;
 
 /** Message Length has 4 hex digits, but the I/O buffer of a device has at most 32 KB (NO, I/O buffer size). */
-export const MAC_MESSAGE_BYTES_MOST = 30_000;
+export const MAX_MAC_MESSAGE_BYTES = 30_000;
 
 export interface MacFields {
   readonly lmk: Lmk;

@@ -8,7 +8,7 @@ import {
 import { errorName, FieldFault, FieldReader, type HostCommand, NO_ERROR, responseCodeOf } from '../host-command.ts';
 
 /** The largest I/O buffer of a device (NO, I/O buffer size 3). */
-export const FRAME_BYTES_MOST = 32_768;
+export const MAX_FRAME_BYTES = 32_768;
 
 /** A length that no message can have. The bytes that follow cannot be divided into messages. */
 export class FrameFault extends Error {}
@@ -46,7 +46,7 @@ export class FrameReader {
     }
     const length = (this.#lengthHigh << 8) | byte;
     this.#lengthHigh = undefined;
-    if (length < this.#leastBytes || length > FRAME_BYTES_MOST) throw new FrameFault(`a length of ${length}`);
+    if (length < this.#leastBytes || length > MAX_FRAME_BYTES) throw new FrameFault(`a length of ${length}`);
     this.#message = new Uint8Array(length);
     this.#filled = 0;
   }
@@ -65,7 +65,7 @@ export class FrameReader {
   }
 }
 
-/** @param parts together at most FRAME_BYTES_MOST bytes */
+/** @param parts together at most MAX_FRAME_BYTES bytes */
 export function frameOf(...parts: readonly Uint8Array[]): Uint8Array {
   const lengthBytes = parts.reduce((sum, part) => sum + part.length, 0);
   return Buffer.concat([Uint8Array.of(lengthBytes >> 8, lengthBytes & 0xff), ...parts]);

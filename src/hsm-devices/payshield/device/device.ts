@@ -87,8 +87,8 @@ async function unlessDisabled(sent: Promise<unknown>): Promise<void> {
 }
 
 /** Thousands of commands a second at 20 ms each; a longer queue only makes responses late. */
-const MOST_OUTSTANDING = 64;
-const MOST_QUEUED = 256;
+const MAX_OUTSTANDING = 64;
+const MAX_QUEUED = 256;
 const CONNECT_TIMEOUT_MS = 2_000;
 const RECONNECT = { firstMs: 100, mostMs: 5_000 };
 const CIRCUIT = { failuresToOpen: 5, firstMs: 1_000, mostMs: 60_000 };
@@ -152,7 +152,7 @@ export class Device {
   constructor(options: DeviceOptions) {
     this.name = options.name;
     this.#options = options;
-    this.#queue = new CommandQueue(options.name, MOST_QUEUED);
+    this.#queue = new CommandQueue(options.name, MAX_QUEUED);
     this.started = new Promise((resolve) => {
       this.#hasStarted = resolve;
     });
@@ -253,7 +253,7 @@ export class Device {
       address,
       tls,
       headerLength,
-      mostOutstanding: MOST_OUTSTANDING,
+      mostOutstanding: MAX_OUTSTANDING,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
       onOpen: () => {
         wasOpen = true;

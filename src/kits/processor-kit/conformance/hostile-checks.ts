@@ -157,7 +157,7 @@ function nameOf(error: unknown): string {
 }
 
 /** No sample comes near to it; a message that does not fit the framing must still be measured. */
-const MOST_MESSAGE_BYTES = 65_535;
+const MAX_MESSAGE_BYTES = 65_535;
 
 /** What precedes a message in the stream. */
 export const framingChecks: readonly Check[] = [
@@ -169,7 +169,7 @@ export const framingChecks: readonly Check[] = [
       const { processor } = subject;
       for (const { name, message, config } of processor.samples) {
         const codec = processor.codec(config ?? processor.exampleConfig);
-        const { length } = bytesOf(codec, message, MOST_MESSAGE_BYTES);
+        const { length } = bytesOf(codec, message, MAX_MESSAGE_BYTES);
         expectThat(length <= most, `${name}: ${length} bytes, maxFrameBytes leaves ${most}`);
       }
     },

@@ -192,7 +192,7 @@ function literalOf(value: unknown): string {
 }
 
 /** Every field is tried alone, also one that is longer than the frames of the dialect. */
-const MOST_FIELD_BYTES = 65_535;
+const MAX_FIELD_BYTES = 65_535;
 
 /** The samples of a processor, compared byte for byte. */
 export const sampleChecks: readonly Check[] = [
@@ -233,7 +233,7 @@ export const sampleChecks: readonly Check[] = [
 
 function everyField({ processor }: Subject): void {
   const codec = processor.codec(processor.exampleConfig);
-  const maxBytes = MOST_FIELD_BYTES;
+  const maxBytes = MAX_FIELD_BYTES;
   for (const [number, field] of Object.entries(processor.spec.fields)) {
     for (const value of valuesOf(field)) {
       const message = { mti: processor.samples[0]!.message.mti, [field.name]: value } as IsoMessage;

@@ -18,7 +18,7 @@ const OUTCOME_COLOURS: Readonly<Record<string, string>> = {
 };
 const OTHER_OUTCOMES = ['--c5', '--c7'];
 const REST_COLOUR = '--c8';
-const MOST_OUTCOMES = COLOURS.length - 1;
+const MAX_OUTCOMES = COLOURS.length - 1;
 /** Percentiles are degrees of one figure, so they have shades of one colour. */
 const PERCENTILES = [
   { name: 'p50', share: 0.5, colour: '--o1' },
@@ -125,8 +125,8 @@ function outcomes(points: readonly Point[]): Chart {
   for (const each of all)
     for (const [name, count] of Object.entries(each)) totals.set(name, (totals.get(name) ?? 0) + count);
   const names = [...totals].sort(([, one], [, other]) => other - one).map(([name]) => name);
-  const own = names.slice(0, MOST_OUTCOMES);
-  const rest = names.slice(MOST_OUTCOMES);
+  const own = names.slice(0, MAX_OUTCOMES);
+  const rest = names.slice(MAX_OUTCOMES);
   const valuesOf = (chosen: readonly string[]) =>
     all.map((each, at) => chosen.reduce((sum, name) => sum + (each[name] ?? 0), 0) / points[at]!.seconds);
   const spare = OTHER_OUTCOMES.values();

@@ -124,13 +124,13 @@ export const KEY_USES = {
 export type LmkForm = 'variant' | 'keyBlock';
 
 /** More than the keys of a test installation. Opening a key takes three times as long as using it. */
-const MOST_OPENED = 1_000;
+const MAX_OPENED = 1_000;
 
 /** The test local master key of the simulated device. Everybody knows it. */
 export class TestLmk {
   readonly form: LmkForm;
   /** The same object for the same key, whose ciphers stay open. */
-  readonly #opened = new LruMap<string, BlockKey>(MOST_OPENED);
+  readonly #opened = new LruMap<string, BlockKey>(MAX_OPENED);
 
   constructor(form: LmkForm) {
     this.form = form;
