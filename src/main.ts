@@ -1,4 +1,4 @@
-import { OwnTokens } from './auth/tokens/own-tokens.ts';
+import { OwnTokens } from './auth/tokens/gateway-tokens.ts';
 import { TapLoad } from './basics/limits/concurrency-limit.ts';
 import type { RefusedCardData } from './card/open-card-data.ts';
 import { HandoverSealer } from './card/seal-handover.ts';
@@ -20,9 +20,9 @@ import type { TransactionDependencies } from './payments/ports/transaction-depen
 import { recordUnmatchedResponses } from './payments/reversals/late-response.ts';
 import type { Config } from './start/config.ts';
 import { createTransactionDependencies, pauseTapLoad } from './start/create-transaction-dependencies.ts';
-import { openCardReaders, openGatewayHsm } from './start/open-card-readers.ts';
 import { reportFigures } from './start/open-console.ts';
 import { type ExamplesOf, followCertificate, listenAt, openFront } from './start/open-front.ts';
+import { openCardReaders, openGatewayHsm } from './start/open-hsm-and-readers.ts';
 import { openPushes } from './start/open-pushes.ts';
 import { openCell, openDatabases, openMessages, openStores, type PreparedDatabase } from './start/open-stores.ts';
 import { LongestDeadlines, openOtherProcesses, openSwitches } from './start/open-switches.ts';

@@ -8,8 +8,8 @@ import type { Merchants } from './issuers/issuer-keys.ts';
 import type { MerchantPrincipal, MerchantTokenVerifier } from './issuers/verify-merchant-token.ts';
 import { mayUser, type PortalUser } from './portal/portal-user.ts';
 import { includesTenant } from './tokens/check-token.ts';
+import type { OwnToken, OwnTokens } from './tokens/gateway-tokens.ts';
 import type { LoginTokens } from './tokens/login-tokens.ts';
-import type { OwnToken, OwnTokens } from './tokens/own-tokens.ts';
 import { bearerToken } from './tokens/read-token.ts';
 
 /** Scopes of the routes that accept the token of a merchant's backend. The caller that adds a key for them needs all. */

@@ -3,7 +3,7 @@ import { sentenceOf } from '../basics/errors.ts';
 import { linesOf } from '../codecs/iso8583/describe.ts';
 import { type ReadMessage, readMessage } from '../codecs/iso8583/message-tool.ts';
 import { flag, text } from './output.ts';
-import { readSpec } from './plug-in-list.ts';
+import { readSpec } from './plug-ins.ts';
 import { readHexInput } from './read-input.ts';
 
 export const USAGE = `usage: tapwire decode --spec type-1|FILE.json HEX|FILE|- [--json] [--unmasked]

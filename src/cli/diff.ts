@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { Iso8583Error, sentenceOf } from '../basics/errors.ts';
 import { compareMessages, type Difference } from '../codecs/iso8583/message-tool.ts';
 import { flag, text } from './output.ts';
-import { readSpec } from './plug-in-list.ts';
+import { readSpec } from './plug-ins.ts';
 import { readHexInput } from './read-input.ts';
 
 export const USAGE = `usage: tapwire diff --spec type-1|FILE.json A B [--json] [--unmasked]

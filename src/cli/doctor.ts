@@ -9,7 +9,7 @@ import type { Token } from '../hsm-devices/pkcs11/token.ts';
 import { loadProcessors } from '../kits/processor-kit/load-processors.ts';
 import { loadReaders } from '../kits/reader-kit/load-readers.ts';
 import { type Config, readConfig } from '../start/config.ts';
-import { readerRulesOf, switchAccessOf } from '../start/open-card-readers.ts';
+import { readerRulesOf, switchAccessOf } from '../start/open-hsm-and-readers.ts';
 import { keyRingPath, openKeyToken } from '../start/open-key-ring.ts';
 import { connectDatabase, connectionsOfProcess } from '../start/open-stores.ts';
 import { migrationsOf } from '../store/postgres/migrate.ts';

@@ -2,8 +2,8 @@
 import { toCliError } from './cli-error.ts';
 import { COMMANDS } from './command-table.ts';
 import { runTapwire } from './commands.ts';
-import { endWithReader } from './ending.ts';
 import { bad } from './output.ts';
+import { endWithReader } from './process-end.ts';
 
 for (const stream of [process.stdout, process.stderr]) endWithReader(stream);
 try {

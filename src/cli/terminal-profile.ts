@@ -5,7 +5,7 @@ import { loadReaders } from '../kits/reader-kit/load-readers.ts';
 import { checkReader, type ReaderRules } from '../payments/settings/check-settings.ts';
 import { readNewProfile, readProfileChange } from '../payments/settings/read-profile.ts';
 import { readConfig } from '../start/config.ts';
-import { readerRulesOf } from '../start/open-card-readers.ts';
+import { readerRulesOf } from '../start/open-hsm-and-readers.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { TerminalProfileSettings } from '../store/settings/terminal-profile-settings.ts';
 import { changeOf, checkedBy, onDatabase } from './administration.ts';

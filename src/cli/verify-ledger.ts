@@ -6,7 +6,7 @@ import { type Finding, readLedgers } from '../tools/ledger/books.ts';
 import { entriesOfCell, verifyLedger } from '../tools/ledger/verify-ledger.ts';
 import { findDatabase } from './administration.ts';
 import { flag, tableOf, text, texts } from './output.ts';
-import { installedTypes } from './plug-in-list.ts';
+import { installedTypes } from './plug-ins.ts';
 
 export const USAGE = `usage: tapwire verify-ledger --ledger URL ... [--database URL ...] [--since TIME] [--json]
 

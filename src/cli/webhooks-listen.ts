@@ -8,8 +8,8 @@ import { Secret } from '../codecs/bytes/secret.ts';
 import { readProfileOrDemo } from '../tools/phone/profile.ts';
 import { createWebhookSecret, signWebhook } from '../webhooks/webhook-secret.ts';
 import { showMajor } from './amount.ts';
-import { untilAskedToStop } from './ending.ts';
 import { bad, flag, text } from './output.ts';
+import { untilAskedToStop } from './process-end.ts';
 
 /** A change since the last poll: a new event, or a new delivery attempt for an event. */
 export interface Change {

@@ -13,6 +13,7 @@ import { actorOf } from './acts.ts';
 import { acquirersInSight } from './store/console-names.ts';
 import { needsPeriod, type Wanted } from './store/list-conditions.ts';
 import type { FoundPage, ListedTransaction, ListQuery, TransactionLists } from './store/transaction-list.ts';
+import { CSV_TITLES, transactionCsvLine } from './transactions-csv.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** ISO/IEC 7812-1 allows 8 to 19 digits; issued card numbers have at least 13. */
@@ -78,27 +79,6 @@ function readMerchantName(text: string): Wanted | undefined {
   return HAS_LETTER.test(text) ? { by: 'merchantName', value: text } : undefined;
 }
 
-/**
- * A cell that begins with one of these is a formula to a spreadsheet, which would run it (CWE-1236), also behind spaces and
- * in the full width of East Asian text.
- */
-const FORMULA = /^\s*[=+\-@＝＋－＠]|^[\t\r\n]/;
-/** Spreadsheets in countries with a decimal comma split a line at semicolons. */
-const NEEDS_QUOTES = /[",;\t\r\n]/;
-
-export type CsvValue = string | number | boolean | null | undefined;
-
-/** One line of a CSV file (RFC 4180). Text that a spreadsheet would take for a formula begins with an apostrophe. */
-export function csvLine(values: readonly CsvValue[]): string {
-  return `${values.map(cellOf).join(',')}\r\n`;
-}
-
-function cellOf(value: CsvValue): string {
-  if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value);
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 /** A transaction as the console's list shows it. */
 export type TransactionRow = ReturnType<typeof transactionRow>;
 
@@ -116,38 +96,6 @@ export function transactionRow(row: ListedTransaction, directory: Directory) {
     processorId: directory.routes(acquirerId).find((route) => route.id === routeId)?.processorId ?? null,
     createdAt: createdAt.toISOString(),
   };
-}
-
-const CSV_COLUMNS: readonly (readonly [
-  title: string,
-  of: (row: TransactionRow) => string | number | boolean | null,
-])[] = [
-  ['id', ({ id }) => id],
-  ['created_utc', ({ createdAt }) => createdAt],
-  ['type', ({ type }) => type],
-  ['status', ({ status }) => status],
-  ['outcome', ({ disposition }) => disposition],
-  ['response_code', ({ responseCode }) => responseCode],
-  ['needs_review', ({ needsReview }) => needsReview],
-  ['amount', ({ amount }) => amount],
-  ['currency', ({ currency }) => currency],
-  ['scheme', ({ scheme }) => scheme],
-  ['masked_pan', ({ maskedPan }) => maskedPan],
-  ['acquirer', ({ acquirerId }) => acquirerId],
-  ['processor', ({ processorId }) => processorId],
-  ['merchant', ({ merchantId }) => merchantId],
-  ['merchant_name', ({ merchant }) => merchant],
-  ['terminal', ({ xTid }) => xTid],
-  ['tid', ({ tid }) => tid],
-  ['stan', ({ stan }) => stan],
-  ['rrn', ({ rrn }) => rrn],
-  ['merchant_reference', ({ merchantReference }) => merchantReference],
-];
-
-const CSV_TITLES = csvLine(CSV_COLUMNS.map(([title]) => title));
-
-function transactionCsvLine(row: TransactionRow): string {
-  return csvLine(CSV_COLUMNS.map(([, of]) => of(row)));
 }
 
 /** The page says "more than": counting a day of a busy acquirer would take longer than a person waits. */

@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 50;
  */
 const IDLE_LOOKS = 6;
 /** Idle connections are ended by then. The others have a request in progress, and end with its response. */
-const MOST_LOOKS = 100;
+const MAX_CHECKS = 100;
 
 interface Tracked {
   bytesRead: number;
@@ -85,7 +85,7 @@ function untilNoneIsIdle(
   hasNoRequest: (socket: Socket) => boolean,
 ): Promise<void> {
   return new Promise((resolve) => {
-    let looks = 0;
+    let checks = 0;
     const look = () => {
       let isIdle = false;
       for (const [socket, tracked] of connections) {
@@ -95,7 +95,7 @@ function untilNoneIsIdle(
         tracked.bytesRead = socket.bytesRead;
         if (tracked.idleLooks > IDLE_LOOKS) socket.end();
       }
-      if (isIdle && ++looks < MOST_LOOKS) return;
+      if (isIdle && ++checks < MAX_CHECKS) return;
       clearInterval(looking);
       resolve();
     };

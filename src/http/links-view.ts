@@ -5,7 +5,7 @@ import { responseCodeText } from '#schemas/response-codes';
 import type { AppTokens } from '../auth/tokens/app-tokens.ts';
 import { bearerToken } from '../auth/tokens/read-token.ts';
 import { AuthError } from '../basics/errors.ts';
-import type { OpenedLink } from '../payments/links/pay-link.ts';
+import type { OpenedLink } from '../payments/links/link-lifecycle.ts';
 import { Disposition, dispositionName } from '../payments/model/disposition.ts';
 import { isExpired, type Link, linkStateName, type Mandate } from '../payments/model/link.ts';
 import { type Currency, currencyOf, formatAmount } from '../payments/model/money.ts';

@@ -1,5 +1,5 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
-import { expireLink } from '../payments/links/pay-link.ts';
+import { expireLink } from '../payments/links/link-lifecycle.ts';
 import { expirePin } from '../payments/pins/submit-pin.ts';
 import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createPinTokens, type OwnTokens } from '../auth/tokens/own-tokens.ts';
+import { createPinTokens, type OwnTokens } from '../auth/tokens/gateway-tokens.ts';
 import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
 import { createCardVault } from '../card/card-vault.ts';
 import { createCardDataOpener, type RefusedCardData } from '../card/open-card-data.ts';
@@ -15,7 +15,7 @@ import type { OtherProcesses, Switch, Switches } from '../payments/ports/switch-
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
 import type { Config } from './config.ts';
-import type { CardReaders } from './open-card-readers.ts';
+import type { CardReaders } from './open-hsm-and-readers.ts';
 import type { Stores } from './open-stores.ts';
 import type { LongestDeadlines } from './open-switches.ts';
 

@@ -1,5 +1,5 @@
 import { AppTokens } from '../auth/tokens/app-tokens.ts';
-import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
+import type { OwnTokens } from '../auth/tokens/gateway-tokens.ts';
 import type { Log } from '../observe/log.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import { readServiceAccount } from '../push/access-tokens.ts';

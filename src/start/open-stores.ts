@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { createMandateVault } from '../card/card-vault.ts';
 import { JobTable } from '../jobs/job-table.ts';
+import { LineLocks } from '../store/cells/advisory-locks.ts';
 import { CellWatch, claimName, keyNames, refuseInCell } from '../store/cells/cell-watch.ts';
-import { LineLocks } from '../store/cells/line-locks.ts';
 import { PostgresDirectory } from '../store/directory/directory.ts';
 import { PostgresLinks } from '../store/links/links.ts';
 import { startEmbeddedPostgres } from '../store/postgres/embedded-postgres.ts';
@@ -129,7 +129,7 @@ export function openDatabases(url: string, connections: number, closers: Closers
   return databases;
 }
 
-/** In a cell: the session with the locks for connections to switches (store/cells/line-locks.ts). */
+/** In a cell: the session with the locks for connections to switches (store/cells/advisory-locks.ts). */
 const LOCKING_CONNECTIONS = 1;
 
 /** The most connections that one process opens. */

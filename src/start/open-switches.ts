@@ -20,7 +20,7 @@ import {
   postgresProcessLines,
   postgresProcessorFaults,
   postgresSwitchIdentities,
-} from '../store/switches/processor-faults.ts';
+} from '../store/switches/processor-reports.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
 import { AcquirerSwitches, type LineClaims } from '../switching/switches/acquirer-switches.ts';
 import { SharedLines } from '../switching/switches/other-processes.ts';
@@ -28,7 +28,7 @@ import type { MessageKeeper } from '../switching/switches/ports.ts';
 import { refusePinTerminals } from '../switching/switches/translate-pin.ts';
 import type { UnmatchedResponses } from '../switching/switches/unmatched-responses.ts';
 import type { Config } from './config.ts';
-import { switchAccessOf } from './open-card-readers.ts';
+import { switchAccessOf } from './open-hsm-and-readers.ts';
 import type { Closers, Report } from './opening.ts';
 
 const SKIPPED = {

@@ -7,8 +7,8 @@ import { createLogIn, type LogIn, type LoginFactors } from '../auth/portal/log-i
 import { createMustEnrol } from '../auth/portal/portal-user.ts';
 import { AppTokens, createTapTokens } from '../auth/tokens/app-tokens.ts';
 import { createTokenCheck } from '../auth/tokens/check-token.ts';
+import type { OwnTokens } from '../auth/tokens/gateway-tokens.ts';
 import { LoginTokens } from '../auth/tokens/login-tokens.ts';
-import type { OwnTokens } from '../auth/tokens/own-tokens.ts';
 import { createProximityTokens } from '../auth/tokens/proximity-token.ts';
 import { createSecondFactors, type SecondFactors } from '../auth/totp/second-factor.ts';
 import { createIdempotency, type IdempotentRoute } from '../http/idempotency.ts';
@@ -23,7 +23,7 @@ import { registerProcessorRoutes } from '../http/routes/admin-processors.ts';
 import { registerTenantRoutes } from '../http/routes/admin-tenants.ts';
 import { registerCallbackRoutes } from '../http/routes/callbacks.ts';
 import { registerConsumerRoutes } from '../http/routes/consumer.ts';
-import { registerDeviceRoutes, registerPushRoute } from '../http/routes/devices.ts';
+import { registerDeviceRoutes, registerPushRoute } from '../http/routes/devices-and-push.ts';
 import { registerLinkStatusRoutes } from '../http/routes/link-status.ts';
 import { registerIntentRoutes, registerLinkRoutes } from '../http/routes/links.ts';
 import { registerPayPageRoutes } from '../http/routes/pay-page.ts';
@@ -59,7 +59,7 @@ import { callbackPolicy, type GuardedFetch } from '../webhooks/guarded-fetch.ts'
 import { createSecretVault } from '../webhooks/webhook-secret.ts';
 import type { Config } from './config.ts';
 import { createLinkServices } from './create-transaction-dependencies.ts';
-import { readerRulesOf, switchAccessOf } from './open-card-readers.ts';
+import { readerRulesOf, switchAccessOf } from './open-hsm-and-readers.ts';
 import type { Pushes } from './open-pushes.ts';
 import type { Databases, Stores } from './open-stores.ts';
 import type { LongestDeadlines } from './open-switches.ts';

@@ -4,8 +4,8 @@ import { type ApiKeyRecord, createApiKey, createApiKeyVerifier } from '../../src
 import { Authenticator } from '../../src/auth/authenticator.ts';
 import { createMerchantTokenVerifier } from '../../src/auth/issuers/verify-merchant-token.ts';
 import type { PortalUser } from '../../src/auth/portal/portal-user.ts';
+import type { TokenUse } from '../../src/auth/tokens/gateway-tokens.ts';
 import { LoginTokens } from '../../src/auth/tokens/login-tokens.ts';
-import type { TokenUse } from '../../src/auth/tokens/own-tokens.ts';
 import { AuthError } from '../../src/basics/errors.ts';
 import type { KnownUser, MerchantRecord } from '../../src/payments/ports/directory-ports.ts';
 import { AUDIENCE, createRegistry, createSigner, ISSUER, NOW_MS, OWNER, signToken } from '../support/merchant-token.ts';

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { IsoMessage } from '../../src/kits/processor-kit/index.ts';
 import { loadProcessors } from '../../src/kits/processor-kit/load-processors.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
-import { findProcessorFaults } from '../../src/store/switches/processor-faults.ts';
+import { findProcessorFaults } from '../../src/store/switches/processor-reports.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { createIdentity } from '../connection/certificates.ts';
 import { outcomeOf } from '../support/answers.ts';

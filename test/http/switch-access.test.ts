@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Problem } from '../../schemas/problem.ts';
-import { findProcessorFaults } from '../../src/store/switches/processor-faults.ts';
+import { findProcessorFaults } from '../../src/store/switches/processor-reports.ts';
 import { outcomeOf } from '../support/answers.ts';
 import { saveApiKey } from '../support/api-keys.ts';
 import { eventually } from '../support/eventually.ts';

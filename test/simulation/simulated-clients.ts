@@ -1,4 +1,4 @@
-import { openLink } from '../../src/payments/links/pay-link.ts';
+import { openLink } from '../../src/payments/links/link-lifecycle.ts';
 import { Disposition, dispositionName } from '../../src/payments/model/disposition.ts';
 import type { Link } from '../../src/payments/model/link.ts';
 import { isAwaitingPin } from '../../src/payments/model/pin.ts';

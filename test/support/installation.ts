@@ -9,7 +9,7 @@ import { startGateway } from '../../src/main.ts';
 import type { Tenant } from '../../src/payments/ports/store-ports.ts';
 import type { Config } from '../../src/start/config.ts';
 import { readConfig } from '../../src/start/config.ts';
-import { switchAccessOf } from '../../src/start/open-card-readers.ts';
+import { switchAccessOf } from '../../src/start/open-hsm-and-readers.ts';
 import { prepareDatabase } from '../../src/start/open-stores.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import type { SwitchStats } from '../../src/switching/switches/acquirer-switch.ts';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { OwnTokens, type TokenKey, type TokenKeys } from '../../src/auth/tokens/own-tokens.ts';
+import { OwnTokens, type TokenKey, type TokenKeys } from '../../src/auth/tokens/gateway-tokens.ts';
 
 /** With its private half, for tokens that a test makes itself. */
 export function createTokenKey(kid: string): TokenKey & { readonly privateKey: KeyObject } {

@@ -2,7 +2,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { type SwitchConfig, switchConfig } from '../../src/kits/processor-kit/switch-config.ts';
 import { readConfig } from '../../src/start/config.ts';
-import { switchAccessOf } from '../../src/start/open-card-readers.ts';
+import { switchAccessOf } from '../../src/start/open-hsm-and-readers.ts';
 
 function accessOf(settings: NodeJS.ProcessEnv = {}) {
   return switchAccessOf(readConfig(settings));

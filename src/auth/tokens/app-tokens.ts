@@ -5,7 +5,7 @@ import type { Principal } from '../../payments/model/principal.ts';
 import type { IntentClaims, IntentSession, IntentTokens } from '../../payments/ports/store-ports.ts';
 import type { Merchants } from '../issuers/issuer-keys.ts';
 import type { MerchantTokenVerifier } from '../issuers/verify-merchant-token.ts';
-import type { OwnTokens } from './own-tokens.ts';
+import type { OwnTokens } from './gateway-tokens.ts';
 
 /**
  * A tap that starts in a link's last second is answered, asked for its PIN and acknowledged within this time: two

@@ -3,7 +3,7 @@ import { loginTokenClaims } from '#schemas/tokens';
 import { AuthError, Forbidden } from '../../basics/errors.ts';
 import { RecentReads } from '../api-key.ts';
 import type { PortalUser, PortalUsers } from '../portal/portal-user.ts';
-import type { OwnToken, OwnTokens } from './own-tokens.ts';
+import type { OwnToken, OwnTokens } from './gateway-tokens.ts';
 
 export interface LoginTokensOptions {
   readonly tokens: OwnTokens;

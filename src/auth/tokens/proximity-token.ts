@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AuthError, RequestRejected } from '../../basics/errors.ts';
 import type { Directory } from '../../payments/ports/directory-ports.ts';
 import type { MerchantPrincipal } from '../issuers/verify-merchant-token.ts';
-import type { OwnTokens } from './own-tokens.ts';
+import type { OwnTokens } from './gateway-tokens.ts';
 
 /** The right to a reader's token (interface 5): of the registered user, or claimed by the integrator's backend. */
 const RIGHT = 'createMobileProximityToken';

@@ -4,7 +4,7 @@ import { isExchangedKeyId, ownerNamedBy } from '../../codecs/crypto/key-policy.t
 import type { FiledKey } from '../../hsm-devices/hsm-key-file.ts';
 import type { OpenedHsm } from '../../hsm-devices/open-hsm.ts';
 import { type Config, readConfig } from '../../start/config.ts';
-import { switchAccessOf } from '../../start/open-card-readers.ts';
+import { switchAccessOf } from '../../start/open-hsm-and-readers.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { INSTALLATION } from '../../store/settings/admin-commit.ts';
 import { processorSettingsFor } from '../../store/settings/processor-settings.ts';
@@ -27,7 +27,7 @@ import type { HsmDeviceState } from '../../switching/hsm/device-state.ts';
 import { hsmFindings } from '../../tools/doctor/hsm-findings.ts';
 import { actor, onDatabase } from '../administration.ts';
 import { type Columns, flag, onlyOne, printList, text } from '../output.ts';
-import { installedTypes } from '../plug-in-list.ts';
+import { installedTypes } from '../plug-ins.ts';
 import { dueDateOf, keyUseRulesOf, named, ownerOfNewKey, usageOf, withHsm } from './opened-hsm.ts';
 
 const NO_HSM = 'No HSM is configured.';

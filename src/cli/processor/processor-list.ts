@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { builtInEntries, loadProcessor } from '../../kits/processor-kit/load-processors.ts';
 import { readProcessorNames } from '../../start/config.ts';
 import { flag, idOf, text } from '../output.ts';
-import { listPlugIns } from '../plug-in-list.ts';
+import { listPlugIns } from '../plug-ins.ts';
 import { listOfAcquirer } from './processor-settings.ts';
 
 /**

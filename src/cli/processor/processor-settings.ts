@@ -3,14 +3,14 @@ import { SETTINGS } from '#schemas/admin-operations';
 import type { StoredProcessor } from '#schemas/admin-routing';
 import { StartError } from '../../basics/errors.ts';
 import { readConfig } from '../../start/config.ts';
-import { switchAccessOf } from '../../start/open-card-readers.ts';
+import { switchAccessOf } from '../../start/open-hsm-and-readers.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { PROCESSOR_SETTINGS, processorSettingsFor } from '../../store/settings/processor-settings.ts';
 import type { Removal } from '../../store/settings/settings-table.ts';
-import { findProcessorFaults } from '../../store/switches/processor-faults.ts';
+import { findProcessorFaults } from '../../store/switches/processor-reports.ts';
 import { changeOf, checkedBy, listAll, onDatabase, onSettings } from '../administration.ts';
 import { type Columns, flag, idOf, listOf, onlyOne, printList, text } from '../output.ts';
-import { installedTypes } from '../plug-in-list.ts';
+import { installedTypes } from '../plug-ins.ts';
 import { readJson } from '../read-input.ts';
 import { readNamed } from '../settings-commands.ts';
 

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { StartError } from '../../basics/errors.ts';
 import { MODULE_EXTENSION } from '../../basics/module-extension.ts';
 import { findEntry } from '../../kits/plug-ins/load-plug-ins.ts';
-import { untilAskedToStop } from '../ending.ts';
+import { untilAskedToStop } from '../process-end.ts';
 
 export const USAGE = 'usage: tapwire processor watch PATH        until Ctrl-C';
 

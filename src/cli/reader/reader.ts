@@ -7,7 +7,7 @@ import { readReaderNames } from '../../start/config.ts';
 import { type Commands, command } from '../commands.ts';
 import { printResults } from '../conformance-table.ts';
 import { flag } from '../output.ts';
-import { listPlugIns } from '../plug-in-list.ts';
+import { listPlugIns } from '../plug-ins.ts';
 
 /** `tapwire reader ...`: the reader formats of this installation. Terminal profiles name them. */
 export const commands: Commands = {

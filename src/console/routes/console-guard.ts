@@ -65,8 +65,9 @@ type Guard = onRequestAsyncHookHandler;
 const CSRF_HEADER = 'x-csrf-token';
 
 /**
- * Guards for figures that the page requests automatically, for reads by a person, for automatic updates of what the person
- * reads, and for actions by a person. All but those of the own account refuse a person who must set up a second factor first.
+ * Guards of the routes: for figures that the page requests automatically (polling), for reads by a person, for automatic
+ * updates of what the person reads (following), and for actions by a person. All but those of the own account refuse a
+ * person who must set up a second factor first.
  */
 export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions' | 'cookie'>) {
   const find = (request: FastifyRequest, use: SessionUse) => sessions.find(cookie.read(request), use);
@@ -75,35 +76,35 @@ export function consoleGuards({ sessions, cookie }: Pick<ConsoleParts, 'sessions
     if (session.mustEnrol) throw new AuthError('FORBIDDEN', 'second factor');
     return session;
   };
-  const watches: Guard = async (request) => {
+  const forPolling: Guard = async (request) => {
     request.operator = await findComplete(request, 'watch');
   };
-  const looks: Guard = async (request) => {
+  const forReading: Guard = async (request) => {
     refuseOtherSites(request);
     request.operator = await findComplete(request, 'act');
   };
-  const follows: Guard = async (request) => {
+  const forFollowing: Guard = async (request) => {
     refuseOtherSites(request);
     request.operator = await findComplete(request, 'follow');
   };
-  const acts: Guard = async (request) => {
+  const forActing: Guard = async (request) => {
     refuseOtherSites(request);
     request.operator = await findComplete(request, 'act');
     checkAct(request.operator, csrfTokenOf(request));
   };
-  const isIn: Guard = async (request) => {
+  const forOwnPolling: Guard = async (request) => {
     request.operator = await find(request, 'watch');
   };
-  const owns: Guard = async (request) => {
+  const forOwnReading: Guard = async (request) => {
     refuseOtherSites(request);
     request.operator = await find(request, 'act');
   };
-  const ownActs: Guard = async (request) => {
+  const forOwnActing: Guard = async (request) => {
     refuseOtherSites(request);
     request.operator = await find(request, 'act');
     checkToken(request.operator, csrfTokenOf(request));
   };
-  return { watches, looks, follows, acts, isIn, owns, ownActs };
+  return { forPolling, forReading, forFollowing, forActing, forOwnPolling, forOwnReading, forOwnActing };
 }
 
 /** The token of the session, as the page repeats it. */

@@ -34,7 +34,7 @@ export function registerConsoleSession(server: Server, parts: ConsoleParts): voi
 
   server.get(
     '/ops/session',
-    { config: facts('Get the console session'), onRequest: consoleGuards(parts).isIn },
+    { config: facts('Get the console session'), onRequest: consoleGuards(parts).forOwnPolling },
     async (request, reply) => {
       reply.header('cache-control', 'no-store');
       return shown(request.operator!);
@@ -72,16 +72,18 @@ function shown({ user, acquirerId, mayAct, csrfToken, secondsLeft, mustEnrol }: 
 /** The own account of a person, and the sessions of others for administrators. */
 export function registerConsoleAccount(server: Server, parts: ConsoleParts): void {
   const { accounts, sessions, cookie } = parts;
-  const { owns, ownActs, looks } = consoleGuards(parts);
+  const { forOwnReading, forOwnActing, forReading } = consoleGuards(parts);
   const facts = (summary: string) => ({ facts: { summary, section: 'extension', takes: [], isAsset: true } }) as const;
 
-  server.get('/ops/data/account', { config: facts('Get the own account'), onRequest: owns }, async (request, reply) =>
-    reply.header('cache-control', 'no-store').send(await accounts.show(request.operator!)),
+  server.get(
+    '/ops/data/account',
+    { config: facts('Get the own account'), onRequest: forOwnReading },
+    async (request, reply) => reply.header('cache-control', 'no-store').send(await accounts.show(request.operator!)),
   );
 
   server.get(
     '/ops/data/sessions',
-    { config: facts('List sessions of users'), onRequest: looks },
+    { config: facts('List sessions of users'), onRequest: forReading },
     async (request, reply) =>
       reply.header('cache-control', 'no-store').send({ sessions: await accounts.listAll(request.operator!) }),
   );
@@ -91,7 +93,7 @@ export function registerConsoleAccount(server: Server, parts: ConsoleParts): voi
     url: '/ops/account/acts',
     config: facts('Change the own account'),
     schema: { body: accountAct },
-    onRequest: ownActs,
+    onRequest: forOwnActing,
     handler: async (request, reply) => {
       const { user } = request.operator!;
       const result = await accounts.do(request.operator!, request.body, request.ip);

@@ -24,7 +24,7 @@ export function registerConsoleStream(server: Server, parts: ConsoleParts): void
     void parts.feed.close(); // the gateway awaits its end
     done();
   });
-  server.get('/ops/stream', { config: { facts }, onRequest: consoleGuards(parts).watches }, (request, reply) => {
+  server.get('/ops/stream', { config: { facts }, onRequest: consoleGuards(parts).forPolling }, (request, reply) => {
     const { acquirerId, user } = request.operator!;
     const { raw } = reply;
     const show = (frame: string) => send(raw, 'frame', frame);

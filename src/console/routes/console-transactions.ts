@@ -23,7 +23,7 @@ const NOT_STORED = { 'cache-control': 'no-store' };
  */
 export function registerConsoleTransactions(server: Server, parts: ConsoleParts): void {
   const { transactions } = parts;
-  const { looks, follows } = consoleGuards(parts);
+  const { forReading, forFollowing } = consoleGuards(parts);
   const routes = withZod(server);
 
   routes.route({
@@ -31,7 +31,7 @@ export function registerConsoleTransactions(server: Server, parts: ConsoleParts)
     url: '/ops/data/transactions',
     config: { facts: facts('List transactions in the console') },
     schema: { body: transactionListRequest },
-    onRequest: looks,
+    onRequest: forReading,
     handler: async (request, reply) => {
       const { filter, after, rows } = request.body;
       return reply.headers(NOT_STORED).send(await transactions.page(request.operator!, filter, after, rows));
@@ -43,7 +43,7 @@ export function registerConsoleTransactions(server: Server, parts: ConsoleParts)
     url: '/ops/data/transactions/count',
     config: { facts: facts('Count transactions in the console') },
     schema: { body: transactionCountRequest },
-    onRequest: follows,
+    onRequest: forFollowing,
     handler: async (request, reply) =>
       reply.headers(NOT_STORED).send({ total: await transactions.count(request.operator!, request.body.filter) }),
   });
@@ -53,7 +53,7 @@ export function registerConsoleTransactions(server: Server, parts: ConsoleParts)
     url: '/ops/data/transactions/changes',
     config: { facts: facts('Get changes of listed transactions') },
     schema: { body: transactionChangesRequest },
-    onRequest: follows,
+    onRequest: forFollowing,
     handler: async (request, reply) => {
       const { filter, newest, shown } = request.body;
       return reply.headers(NOT_STORED).send(await transactions.changes(request.operator!, filter, newest, shown));
@@ -65,7 +65,7 @@ export function registerConsoleTransactions(server: Server, parts: ConsoleParts)
     url: '/ops/data/transactions/export',
     config: { facts: { ...facts('Export transactions from the console'), isEndless: true } },
     schema: { body: transactionCountRequest },
-    onRequest: looks,
+    onRequest: forReading,
     handler: async (request, reply) => {
       checkToken(request.operator!, csrfTokenOf(request));
       const lines = await transactions.export(request.operator!, request.body.filter);
@@ -79,7 +79,7 @@ export function registerConsoleTransactions(server: Server, parts: ConsoleParts)
 }
 
 function registerOne(server: Server, parts: ConsoleParts): void {
-  const { looks, follows } = consoleGuards(parts);
+  const { forReading, forFollowing } = consoleGuards(parts);
   const routes = withZod(server);
   const show = async (acquirerId: number | undefined, id: string) => {
     const story = await parts.tell(acquirerId, id);
@@ -92,7 +92,7 @@ function registerOne(server: Server, parts: ConsoleParts): void {
     url: '/ops/data/transactions/:id',
     config: { facts: facts('Show a transaction in the console') },
     schema: { params: consoleTransactionId },
-    onRequest: looks,
+    onRequest: forReading,
     handler: async (request, reply) =>
       reply.headers(NOT_STORED).send(await show(request.operator!.acquirerId, request.params.id)),
   });
@@ -102,14 +102,14 @@ function registerOne(server: Server, parts: ConsoleParts): void {
     url: '/ops/data/transactions/:id/present',
     config: { facts: facts('Follow a transaction in the console') },
     schema: { params: consoleTransactionId },
-    onRequest: follows,
+    onRequest: forFollowing,
     handler: async (request, reply) =>
       reply.headers(NOT_STORED).send(await show(request.operator!.acquirerId, request.params.id)),
   });
 
   server.get(
     '/ops/data/names',
-    { config: { facts: facts('List names for the console') }, onRequest: consoleGuards(parts).watches },
+    { config: { facts: facts('List names for the console') }, onRequest: consoleGuards(parts).forPolling },
     async (request, reply) => reply.headers(NOT_STORED).send(await parts.names(request.operator!.acquirerId)),
   );
 
@@ -118,7 +118,7 @@ function registerOne(server: Server, parts: ConsoleParts): void {
     url: '/ops/data/merchants',
     config: { facts: facts('Suggest merchants in the console') },
     schema: { body: merchantSuggestions },
-    onRequest: looks,
+    onRequest: forReading,
     handler: async (request, reply) =>
       reply.headers(NOT_STORED).send(await parts.suggestMerchants(request.operator!.acquirerId, request.body.text)),
   });
@@ -131,7 +131,7 @@ export function registerConsoleActs(server: Server, parts: ConsoleParts): void {
     url: '/ops/acts',
     config: { facts: { summary: 'Run a console action', section: 'extension', takes: [], isAsset: true } },
     schema: { body: consoleAct },
-    onRequest: consoleGuards(parts).acts,
+    onRequest: consoleGuards(parts).forActing,
     handler: async (request, reply) => {
       await parts.acts.do(request.operator!, request.body);
       return reply.code(204).send();
@@ -153,7 +153,7 @@ export function registerConsoleRefunds(server: Server, parts: ConsoleParts): voi
     url: '/ops/refunds',
     config: { facts },
     schema: { body: consoleRefund },
-    onRequest: consoleGuards(parts).acts,
+    onRequest: consoleGuards(parts).forActing,
     handler: async (request, reply) => {
       const refunded = await parts.acts.refundSale(request.operator!, request.body, request.correlationId);
       recordWhenFlushed(parts.deps, refunded, reply);

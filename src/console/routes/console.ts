@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { historyQuery } from '#schemas/console-history';
 import { workRequest } from '#schemas/console-work';
 import { AuthError } from '../../basics/errors.ts';
-import { browserModules, pageHeaders } from '../../http/served-file.ts';
 import type { Server } from '../../http/server.ts';
+import { browserModules, pageHeaders } from '../../http/static-files.ts';
 import { withZod } from '../../http/with-zod.ts';
 import { type ConsoleParts, consoleGuards } from './console-guard.ts';
 import { registerConsoleAccount, registerConsoleSession, registerConsoleSignIn } from './console-session.ts';
@@ -16,7 +16,7 @@ function registerConsoleCells(server: Server, parts: ConsoleParts): void {
   const facts = { summary: 'Show the cells in the console', section: 'extension', takes: [], isAsset: true } as const;
   server.get(
     '/ops/data/cells',
-    { config: { facts }, onRequest: consoleGuards(parts).follows },
+    { config: { facts }, onRequest: consoleGuards(parts).forFollowing },
     async (request, reply) => {
       const { acquirerId, mayAct } = request.operator!;
       if (acquirerId !== undefined || !mayAct) throw new AuthError('FORBIDDEN', 'owner');
@@ -33,7 +33,7 @@ function registerConsoleHistory(server: Server, parts: ConsoleParts): void {
     url: '/ops/data/history',
     config: { facts: { summary: 'Show past figures in the console', section: 'extension', takes: [], isAsset: true } },
     schema: { querystring: historyQuery },
-    onRequest: consoleGuards(parts).watches,
+    onRequest: consoleGuards(parts).forPolling,
     handler: async (request, reply) =>
       reply.header('cache-control', 'no-store').send(await parts.history(request.operator!, request.query)),
   });
@@ -45,7 +45,7 @@ function registerConsoleSpecs(server: Server, parts: ConsoleParts): void {
     method: 'GET',
     url: '/ops/data/specs',
     config: { facts: { summary: 'List specs in the console', section: 'extension', takes: [], isAsset: true } },
-    onRequest: consoleGuards(parts).looks,
+    onRequest: consoleGuards(parts).forReading,
     handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(parts.specs),
   });
 }
@@ -57,7 +57,7 @@ function registerConsoleWork(server: Server, parts: ConsoleParts): void {
     url: '/ops/data/work',
     config: { facts: { summary: 'List work in the console', section: 'extension', takes: [], isAsset: true } },
     schema: { body: workRequest },
-    onRequest: consoleGuards(parts).looks,
+    onRequest: consoleGuards(parts).forReading,
     handler: async (request, reply) =>
       reply.header('cache-control', 'no-store').send(await parts.work(request.operator!, request.body)),
   });

@@ -4,7 +4,7 @@ import type { OperationName } from '#schemas/client';
 import type { Operation } from '#schemas/operation';
 import { OPERATIONS } from '#schemas/operations';
 import { PAY_PAGE_OPERATIONS, VIRTUAL_READER_OPERATIONS } from '#schemas/pay-page-operations';
-import { type ServedFile, servedFile, withoutTypes } from '../served-file.ts';
+import { type ServedFile, servedFile, withoutTypes } from '../static-files.ts';
 import af from './texts/af.json' with { type: 'json' };
 import de from './texts/de.json' with { type: 'json' };
 import en from './texts/en.json' with { type: 'json' };

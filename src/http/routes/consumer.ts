@@ -1,6 +1,6 @@
 import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from '#schemas/consumer';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
-import { acknowledgeLink, openLink } from '../../payments/links/pay-link.ts';
+import { acknowledgeLink, openLink } from '../../payments/links/link-lifecycle.ts';
 import { LinkState, linkStateName } from '../../payments/model/link.ts';
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
 import { identifyLink, qrCodeDetailsOf } from '../links-view.ts';

@@ -8,8 +8,8 @@ import { searchIndex } from '../docs/search-index.ts';
 import type { ApiDocument } from '../openapi/document.ts';
 import { type LiveExamples, withLiveExamples } from '../openapi/live-examples.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { pageHeaders, type ServedFile, sendFile, servedFile, withoutTypes } from '../served-file.ts';
 import type { Server } from '../server.ts';
+import { pageHeaders, type ServedFile, sendFile, servedFile, withoutTypes } from '../static-files.ts';
 
 export interface DocsRoutesOptions {
   readonly document: () => ApiDocument;

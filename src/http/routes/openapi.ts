@@ -1,6 +1,6 @@
 import type { ApiDocument } from '../openapi/document.ts';
-import { type ServedFile, sendFile, servedFile } from '../served-file.ts';
 import type { Server } from '../server.ts';
+import { type ServedFile, sendFile, servedFile } from '../static-files.ts';
 
 /** `/openapi.json`: the description of every route of this server (OpenAPI 3.1). */
 export function registerOpenApiRoute(server: Server, document: () => ApiDocument): void {

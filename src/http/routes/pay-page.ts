@@ -10,8 +10,8 @@ import type { LinkStore } from '../../payments/ports/store-ports.ts';
 import { languageFor, type PayPageSettings, payPageFiles } from '../pay-page/page-files.ts';
 import { payPageStateOf } from '../pay-page/state-view.ts';
 import type { RouteFacts } from '../route-table.ts';
-import { pageHeaders, sendFile } from '../served-file.ts';
 import { answerSchema, type Server } from '../server.ts';
+import { pageHeaders, sendFile } from '../static-files.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface PayPageRoutesOptions {

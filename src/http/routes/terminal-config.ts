@@ -3,7 +3,7 @@ import { deviceInstallationId } from '#schemas/card-data';
 import { type TerminalConfig, terminalConfig } from '#schemas/terminal-profile';
 import { proximityTokenClaims } from '#schemas/tokens';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
-import type { OwnTokens } from '../../auth/tokens/own-tokens.ts';
+import type { OwnTokens } from '../../auth/tokens/gateway-tokens.ts';
 import { bearerToken } from '../../auth/tokens/read-token.ts';
 import { AuthError, NoConfiguration } from '../../basics/errors.ts';
 import { admit } from '../../payments/decisions/admit.ts';
@@ -15,8 +15,8 @@ import type { MerchantRecord, TerminalRecord } from '../../payments/ports/direct
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
 import { linkOfToken } from '../../payments/taps/link-of-tap.ts';
 import { chooseProfile } from '../../payments/taps/read-tap.ts';
-import { sendUnlessKnown } from '../served-file.ts';
 import { answerSchema, type Server } from '../server.ts';
+import { sendUnlessKnown } from '../static-files.ts';
 import { withZod } from '../with-zod.ts';
 
 /** Terminal Floor Limit, for kernels without DF8123: 4 bytes, a binary number (EMV Book 3 Annex A). */

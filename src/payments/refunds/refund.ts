@@ -21,8 +21,8 @@ import type { PreparedRequest, Switch, Switches } from '../ports/switch-ports.ts
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import type { OutcomeDependencies } from '../reversals/overdue.ts';
 import { type AuthorizeDependencies, authorize, awaitOutcome, submitReady } from '../taps/authorize.ts';
+import { type Again, delegateTo, groupOf, lookElsewhere, reachedElsewhere } from '../taps/delegate.ts';
 import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
-import { type Again, groupOf, leaveTo, lookElsewhere, reachedElsewhere } from '../taps/leave-to-others.ts';
 import { NEW, newAttempt } from '../taps/plan-attempt.ts';
 import {
   prepareSubmission,
@@ -152,7 +152,7 @@ export async function submitRefund(
   if (!sale || deps.path.kind !== 'direct') return giveUp(deps, transaction);
   const ready = await takeSaleSwitch(deps, deps.path.switches, sale, transaction).catch(unlessImpossible);
   const elsewhere = ready ? undefined : await lookElsewhere(deps, candidatesFor(deps, sale));
-  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
+  if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
   if (!ready) return giveUp(deps, transaction);
   const submitted = await submitReady(deps, transaction, ready);
   if (submitted) await authorize(deps, submitted, ready);

@@ -52,7 +52,7 @@ export async function voidSale(
   const reverseJob = { queue: 'reverse', data } as const;
   if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
   await refuseUnlessWhole(deps, (await deps.store.find(sale)) ?? sale);
-  throw alreadyTakenBack(); // another request was faster
+  throw alreadyReversed(); // another request was faster
 }
 
 function draftVoid(deps: Pick<TransactionDependencies, 'newId'>, sale: Transaction, nowMs: number): Transaction {
@@ -89,7 +89,7 @@ async function refuseUnlessWhole(deps: Pick<TransactionDependencies, 'refunds'>,
   await refuseUnlessFree(deps, sale);
   // Its outcome comes from the switch's books, after the end of its reversal.
   if (sale.reversalState === ReversalState.resolved) throw new RequestRejected('SALE_SETTLED');
-  if (sale.refundedMinor > 0) throw alreadyTakenBack();
+  if (sale.refundedMinor > 0) throw alreadyReversed();
 }
 
 const OBSTACLES = {
@@ -117,11 +117,11 @@ export async function refuseUnlessFree(
 /** @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_NOT_APPROVED) */
 export function refuseUnlessApproved({ type, disposition, voidState }: Transaction): void {
   const isSale = type !== TransactionType.Refund && type !== TransactionType.Void;
-  if (isSale && (voidState !== null || disposition === Disposition.Voided)) throw alreadyTakenBack();
+  if (isSale && (voidState !== null || disposition === Disposition.Voided)) throw alreadyReversed();
   if (isSale && disposition === Disposition.Approved) return;
   throw new RequestRejected('SALE_NOT_APPROVED');
 }
 
-function alreadyTakenBack(): RequestRejected {
+function alreadyReversed(): RequestRejected {
   return new RequestRejected('ALREADY_VOIDED_OR_REFUNDED');
 }

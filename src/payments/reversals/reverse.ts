@@ -11,7 +11,7 @@ import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { OriginalFacts, ReversalAttempt, ReversalStep } from '../ports/store-ports.ts';
 import type { Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { leaveTo, reachedElsewhere } from '../taps/leave-to-others.ts';
+import { delegateTo, reachedElsewhere } from '../taps/delegate.ts';
 import {
   type ReversalAnswerDependencies,
   recordReversalAnswer,
@@ -59,7 +59,7 @@ export async function sendReversal(
   const target = route && deps.path.switches.find(asked.acquirerId, processorId);
   // A switch may accept fewer sessions than there are processes.
   const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds: () => [processorId] });
-  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
+  if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
   try {
     return await attemptReversal(deps, transaction, target, {
       number: asked.reversalAttempt,

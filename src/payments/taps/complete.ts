@@ -10,7 +10,7 @@ import { ReversalState, type Transaction, type TransactionKey } from '../model/t
 import type { Switch, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { SWITCH_CHANGED } from '../reversals/record-reversal-answer.ts';
-import { type Again, leaveTo, reachedElsewhere } from './leave-to-others.ts';
+import { type Again, delegateTo, reachedElsewhere } from './delegate.ts';
 
 type CompletionDependencies = Pick<
   TransactionDependencies,
@@ -64,7 +64,7 @@ export async function sendCompletion(
   const target = route && deps.path.switches.find(asked.acquirerId, route.processorId);
   const processorIds = () => (route ? [route.processorId] : []);
   const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds });
-  if (elsewhere !== undefined) return leaveTo(asked.acquirerId, elsewhere);
+  if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
   const nowMs = deps.clock.nowMs();
   const leadsTo = target && switchOf(transaction, target);
   const isTooLate = isTooOld(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);

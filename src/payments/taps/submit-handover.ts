@@ -7,8 +7,8 @@ import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { OpenedTap } from '../ports/switch-ports.ts';
 import type { OutcomeDependencies } from '../reversals/overdue.ts';
 import { authorize, submitReady } from './authorize.ts';
+import { type Again, delegateTo, lookElsewhere, reachedElsewhere } from './delegate.ts';
 import type { Draft } from './draft.ts';
-import { type Again, leaveTo, lookElsewhere, reachedElsewhere } from './leave-to-others.ts';
 import { type AttemptDependencies, pinUnusable } from './plan-attempt.ts';
 import { readTap } from './read-tap.ts';
 import { processorsFor, takeRoute } from './take-route.ts';
@@ -60,12 +60,12 @@ async function submitOpened(
   const candidates = { acquirerId, processorIds: () => processorsFor(deps, draft, tap) };
   const mayLeave = secondsLeft > deps.longestDeadlineSeconds(acquirerId);
   const elsewhere = mayLeave ? reachedElsewhere(deps, candidates) : undefined;
-  if (elsewhere !== undefined) return leaveTo(acquirerId, elsewhere);
+  if (elsewhere !== undefined) return delegateTo(acquirerId, elsewhere);
   const ready = await takeRoute(deps, deps.path.switches, draft, tap).catch(unlessOverloaded);
   if (ready instanceof PinUnusable) return decide(deps, transaction, pinUnusable(deps));
   if (ready === undefined && mayLeave) {
     const found = await lookElsewhere(deps, candidates);
-    if (found !== undefined) return leaveTo(acquirerId, found);
+    if (found !== undefined) return delegateTo(acquirerId, found);
   }
   if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(deps, transaction);
   if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {

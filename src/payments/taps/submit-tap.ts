@@ -39,7 +39,7 @@ import { applyProfile, openTap, type ReadTap, readTap, reportCopy, TRANSACTION_D
 type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 
 /** A link may expire or be created between the lookup and the commit. More retries than this point to another cause. */
-const MOST_LOOKS = 3;
+const MAX_CHECKS = 3;
 
 /**
  * Attempts of one reference. Each adds about 1.5 KB of chip data to the row of the transaction, and the next one reads
@@ -61,7 +61,7 @@ export async function submitTap(
 ): Promise<Transaction> {
   let link = await linkOfToken(deps, principal);
   if (link) await checkReferenceOfToken(deps, link, request.merchantReference);
-  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+  for (let checks = 0; checks < MAX_CHECKS; checks++) {
     const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
     const draft = draftTap(deps, submitter, request, link);
     let plan: Plan;

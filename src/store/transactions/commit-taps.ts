@@ -46,14 +46,14 @@ export const TIMES = {
   values: [IN('answerBySeconds'), IN('deadlineSeconds'), 'x."deadlineSeconds"', IN('pinSeconds')].join(', '),
 } as const;
 
-const births = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, auditEntries: 'jsonb', namedLink: 'uuid' });
-const usesOfBirths = new UsedValues(births.width);
+const newTaps = new ColumnBatch({ ...COLUMNS, ...TIMES.seconds, auditEntries: 'jsonb', namedLink: 'uuid' });
+const usesOfNewTaps = new UsedValues(newTaps.width);
 
 const INSERT = `
-with x as (${births.rows}),
-${usesOfBirths.queries},
+with x as (${newTaps.rows}),
+${usesOfNewTaps.queries},
 named as materialized (select x.id from x where x."consumerId" is null and x.type = ${TransactionType.Tap} and ${IS_NAMED_LIKE_A_LINK}),
-born as (
+inserted as (
   insert into transactions (${columnNames(COLUMNS)}, ${TIMES.names})
   select ${columnValues(COLUMNS)}, ${TIMES.values} from x
   where x.id not in (select named.id from named) and x.id not in (select f."usedIn" from foreign_uses f)
@@ -62,9 +62,9 @@ born as (
 ),
 entries as (
   ${INSERT_ENTRIES}
-  select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join born on born.acquirer_id = x."acquirerId" and born.id = x.id
+  select x."acquirerId", x.id, x.attempt, x."auditEntries" from x join inserted on inserted.acquirer_id = x."acquirerId" and inserted.id = x.id
 )
-select id, 'inserted' as outcome from born union all select id, 'named' from named
+select id, 'inserted' as outcome from inserted union all select id, 'named' from named
 union all select distinct f."usedIn", 'copied' from foreign_uses f where f."usedIn" not in (select named.id from named)`;
 
 /**
@@ -84,14 +84,14 @@ export async function insertTaps(
   const written = client.query<{ id: string; outcome: 'inserted' | 'named' | 'copied' }>({
     name: 'insert-taps',
     text: INSERT,
-    values: [...births.values(admitted.map(toNamedRow)), ...usesOfBirths.values(admitted)],
+    values: [...newTaps.values(admitted.map(toNamedRow)), ...usesOfNewTaps.values(admitted)],
   });
   const shared = timers?.share(admitted) ?? { ofTaps: admitted.map(({ enqueue }) => enqueue), timers: [] };
   const offered = new OfferedJobs(client, jobs, [...shared.ofTaps, ...shared.timers.map(({ job }) => [job])]);
   const outcomes = new Map((await written).rows.map(({ id, outcome }) => [id, outcome]));
-  const isBorn = ({ transaction }: NewAttempt) => outcomes.get(transaction.id) === 'inserted';
-  await offered.keep([...admitted.map(isBorn), ...shared.timers.map((timer) => timer.taps.some(isBorn))]);
-  await recordClaims(client, admitted.filter(isBorn));
+  const isInserted = ({ transaction }: NewAttempt) => outcomes.get(transaction.id) === 'inserted';
+  await offered.keep([...admitted.map(isInserted), ...shared.timers.map((timer) => timer.taps.some(isInserted))]);
+  await recordClaims(client, admitted.filter(isInserted));
   return taps.map((tap) => (unclaimable.has(tap) ? 'taken' : (outcomes.get(tap.transaction.id) ?? 'exists')));
 }
 

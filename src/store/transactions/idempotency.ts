@@ -15,7 +15,7 @@ const MAX_ANSWER_CHARS = 65_536;
 /**
  * An entry that is purged between two statements is claimed at the next look-up; more than this is not a coincidence.
  */
-const MOST_LOOKS = 3;
+const MAX_CHECKS = 3;
 const PURGE_EVERY_MS = 10 * 60_000;
 /** A purge must not hold its locks for long. The rest follows in the next run, or at once after a full batch. */
 const PURGE_BATCH = 5_000;
@@ -88,7 +88,7 @@ export class IdempotencyKeys {
 
   /** @throws StoreUnavailable */
   async claim(request: KeyedRequest): Promise<ClaimOutcome> {
-    for (let looks = 1; looks <= MOST_LOOKS; looks++) {
+    for (let checks = 1; checks <= MAX_CHECKS; checks++) {
       const claim: Claim = { ...request, id: randomUUID() };
       const { rowCount } = await mapConnectionLoss(this.#run('claim-key', CLAIM, claim, request.fingerprint));
       if (rowCount === 1) return { kind: 'claimed', claim };

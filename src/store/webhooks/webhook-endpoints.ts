@@ -9,7 +9,7 @@ import type {
   Registration,
   SecretOverlap,
 } from '../../webhooks/ports.ts';
-import { LOCKS } from '../cells/line-locks.ts';
+import { LOCKS } from '../cells/advisory-locks.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { inAdminCommit, recordChange } from '../settings/admin-commit.ts';
 

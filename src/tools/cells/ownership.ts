@@ -1,4 +1,4 @@
-import { LOCKS } from '../../store/cells/line-locks.ts';
+import { LOCKS } from '../../store/cells/advisory-locks.ts';
 import { CellError } from './cell-list.ts';
 import type { CellSession } from './cell-session.ts';
 

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { beforeEach, expect, test } from 'vitest';
-import { createPinTokens, OwnTokens } from '../../../src/auth/tokens/own-tokens.ts';
+import { createPinTokens, OwnTokens } from '../../../src/auth/tokens/gateway-tokens.ts';
 import type { PinTokens } from '../../../src/payments/ports/switch-ports.ts';
 import { createTokenKey } from '../../support/own-tokens.ts';
 import { sampleTransaction } from '../../transactions/sample-transaction.ts';

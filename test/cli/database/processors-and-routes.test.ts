@@ -7,7 +7,7 @@ import type { Command } from '../../../src/cli/commands.ts';
 import { commands as processorCommands } from '../../../src/cli/processor/processor.ts';
 import { route as routeCommands } from '../../../src/cli/tenants.ts';
 import { saveAcquirer } from '../../../src/store/settings/tenants.ts';
-import { postgresProcessorFaults } from '../../../src/store/switches/processor-faults.ts';
+import { postgresProcessorFaults } from '../../../src/store/switches/processor-reports.ts';
 import { runnerOf } from '../../support/run-commands.ts';
 import { runHere } from '../../support/run-here.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvLine } from '../../../src/console/transaction-browser.ts';
+import { csvLine } from '../../../src/console/transactions-csv.ts';
 
 test.each([
   '=1+1',

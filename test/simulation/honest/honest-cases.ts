@@ -1,4 +1,4 @@
-import { openLink } from '../../../src/payments/links/pay-link.ts';
+import { openLink } from '../../../src/payments/links/link-lifecycle.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import type { Principal } from '../../../src/payments/model/principal.ts';
 import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { LineLocks, LOCKS } from '../../../src/store/cells/line-locks.ts';
+import { LineLocks, LOCKS } from '../../../src/store/cells/advisory-locks.ts';
 import { DatabaseRelay } from '../../support/database-relay.ts';
 import { eventually } from '../../support/eventually.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENUMS } from '../../../schemas/enums.ts';
 import { LINK_STATES } from '../../../schemas/link.ts';
-import { judgeAcknowledgement } from '../../../src/payments/links/pay-link.ts';
+import { judgeAcknowledgement } from '../../../src/payments/links/link-lifecycle.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import {
   claimedLink,

@@ -4,7 +4,7 @@ import type { KeyAlgorithm } from '../../../codecs/crypto/block-key.ts';
 import type { Config } from '../../../start/config.ts';
 import { openKeyRing } from '../../../start/open-key-ring.ts';
 import { type KeyAct, recordKeyAct } from '../../../store/switches/hsm-keys.ts';
-import { STOP_SIGNALS } from '../../ending.ts';
+import { STOP_SIGNALS } from '../../process-end.ts';
 import { type NewKeyPlace, storeNewKey } from '../opened-hsm.ts';
 import { CEREMONY_MS, joinPlace } from './ceremony-place.ts';
 import { joinCeremony } from './join-ceremony.ts';

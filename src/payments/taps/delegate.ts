@@ -10,7 +10,7 @@ export function groupOf(acquirerId: number, processorId: number | undefined): { 
 export type Again = { readonly againAfterSeconds: number; readonly group?: string };
 
 /** Another process is signed on to a processor for this request, and takes the job at its next poll. */
-export function leaveTo(acquirerId: number, processorId: number): Again {
+export function delegateTo(acquirerId: number, processorId: number): Again {
   return { againAfterSeconds: 0, ...groupOf(acquirerId, processorId) };
 }
 

@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { OwnTokens, type TokenKey, type TokenKeys, type TokenUse } from '../../../src/auth/tokens/own-tokens.ts';
+import { OwnTokens, type TokenKey, type TokenKeys, type TokenUse } from '../../../src/auth/tokens/gateway-tokens.ts';
 import { AuthError } from '../../../src/basics/errors.ts';
 import { createTokenKey } from '../../support/own-tokens.ts';
 
