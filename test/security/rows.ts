@@ -131,9 +131,10 @@ export function rowsOf(installation: Installation): Readonly<Record<string, Row>
     'GET /devices': row(({ registrationId: after }) => ({ query: { after } }), { lists: 'registrationId' }),
     'PUT /devices/:id': row(({ registrationId: id }) => ({ params: { id }, body: { friendlyName: 'Till 4' } })),
     'DELETE /devices/:id': row(({ registrationId: id }) => ({ params: { id } }), {
-      fresh: async (maker) => {
-        const body = () => ({ ...deviceBody(), merchantId: '1001' });
-        return { registrationId: (await made(maker.installation, '/devices', body, maker.headers)).id };
+      // No token can remove a device that a key registered.
+      fresh: async ({ installation, merchant }) => {
+        const headers = { authorization: `Bearer ${await installation.phone(merchant).token()}` };
+        return { registrationId: (await made(installation, '/devices', deviceBody, headers)).id };
       },
     }),
     'POST /consumer/push': row(({ registrationId: deviceId }) => ({

@@ -106,7 +106,7 @@ export async function thingsOf(installation: Installation, merchant: MerchantNam
     taps(),
     intentOf(installation, merchant, headers),
     made(installation, '/consumer/tt3IntentTransaction', linkBody(merchant, MANDATE), headers),
-    made(installation, '/devices', { ...deviceBody(), merchantId }, headers),
+    made(installation, '/devices', { ...deviceBody(), merchantId }, { authorization: both.authorization }),
     configure(installation, merchant, number),
   ]);
   return {

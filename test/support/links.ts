@@ -72,12 +72,12 @@ export async function createLink(
   return { id: made.reference ?? made.id!, token, paymentReference };
 }
 
-/** A phone whose payment app received a link and has no other credentials. */
+/** A phone whose payment app received a link and has no other credentials, so it binds its taps to no merchant. */
 export class AppPhone extends Phone {
   readonly #link: HandedLink;
 
   constructor(installation: Installation, link: HandedLink, device?: string) {
-    super(installation.profile(), device);
+    super({ ...installation.profile(), acquirerId: undefined }, device);
     this.#link = link;
   }
 
