@@ -31,8 +31,9 @@ export const MUTATIONS_OF_GUARDS: readonly Mutation[] = [
   {
     name: 'a decided tap is submitted',
     file: 'src/store/transactions/commit-decisions.ts',
-    before: `    and t.disposition is null and t.pin_state <> \${PinState.awaiting}\n`,
-    after: '',
+    before: `    and t.disposition is null and t.pin_state <> \${PinState.awaiting}
+    and t.answer_by`,
+    after: '    and t.answer_by',
     meaning: 'bytes are sent for a tap that was reported as failed',
     hunt: COMPARISON,
   },
