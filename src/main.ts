@@ -190,9 +190,10 @@ async function openSwitchParts({ databases, stores, clock, hsm, ...base }: Switc
   const { config, url, types, log, report, closers } = base;
   const onFault = report('late responses could not be recorded');
   const unmatchedResponses = new UnmatchedResponses(onFault, createUnmatchedLog(log));
-  closers.push(() => unmatchedResponses.close());
   const messages = openMessages(config, databases.messages, report, closers);
   const cell = await openCell({ config, url, database: databases.reports, stores, report, closers });
+  // Before the locks of the cell: what is held is recorded while this cell still serves its acquirer.
+  closers.push(() => unmatchedResponses.close());
   const parts = { config, types, clock, hsm, unmatchedResponses, messages, log, closers };
   const { directory } = stores;
   const switches =

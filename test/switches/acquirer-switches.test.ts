@@ -3,6 +3,7 @@ import type1 from '../../processors/type-1/index.ts';
 import { StoreUnavailable } from '../../src/basics/errors.ts';
 import { testPurchase } from '../../src/kits/processor-kit/conformance/subject.ts';
 import type { Processor } from '../../src/kits/processor-kit/processor.ts';
+import type { AcquirerSwitch } from '../../src/switching/switches/acquirer-switch.ts';
 import {
   AcquirerSwitches,
   type LineClaims,
@@ -26,6 +27,7 @@ async function open(
     databaseWithinMs?: number;
     failures?: Error[];
     claims?: LineClaims;
+    lookUpAll?: (acquirerId: number) => Promise<boolean>;
   } = {},
 ) {
   const simulator = await startSimulator({ processors: [{ processor: type1, port: 0 }], timeScale: 0.05 });
@@ -53,7 +55,7 @@ async function open(
       },
     },
     dates: { current: () => '2026-11-20', announce: () => {} },
-    unmatchedResponses: { take: () => {} } as never,
+    unmatchedResponses: { take: () => {}, lookUpAll: differing.lookUpAll ?? (async () => true) },
     messages: { isKeeping: false, keep: () => {} },
     macs: undefined,
     pins: differing.pins,
@@ -216,7 +218,31 @@ test('the connections of a switch whose claim is lost are closed, and opened aga
   mayClaim = true;
   await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
   await switches.close(clock.monotonicMs() + 1_000);
-  expect(released).toBe(2);
+  expect(released).toBe(1); // the rest ends with the process, after its last looks
+});
+
+test('a claim is released when the switch is closed and every late response of its acquirer was looked up', async () => {
+  const events: string[] = [];
+  const claims: LineClaims = { claim: async () => async () => void events.push('released') };
+  const looks = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];
+  let line: AcquirerSwitch;
+  const lookUpAll = (acquirerId: number) => {
+    const look = events.length;
+    events.push(`look at ${acquirerId}, ${line.availability}`);
+    return looks[look]!.promise;
+  };
+  const { opening, store, stored } = await open({ claims, lookUpAll });
+  store(1);
+  const switches = await opening;
+  onTestFinished(() => switches.close(clock.monotonicMs()));
+  await eventually(() => expect(switches.find(1, 1)?.isSignedOn).toBe(true));
+  line = [...switches][0]![1];
+  stored.length = 0;
+  await eventually(() => expect(events).toEqual(['look at 1, closed']));
+  looks[0]!.resolve(false); // the database was unavailable
+  await eventually(() => expect(events).toEqual(['look at 1, closed', 'look at 1, closed']));
+  looks[1]!.resolve(true);
+  await eventually(() => expect(events).toEqual(['look at 1, closed', 'look at 1, closed', 'released']));
 });
 
 test('a switch whose claim is lost while it is opened is closed again', async () => {

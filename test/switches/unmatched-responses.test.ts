@@ -217,6 +217,62 @@ test('closing looks up all for the last time, and accepts no more', async () => 
   expect(looks).toHaveLength(2);
 });
 
+describe('what is held of an acquirer that another cell may serve next', () => {
+  test('is looked up at once as for the last time, and what is not found keeps its next look-ups', async () => {
+    const { unmatchedResponses, looks, counters } = open();
+    unmatchedResponses.open(async (batch, isLastLook) => {
+      looks.push(batch.map(({ stan }) => `${stan} ${isLastLook ? 'last' : 'first'}`));
+      return batch.map(({ stan }) => (stan === '000002' && isLastLook ? 'late' : 'unknown'));
+    });
+    for (const stan of ['000001', '000002']) unmatchedResponses.take(unmatched(stan), counters, DECIDED_AFTER_MS);
+    unmatchedResponses.take(unmatched('000003', 2), counters, DECIDED_AFTER_MS);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(looks.splice(0).flat()).toEqual(['000001 first', '000002 first', '000003 first']);
+    expect(await unmatchedResponses.lookUpAll(1)).toBe(true);
+    expect(looks.splice(0)).toEqual([['000001 last', '000002 last']]);
+    expect(counters).toMatchObject({ late: 1, unknown: 0 });
+    expect(unmatchedResponses.waiting).toBe(2);
+    await vi.advanceTimersByTimeAsync(1_000 + DECIDED_AFTER_MS + 1_000);
+    expect(looks.flat().filter((look) => look.startsWith('000001'))).toEqual(['000001 first', '000001 last']);
+    expect(counters).toMatchObject({ late: 1, unknown: 2, dropped: 0 });
+    expect(unmatchedResponses.waiting).toBe(0);
+  });
+
+  test('includes what is being looked up, and comes to an end if more than a batch is held', async () => {
+    const unmatchedResponses = new UnmatchedResponses(() => {});
+    const [first, counters] = [Promise.withResolvers<UnmatchedKind[]>(), new UnmatchedCounters()];
+    const lasts: number[] = [];
+    unmatchedResponses.open(async (batch, isLastLook) => {
+      if (!isLastLook) return first.promise;
+      lasts.push(batch.length);
+      return batch.map(() => 'late');
+    });
+    for (let n = 0; n < 40; n++) unmatchedResponses.take(unmatched(`${n}`), counters, DECIDED_AFTER_MS);
+    const looked = unmatchedResponses.lookUpAll(1);
+    first.resolve([]);
+    expect(await looked).toBe(true);
+    expect(lasts.reduce((sum, each) => sum + each)).toBe(40);
+    expect(counters).toMatchObject({ late: 40, dropped: 0 });
+    expect(unmatchedResponses.waiting).toBe(0);
+  });
+
+  test('is kept while the database is unavailable', async () => {
+    const { unmatchedResponses, counters } = open();
+    let isAvailable = false;
+    unmatchedResponses.open(async (batch) => {
+      if (!isAvailable) throw new StoreUnavailable(false);
+      return batch.map(() => 'late');
+    });
+    unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
+    expect(await unmatchedResponses.lookUpAll(1)).toBe(false);
+    expect(await unmatchedResponses.lookUpAll(2)).toBe(true);
+    expect(unmatchedResponses.waiting).toBe(1);
+    isAvailable = true;
+    expect(await unmatchedResponses.lookUpAll(1)).toBe(true);
+    expect(counters).toMatchObject({ late: 1, dropped: 0 });
+  });
+});
+
 describe('responses of a switch without a waiting request', () => {
   const request = type1.authorization(testPurchase(), type1.exampleConfig);
   const response = type1.simulate(request, { responseCode: '00' });

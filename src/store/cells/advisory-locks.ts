@@ -7,7 +7,7 @@ import { destroyConnection, LimitedClient } from '../postgres/open-database.ts';
 export const LOCKS = {
   /** Shared by each commit that writes rows of the acquirer while it is moved (0001_schema.sql names this number). */
   writes: 7_403_001,
-  /** Shared by each process while it has connections to the acquirer's switches. */
+  /** Shared by each process while it has connections to the acquirer's switches, or late responses to look up. */
   lines: 7_403_002,
   /** Shared by each process that is signed on to a switch of the acquirer. */
   signedOn: 7_403_003,
@@ -122,7 +122,8 @@ export class LineLocks {
    * Call before a switch of the acquirer is dialled.
    *
    * @param onLost called once if its connections must be closed, because another cell may serve the acquirer
-   * @returns a function to call when its last connection is closed; undefined if this cell must not connect
+   * @returns a function to call when its last connection is closed and its late responses were looked up; undefined if this
+   * cell must not connect
    * @throws StoreUnavailable
    */
   async claim(acquirerId: number, onLost: () => void): Promise<(() => Promise<void>) | undefined> {

@@ -18,7 +18,7 @@ export interface AcquirerSwitchOptions {
   readonly revision?: SwitchRevision | undefined;
   readonly stans: Stans;
   readonly dates: BusinessDates;
-  readonly unmatchedResponses: UnmatchedResponses;
+  readonly unmatchedResponses: Pick<UnmatchedResponses, 'take' | 'lookUpAll'>;
   readonly messages: MessageKeeper;
   /** The HSM that authenticates messages; undefined if the installation has none. */
   readonly macs: MacHsm | undefined;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { StartError, StoreUnavailable, TapwireError } from '../../basics/errors.ts';
 import { isTimeout, type Repetition, repeatEvery, within } from '../../basics/limits/waits.ts';
@@ -41,7 +42,8 @@ export interface AcquirerSwitchesOptions
 export interface LineClaims {
   /**
    * @param onLost called if the connections must be closed, because another cell may serve the acquirer
-   * @returns a function to call when the connections are closed; undefined if another cell serves the acquirer
+   * @returns a function to call when the connections are closed and what they received is recorded; undefined if another
+   * cell serves the acquirer. The end of the process ends the claim, after its last looks.
    */
   claim(acquirerId: number, onLost: () => void): Promise<(() => Promise<void>) | undefined>;
 }
@@ -66,6 +68,8 @@ const STORE_UNAVAILABLE = new StoreUnavailable(false).code;
 const CLOSED = '';
 /** The next switch can use a dialled port only after this. It is too short to wait for every response. */
 const HAND_OVER_MS = 5_000;
+/** Between two tries to look up the late responses of a closed switch. */
+const LOOK_UP_AGAIN_MS = 250;
 
 /**
  * Every switch of every acquirer, connected and kept in step with the database. A switch that cannot be opened is
@@ -79,7 +83,7 @@ export class AcquirerSwitches implements Switches {
   readonly #leaving = new Set<AcquirerSwitch>();
   /** Keys of switches whose opening took too long and has not ended. */
   readonly #slow = new Set<string>();
-  /** What to call when a switch is closed. */
+  /** What to call when a switch is closed and its late responses were looked up. */
   readonly #releases = new WeakMap<AcquirerSwitch, () => Promise<void>>();
   /** Switches whose claim was lost. */
   readonly #lost = new WeakSet<AcquirerSwitch>();
@@ -128,7 +132,21 @@ export class AcquirerSwitches implements Switches {
 
   async #close(line: AcquirerSwitch, deadlineAtMs: number): Promise<void> {
     await line.close(deadlineAtMs);
-    await this.#releases.get(line)?.();
+    void this.#releases.get(line)?.();
+  }
+
+  /**
+   * Waits until the late responses of the acquirer that this process holds were looked up. Another cell may have its rows
+   * when the claim has ended, and here they can then not be recorded. A process that stops has its last looks and keeps
+   * its claims until then.
+   */
+  async #release(acquirerId: number, line: AcquirerSwitch, release: () => Promise<void>): Promise<void> {
+    while (!this.#isClosed) {
+      const isDone = await this.#options.unmatchedResponses.lookUpAll(acquirerId);
+      if (this.#isClosed) return;
+      if (isDone || this.#lost.has(line)) return release();
+      await sleep(LOOK_UP_AGAIN_MS, undefined, { ref: false });
+    }
   }
 
   /** Logs each fault once, not at every retry, and logs when it is fixed. */
@@ -253,7 +271,7 @@ export class AcquirerSwitches implements Switches {
     if (!release) throw new StartError('BAD_PROCESSOR', `${where}: its acquirer is served by another cell`);
     try {
       const line = await openAcquirerSwitch(options);
-      this.#releases.set(line, release);
+      this.#releases.set(line, () => this.#release(acquirerId, line, release));
       onLost = () => void this.#closeLost(line, record);
       if (isLost) onLost();
       return { line, isListening };

@@ -10,7 +10,7 @@ const MAX_BATCH = 256;
  */
 const MAX_LAST_BATCH = 16;
 const REST_AFTER_LAST = 4;
-/** Time for the last looks when the process stops. */
+/** Time for the last looks when the process stops, and for those of an acquirer that another cell may serve next. */
 const LAST_LOOKS_MS = 5_000;
 /** Pause between two statements, of which at most one runs at a time: at most 5,120 responses a second. */
 const PAUSE_MS = 50;
@@ -64,6 +64,8 @@ interface Lane {
   /** Those to look up now, oldest first. */
   readonly due: Set<Waiting>;
   readonly isLast: boolean;
+  /** Those that are being looked up. They are held again if they are not found. */
+  batch: readonly Waiting[];
   looking?: Promise<void> | undefined;
   pause?: NodeJS.Timeout | undefined;
 }
@@ -79,8 +81,8 @@ interface Lane {
 export class UnmatchedResponses {
   readonly #onError: (error: unknown) => void;
   readonly #onUnknown: (unmatched: UnmatchedResponse) => void;
-  readonly #first: Lane = { due: new Set(), isLast: false };
-  readonly #last: Lane = { due: new Set(), isLast: true };
+  readonly #first: Lane = { due: new Set(), isLast: false, batch: [] };
+  readonly #last: Lane = { due: new Set(), isLast: true, batch: [] };
   /** Those to look up now or later, by acquirer, oldest first. */
   readonly #held = new Map<number, Set<Waiting>>();
   #settle: RecordUnmatchedResponses | undefined;
@@ -115,6 +117,40 @@ export class UnmatchedResponses {
     const waiting = { unmatched, counters, againMs: [FIRST_AGAIN_MS, decidedAfterMs], failures: 0 };
     this.#hold(waiting);
     this.#makeDue(waiting);
+  }
+
+  /**
+   * Looks up everything that is held of an acquirer as for the last time, because another cell may have its rows next. What
+   * is not found keeps its next look-ups: the acquirer may stay, and a request of it may not be decided yet.
+   *
+   * @returns false if the database was unavailable or the time did not suffice: the rest is held as before
+   */
+  async lookUpAll(acquirerId: number): Promise<boolean> {
+    const looked = new Set<UnmatchedResponse>();
+    const endAtMs = performance.now() + LAST_LOOKS_MS;
+    while (performance.now() < endAtMs) {
+      const held = [...(this.#held.get(acquirerId) ?? [])].filter(({ unmatched }) => !looked.has(unmatched));
+      const batch = held.slice(0, MAX_LAST_BATCH);
+      if (batch.length > 0) {
+        const kinds = this.#settle && (await this.#kindsOf(batch, true, this.#settle));
+        if (!kinds) return false;
+        for (const [index, waiting] of batch.entries()) {
+          looked.add(waiting.unmatched);
+          const kind = kinds[index] ?? 'unknown';
+          // A lane that has taken it meanwhile ends it.
+          if (kind === 'unknown' || !this.#held.get(acquirerId)?.has(waiting)) continue;
+          this.#release(waiting);
+          this.#end(waiting, kind);
+        }
+        continue;
+      }
+      const lanes = [this.#first, this.#last].filter((lane) =>
+        lane.batch.some(({ unmatched }) => unmatched.acquirerId === acquirerId),
+      );
+      if (lanes.length === 0) return true;
+      await Promise.all(lanes.map(({ looking }) => looking));
+    }
+    return false;
   }
 
   /** Looks up the responses that wait for the last time, and ends. */
@@ -183,23 +219,34 @@ export class UnmatchedResponses {
     });
   }
 
-  async #look({ due, isLast }: Lane, settle: RecordUnmatchedResponses): Promise<void> {
+  async #look(lane: Lane, settle: RecordUnmatchedResponses): Promise<void> {
+    const { due, isLast } = lane;
     const batch = [...due.values().take(isLast ? MAX_LAST_BATCH : MAX_BATCH)];
     for (const waiting of batch) this.#release(waiting);
-    let kinds: readonly UnmatchedKind[] = [];
+    lane.batch = batch;
+    const kinds = await this.#kindsOf(batch, isLast, settle);
+    lane.batch = [];
+    for (const [index, waiting] of batch.entries()) {
+      if (kinds) this.#end(waiting, kinds[index] ?? 'unknown');
+      else this.#retry(waiting);
+    }
+  }
+
+  /** @returns undefined if the database was unavailable; a fault of the program is no kind */
+  async #kindsOf(
+    batch: readonly Waiting[],
+    isLast: boolean,
+    settle: RecordUnmatchedResponses,
+  ): Promise<readonly UnmatchedKind[] | undefined> {
     try {
-      kinds = await settle(
+      return await settle(
         batch.map(({ unmatched }) => unmatched),
         isLast,
       );
     } catch (error) {
       this.#onError(error);
-      if (error instanceof StoreUnavailable || isStoreCondition(error)) {
-        for (const waiting of batch) this.#retry(waiting);
-        return;
-      }
+      return error instanceof StoreUnavailable || isStoreCondition(error) ? undefined : [];
     }
-    for (const [index, waiting] of batch.entries()) this.#end(waiting, kinds[index] ?? 'unknown');
   }
 
   #retry(waiting: Waiting): void {

@@ -59,7 +59,7 @@ export interface MoveTimes {
  * 1. Rows are copied while the source serves the acquirer, until the target applies changes within a second.
  * 2. The source holds it: its database refuses new work, and work in progress ends. The hold has an end in the
  *    database, so a command that dies leaves no acquirer without service.
- * 3. The processes of the source close their connections to its switches.
+ * 3. The processes of the source close their connections to its switches, and look up the late responses that they hold.
  * 4. The source gives it up, in one commit that no write of the source can follow.
  * 5. The target takes it over when this commit has arrived, and connects to its switches. The commit with which it does
  *    ends replication. Until here the move can be undone.
@@ -224,7 +224,7 @@ class Move {
       await this.#step('drained');
       await this.#change('closing', startedAtMs + HOLD_MS - performance.now());
       if (!(await until(endsAtMs, () => haveLinesClosed(source, acquirerId))))
-        return await this.#lift('open connections to switches');
+        return await this.#lift('open connections to switches or late responses');
       await this.#step('closed');
       if (!(await until(endsAtMs, () => hasMark(target, acquirerId, this.#generation, mark))))
         return await this.#lift('changes that the target has not applied');
