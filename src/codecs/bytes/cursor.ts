@@ -1,4 +1,4 @@
-import { hexSlice, latin1Slice } from './hex.ts';
+import { hexSlice, latin1Slice } from './native-text.ts';
 
 /**
  * A reading position in bytes. The reader must stop at `end`, which a nested value narrows while it is read. Offsets

@@ -1,17 +1,5 @@
 import { DigitError } from '../../basics/errors/codec-errors.ts';
-
-/**
- * Conversions between bytes and text in one native call. The typings lack these methods of Buffer, which accept any
- * Uint8Array. This is all that the codecs need of Node: browsers get `console/page/native-text.js` in its place.
- */
-interface NativeText {
-  readonly latin1Slice: (this: Uint8Array, from: number, to: number) => string;
-  /** Lower case. */
-  readonly hexSlice: (this: Uint8Array, from: number, to: number) => string;
-  readonly utf8Write: (this: Uint8Array, text: string, at: number, most: number) => number;
-}
-
-export const { latin1Slice, hexSlice, utf8Write } = Buffer.prototype as unknown as NativeText;
+import { hexSlice } from './native-text.ts';
 
 const OCTETS = Array.from({ length: 256 }, (_, octet) => octet.toString(16).toUpperCase().padStart(2, '0'));
 
@@ -54,11 +42,9 @@ export function hexDigit(charCode: number): number {
 }
 
 /**
- * Strict Base64 of RFC 4648: only the alphabet, padding where it belongs (none in the URL form), unused bits zero.
+ * The bytes of canonical Base64 (RFC 4648 4): only the alphabet, padded, unused bits zero. Undefined for any other text.
  * One value has one spelling, so the same bytes cannot return as a text that looks new.
  */
-
-/** The bytes of canonical Base64 (RFC 4648 4, padded), or undefined for any other text. */
 export function decodeBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

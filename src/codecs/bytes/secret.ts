@@ -1,4 +1,5 @@
-import { inspect } from 'node:util';
+/** `util.inspect.custom`, without an import of Node: browsers load this module with the codecs. */
+const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom');
 
 /** A value that must never be printed: it appears as `[secret]` in logs, errors, JSON and templates. */
 export class Secret<T> {
@@ -21,7 +22,7 @@ export class Secret<T> {
     return '[secret]';
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return '[secret]';
   }
 }

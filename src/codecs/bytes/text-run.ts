@@ -1,6 +1,6 @@
 import type { Cursor } from './cursor.ts';
 import { type NumberDigits, type PackedDigits, readNumber, readPacked, writeNumber, writePacked } from './digits.ts';
-import { utf8Write } from './hex.ts';
+import { utf8Write } from './native-text.ts';
 import type { Sink } from './sink.ts';
 
 /**

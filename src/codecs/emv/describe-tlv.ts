@@ -1,7 +1,8 @@
 /** Formats TLV for engineers. A value is withheld unless the dictionary allows it to be shown. */
 
 import { TapwireError } from '../../basics/errors/tapwire-error.ts';
-import { latin1Slice, toHex } from '../bytes/hex.ts';
+import { toHex } from '../bytes/hex.ts';
+import { latin1Slice } from '../bytes/native-text.ts';
 import { describeBits } from './bits.ts';
 import { maskPan, parsePan, parseTrack2 } from './card.ts';
 import { parseDol } from './dol.ts';

@@ -1,4 +1,4 @@
-/** In place of `codecs/bytes/hex.ts`, for the codecs in a browser: the same functions, called with the bytes as `this`. */
+/** In place of `codecs/bytes/native-text.ts`, for the codecs in a browser: the same functions, called with the bytes as `this`. */
 
 /** @this {Uint8Array} */
 export function latin1Slice(from, to) {

@@ -14,8 +14,8 @@ import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
  * A row of type Void represents it. The row rests from its creation, because the `reverse` job of the sale drives
  * the void. Its disposition stays open until the switch acknowledges (Approved, and the sale is Voided) or finally
  * refuses (Declined, and the sale is unchanged). While neither is certain, the sale stays blocked. Both rows need
- * review if the time for attempts is over or the switch contradicts itself (reversal/reversal-answers.ts,
- * reversal/record-reversal-answer.ts).
+ * review if the time for attempts is over or the switch contradicts itself (decisions/reversal-answers.ts,
+ * reversals/record-reversal-answer.ts).
  */
 
 const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];
