@@ -100,7 +100,7 @@ function approvalText({ disposition }: ShownTransaction): string {
   return disposition === Disposition.Voided ? 'Reversed' : 'Declined';
 }
 
-/** As decimal text. */
+/** The amount to show, as decimal text. */
 function amountText(transaction: ShownTransaction): string | undefined {
   const { currency } = transaction;
   const minor = toldMinor(transaction);

@@ -75,7 +75,7 @@ function orRefuse<Done>(done: Done | DeviceRefusal): Done {
   return done as Done;
 }
 
-/** The same for an unknown device and a device of another tenant. */
+/** One rejection for an unknown device and for a device of another tenant. */
 export function unknownDevice(): RequestRejected {
   return new RequestRejected('DEVICE_NOT_REGISTERED');
 }

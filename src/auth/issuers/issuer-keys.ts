@@ -78,7 +78,7 @@ export interface OwnedMerchant {
   readonly isBlocked: boolean;
 }
 
-/** As `IssuerKeys`, from memory. */
+/** Finds merchants in memory, as the gateway's directory does. */
 export interface Merchants {
   /** The merchant, if it is the tenant itself or belongs to it. */
   findOwned(owner: Tenant, merchantId: string): Promise<OwnedMerchant | undefined>;
@@ -187,7 +187,7 @@ function folded(name: string): string {
 
 /** Proofs are sent to acquirers by people. It is valid for one registration by one acquirer, so a theft gains nothing. */
 const MAX_AGE_SECONDS = 7 * 24 * 60 * 60;
-/** As for the tokens that the key will sign. */
+/** Difference of clocks, the same as for the tokens that the key will sign. */
 const LEEWAY_SECONDS = 60;
 
 /** What a key is registered for. */

@@ -36,7 +36,7 @@ const REFRESH_FROM_MS = FRESH_MS / 2;
 const REFRESH_EVERY_MS = 60_000;
 /** Minimum time between two fetches of one URL: tokens with invented kids do not cause more. */
 const FETCH_EVERY_MS = 30_000;
-/** It doubles with each failure in a row, up to 4 minutes. */
+/** The time between two fetches doubles with each failure in a row, up to 4 minutes. */
 const MAX_DOUBLINGS = 3;
 /** A night without the issuer's web server stops no shop. To stop a leaked key at once, revoke it in the gateway. */
 const STAND_IN_MS = 12 * 3_600_000;
@@ -50,9 +50,9 @@ const MAX_SETS = 4_096;
 const AWAITED_MS = 5_000;
 /** URLs can hang, and webhooks need sockets, too. */
 const FETCHES_AT_ONCE = 12;
-/** Those of URLs that failed the last time: an acquirer can register thousands that hang, and others must not wait for them. */
+/** Fetches of URLs that failed the last time: an acquirer can register thousands that hang, and others must not wait. */
 const FAILING_AT_ONCE = 4;
-/** Those of one acquirer, so that its hanging URLs leave room for those of others. */
+/** Fetches of one acquirer, so that its hanging URLs leave room for those of others. */
 const FETCHES_OF_ACQUIRER = 4;
 const FAILING_OF_ACQUIRER = 2;
 const FETCHES_WAITING = 1_024;

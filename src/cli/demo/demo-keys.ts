@@ -64,7 +64,7 @@ function keysIn(path: string): HsmKeysFile['keys'] {
   throw new StartError('BAD_CONFIG', `The key file ${path} is invalid. Correct it, or delete it to get a new one.`);
 }
 
-/** As a whole, because a start that is killed must not lose keys. */
+/** Replaces the file as a whole, because a start that is killed must not lose keys. */
 function replaceFile(path: string, text: string): void {
   const fresh = `${path}.${process.pid}.new`;
   writeFileSync(fresh, text, { mode: 0o600 });

@@ -244,10 +244,8 @@ function byProgress(one: Decoded, other: Decoded): number {
   return fields(other) - fields(one);
 }
 
-/**
- * What `tapwire decode`, `encode` and `diff` do, and the console's page in a browser: nothing here needs Node or the
- * gateway.
- */
+// What `tapwire decode`, `encode` and `diff` do, and the console's page in a browser: nothing here needs Node or the
+// gateway.
 
 /** A message as people read it. */
 export interface ReadMessage {

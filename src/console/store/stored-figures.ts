@@ -141,7 +141,7 @@ function assembled<Whole>(rows: readonly SumRow<Whole>[]): (readonly [Whole, Swi
   ]);
 }
 
-/** Figures and commands that processes exchange through the database, for people at a console. */
+// Figures and commands that processes exchange through the database, for people at a console.
 
 /** Twice the longest time between two reports of a running process; older figures are not used. */
 const FRESH_SECONDS = 5;

@@ -35,7 +35,7 @@ function endpointsOf(region: string): { data: string; control: string } {
   return { data: at('dataplane'), control: at('controlplane') };
 }
 
-/** They are optional, so that an installation without AWS does not have them. */
+/** The packages of AWS. They are optional, so that an installation without AWS does not have them. */
 async function packages() {
   try {
     const [{ SignatureV4 }, { defaultProvider }] = await Promise.all([

@@ -85,7 +85,7 @@ export function formatMoment(atMs: number): string {
   return `${last.text}${hours}:${minutes}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[ofDayMs % 1_000]}Z`;
 }
 
-/** Dates and times as the fields of a message carry them. */
+// Dates and times as the fields of a message carry them.
 
 /** Zones change their offset only at whole quarters of an hour, so one lookup is valid for a quarter. */
 const QUARTER_MS = 900_000;

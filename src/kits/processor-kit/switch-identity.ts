@@ -42,7 +42,7 @@ function isKept(name: string, before: unknown, after: unknown): boolean {
   return after.every((entry) => before.some((known) => isDeepStrictEqual(known, entry)));
 }
 
-/** As the database returns it. */
+/** An identity as the database returns it, for comparisons. */
 function withoutUndefined(identity: SwitchIdentity): SwitchIdentity {
   return JSON.parse(JSON.stringify(identity)) as SwitchIdentity;
 }

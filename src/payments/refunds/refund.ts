@@ -159,7 +159,7 @@ export async function submitRefund(
   return 'done';
 }
 
-/** Only the switch that approved the sale knows it. */
+/** The processor of the sale: only the switch that approved the sale knows it. */
 function candidatesFor({ directory }: Pick<RefundDependencies, 'directory'>, { acquirerId, routeId }: Transaction) {
   const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
   return { acquirerId, processorIds: () => (route ? [route.processorId] : []) };

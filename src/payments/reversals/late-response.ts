@@ -26,7 +26,7 @@ interface UnmatchedRequestResponse extends ResponseIdentity {
   readonly approved?: RequestKey | undefined;
 }
 
-/** Its MAC is valid. */
+/** A response to a reversal. Its MAC is valid. */
 interface UnmatchedReversalResponse extends ResponseIdentity {
   readonly answer: ReversalAnswer;
 }
@@ -150,7 +150,7 @@ function contradictsResolution({ reversalState, disposition }: Transaction, { ki
   return reversalState === ReversalState.resolved && kind !== confirming;
 }
 
-/** Its outcome is being committed. Nothing is known yet that the response could add to. */
+/** Whether the outcome of a request is still being committed. Nothing is known yet that the response could add to. */
 function isUndecided(request: Transaction): boolean {
   return request.disposition === null && !isAwaitingPin(request);
 }

@@ -9,7 +9,7 @@ export function groupOf(acquirerId: number, processorId: number | undefined): { 
 /** The job is tried again, by a process of its new group if it names one. */
 export type Again = { readonly againAfterSeconds: number; readonly group?: string };
 
-/** Another process is signed on to a processor for this request, and takes the job at its next poll. */
+/** Delegates a job to the processes that are signed on to its processor. One takes it at its next poll. */
 export function delegateTo(acquirerId: number, processorId: number): Again {
   return { againAfterSeconds: 0, ...groupOf(acquirerId, processorId) };
 }
@@ -46,7 +46,7 @@ export function reachedElsewhere(
   return isSignedOn(path.switches, acquirerId, ids) ? undefined : path.others.reaching(acquirerId, ids);
 }
 
-/** The same, with the reports read again: before a request is given up. */
+/** As `reachedElsewhere`, with the reports read again: before a request is given up. */
 export async function lookElsewhere(
   deps: Pick<TransactionDependencies, 'path'>,
   { acquirerId, processorIds }: Candidates,

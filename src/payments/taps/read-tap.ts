@@ -77,7 +77,7 @@ function readProfiled(chip: TlvValues): ProfiledTap {
   };
 }
 
-/** Also completes the bytes, because a worker may read the tap from them. */
+/** Adds objects to the chip data of a tap, and to its bytes, because a worker may read the tap from them. */
 function complete({ payment, bytes }: OpenedTap, added: readonly (readonly [number, string])[]): OpenedTap {
   const objects = encodeTlv(added.map(([tag, value]) => ({ tag, value: fromHex(value) })));
   const whole = Buffer.concat([bytes.general, objects]);

@@ -55,8 +55,8 @@ interface UserRow extends Omit<KnownUser, 'isOfAnother'> {
   readonly username: string;
 }
 
-/** Also true if the integrator or acquirer is blocked. */
 interface MerchantRow extends MerchantRecord {
+  /** Also true if the integrator or acquirer is blocked. */
   readonly isBlocked: boolean;
 }
 

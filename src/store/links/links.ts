@@ -11,7 +11,7 @@ import type { JobsInCommit } from '../transactions/jobs-in-commit.ts';
 import { createLinks, type Sealed } from './commit-links.ts';
 import { IS_HELD, namedLink } from './link-claims.ts';
 
-/** The same as for taps: a backend that creates links in bulk is refused before it delays taps. */
+/** Creations that wait for a commit, as many as of taps: a backend that creates links in bulk is refused before it delays taps. */
 const MAX_WAITING_LINKS = 4_096;
 
 const SELECT = `

@@ -13,7 +13,7 @@ export interface StanScope {
   readonly tid: string | null;
 }
 
-/** As in the table. */
+/** A scope as the table names it. */
 export function scopeText({ acquirerId, tid }: StanScope): string {
   return tid === null ? `${acquirerId}` : `${acquirerId} ${tid}`;
 }

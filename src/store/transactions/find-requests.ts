@@ -46,7 +46,7 @@ async function findSuperseded(
   return rows;
 }
 
-/** It was declined, by asking for a PIN; the outcome of the transaction belongs to a later attempt. */
+/** An earlier request of the row. It was declined, by asking for a PIN; the outcome of the transaction belongs to a later attempt. */
 function asRequest(row: Transaction, own: Partial<Transaction>): Transaction {
   return {
     ...row,

@@ -46,7 +46,7 @@ export async function finishMove(options: FinishOptions, ownership: Ownership): 
   await cleanUp(options, ownership);
 }
 
-/** As `finishMove`, also if the source is lost permanently and nothing of it must be cleaned up. */
+/** Does what `finishMove` does, also if the source is lost permanently and nothing of it must be cleaned up. */
 export async function completeMove(options: FinishOptions, ownership: Ownership): Promise<void> {
   await serveFromTarget(options, ownership);
   await cleanUp(options, ownership);
