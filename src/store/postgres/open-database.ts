@@ -26,10 +26,10 @@ const CONNECT_TIMEOUT_MS = 4_000;
 
 /** A client that connects soon or fails, probes a silent server, and ends even if the server does not respond. */
 export class LimitedClient extends pg.Client {
-  constructor(config: pg.ClientConfig = {}) {
+  constructor(config: pg.ClientConfig = {}, connectMs = CONNECT_TIMEOUT_MS) {
     super({
       ...config,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      connectionTimeoutMillis: connectMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     });
@@ -215,13 +215,18 @@ export function openPool(
   { maxConnections = 10, limits = SESSION_LIMITS.report, runsCopy = false, runsBatches = false }: DatabaseOptions = {},
 ): Database {
   const clients = new HeldClients(limits.heldMs);
+  const Client = class extends LimitedClient {
+    constructor(config?: pg.ClientConfig) {
+      super(config, limits.connectMs);
+    }
+  };
   const pool = new pg.Pool({
     connectionString: url,
     connectionTimeoutMillis: limits.waitMs,
     max: maxConnections,
     application_name: 'tapwire',
     pipeline: !runsCopy,
-    Client: LimitedClient,
+    Client,
     onConnect: (client) => {
       clients.taken(client);
       return limitSession(client, limits, runsBatches ? BATCH_SETTINGS : {});

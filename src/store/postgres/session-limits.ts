@@ -8,6 +8,8 @@ import type pg from 'pg';
 export interface SessionLimits {
   /** Wait for a client of the pool if all are taken. */
   readonly waitMs: number;
+  /** To open a connection; 4 s unless given. */
+  readonly connectMs?: number;
   readonly statementMs: number;
   readonly lockMs: number;
   /** A transaction with a silent client holds its locks no longer than this. */
@@ -49,9 +51,10 @@ export const SESSION_LIMITS = {
     transactionMs: 90 * MINUTE,
     heldMs: 95 * MINUTE,
   },
-  /** Reads every row of the ledger in one snapshot. */
+  /** Reads every row of the ledger in one snapshot. No client waits for it, so a busy server has time to accept it. */
   ledger: {
     waitMs: MINUTE,
+    connectMs: MINUTE,
     statementMs: 60 * MINUTE,
     lockMs: MINUTE,
     idleInTransactionMs: MINUTE,

@@ -28,14 +28,15 @@ class Balancer {
 
   /**
    * The response of the first node that accepts the tap: one that is closing sends 503, or nothing, before it stores
-   * anything.
+   * anything. On a busy machine the outcome may be unknown when the response is due (500/201): the phone then repeats
+   * its request.
    */
   async tap(phone: Phone, amount: string): Promise<RawAnswer> {
     const sealed = await phone.seal({ amount, currency: 'ZAR' });
     return eventually(async () => {
       for (const { url } of this.#nodes.toReversed()) {
         const answer = await postTap(url, phone, sealed).catch(() => undefined);
-        if (answer !== undefined && answer.status !== 503) return answer;
+        if (answer !== undefined && answer.status !== 503 && !isUnknownYet(answer)) return answer;
       }
       throw new Error('No node accepts the tap');
     });
@@ -63,6 +64,9 @@ function startTills(balancer: Balancer) {
     },
   };
 }
+
+const isUnknownYet = ({ status, body }: RawAnswer) =>
+  status === 500 && (body as { errorCode?: number }).errorCode === 201;
 
 const typeOf = ({ status, body }: RawAnswer) =>
   status === 200
