@@ -57,9 +57,8 @@ export interface KeyExchangeStats {
   readonly maxAgeMs: number | null;
 }
 
-/** The connection of the last response to an announcement. */
+/** The connection of the last response to an announcement of one use. */
 interface LastAnswer {
-  readonly use: WorkingKeyUse;
   readonly connectionId: string;
   readonly atMs: number;
 }
@@ -81,7 +80,7 @@ export class KeyExchange implements KeyChangeSide {
   readonly #refresh: KeyRefresh;
   readonly #follower: Repetition;
   readonly #lines = new Map<string, ExchangeConnection>();
-  #lastAnswer: LastAnswer | undefined;
+  readonly #lastAnswers = new Map<WorkingKeyUse, LastAnswer>();
   #exchanged = 0;
 
   constructor(options: KeyExchangeOptions) {
@@ -143,10 +142,11 @@ export class KeyExchange implements KeyChangeSide {
 
   forget(connectionId: string): void {
     this.#lines.delete(connectionId);
-    const last = this.#lastAnswer;
-    const mayBeLost =
-      last?.connectionId === connectionId && this.#options.monotonicMs() - last.atMs < ANSWER_SETTLED_MS;
-    if (mayBeLost) this.#requests.want(last.use);
+    for (const [use, last] of this.#lastAnswers) {
+      const mayBeLost =
+        last.connectionId === connectionId && this.#options.monotonicMs() - last.atMs < ANSWER_SETTLED_MS;
+      if (mayBeLost) this.#requests.want(use);
+    }
   }
 
   close(): void {
@@ -195,7 +195,7 @@ export class KeyExchange implements KeyChangeSide {
     }
     const { where, kept, config, log, monotonicMs } = this.#options;
     this.macKeys.accept(key, true);
-    this.#lastAnswer = { use, connectionId, atMs: monotonicMs() };
+    this.#lastAnswers.set(use, { connectionId, atMs: monotonicMs() });
     this.#exchanged++;
     this.#faults.clear();
     const { overlapSeconds } = config.keyExchange;
