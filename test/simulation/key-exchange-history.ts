@@ -7,13 +7,30 @@ import type { Database } from '../../src/store/postgres/open-database.ts';
 import { postgresExchangedKeys } from '../../src/store/switches/exchanged-keys.ts';
 import { KeyExchange } from '../../src/switching/switches/key-exchange.ts';
 import type { ExchangedKeys } from '../../src/switching/switches/ports.ts';
-import { WorkingKeys } from '../../src/switching/switches/working-keys.ts';
+import { type UsableKey, WorkingKeys } from '../../src/switching/switches/working-keys.ts';
 import { demoHsm } from '../../src/tools/simulator/demo-hsm.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { type Habits, KeysOfSwitch, OVERLAP_MS, type SwitchKey, USES } from './keys-of-switch.ts';
 
 const type1 = (await loadProcessors()).get('type-1')!;
 const keyChange = type1.keyChange!;
+
+/** A PIN leaves so long after its key was chosen: less than the 8 s that the gateway allows. */
+const PIN_WAITS_MS = 6_000;
+
+interface SlowPin {
+  readonly keys: WorkingKeys;
+  readonly key: UsableKey;
+  readonly leavesAtMs: number;
+}
+
+/** A response to an announcement. */
+interface Response {
+  readonly worker: Worker;
+  readonly epoch: number;
+  readonly key: SwitchKey;
+  readonly code: string;
+}
 
 export class History {
   readonly database: Database;
@@ -29,21 +46,23 @@ export class History {
   workers: Worker[] = [];
   /** Whether processes are held and die, connections are lost, and the switch refuses. */
   isWild = true;
+  /** Whether the switch refuses each request for a key. */
+  isSwitchRefusing = false;
   #aheadMs = 0;
   #made = 0;
   /** Responses on their way to the switch. */
-  #wire: { readonly worker: Worker; readonly epoch: number; readonly arrive: () => void }[] = [];
+  #wire: Response[] = [];
   readonly #tasks = new Set<Promise<unknown>>();
 
   /** Whether a PIN may wait under the key that it was translated to. */
-  readonly #mayPinsWait: boolean;
+  readonly mayPinsWait: boolean;
 
   constructor(database: Database, seed: number, startedBy: 'us' | 'switch', habits: Habits) {
     this.database = database;
     this.#random = seededRandom(seed);
     this.where = { acquirerId: 1, processorId: seed };
     this.keysOfSwitch = new KeysOfSwitch(habits, this.nowMs);
-    this.#mayPinsWait = habits.pinOverlapMs > 0;
+    this.mayPinsWait = habits.pinOverlapMs > 0;
     const keyExchange = keyExchangeConfig.parse({
       ...{ transportKeyId: 'zmk', keys: USES, startedBy, overlapSeconds: OVERLAP_MS / 1_000, maxAgeSeconds: 60 },
     });
@@ -77,13 +96,20 @@ export class History {
     return storing;
   }
 
+  /** Lets everything that is under way end, except that no response reaches the switch. */
+  async rest(): Promise<void> {
+    do {
+      for (const worker of this.workers) worker.release();
+      await Promise.race([Promise.all(this.#tasks), new Promise((resolve) => setImmediate(resolve))]);
+    } while (this.#tasks.size > 0);
+  }
+
   /** Lets everything that is under way end. */
   async settle(): Promise<void> {
     do {
-      for (const worker of this.workers) worker.release();
-      for (const { worker, epoch, arrive } of this.#wire.splice(0)) if (worker.epoch === epoch) arrive();
-      await Promise.race([Promise.all(this.#tasks), new Promise((resolve) => setImmediate(resolve))]);
-    } while (this.#tasks.size > 0 || this.#wire.length > 0);
+      this.deliverAll();
+      await this.rest();
+    } while (this.#wire.length > 0);
   }
 
   /** Everything that is stored happened earlier, and the clock of the processes is ahead. */
@@ -104,6 +130,7 @@ export class History {
       for (const worker of this.workers) worker.follow();
       await this.settle();
       this.sendAll();
+      for (const worker of this.workers) worker.prepareSlowPin();
     }
   }
 
@@ -111,11 +138,12 @@ export class History {
   sendAll(): void {
     for (const worker of this.workers) {
       worker.sendPinNow();
+      worker.sendSlowPins();
       worker.sendMac();
     }
   }
 
-  async announce(use: WorkingKeyUse, worker: Worker): Promise<void> {
+  async announce(use: WorkingKeyUse, worker: Worker): Promise<SwitchKey> {
     const number = (this.#made++ % 97) + 2;
     const made = await this.switchHsm.generateKey({
       ...{ keyId: `made-${this.#made}`, usage: use, algorithm: 'tdes', lengthBytes: 16, transportKeyId: 'zmk' },
@@ -125,17 +153,12 @@ export class History {
     const announcement = keyChange.announcement(wrapped, { stan: '900000', sentAtMs: 0 }, this.config);
     const key: SwitchKey = {
       ...{ use, name: made.kcv, announcement, announcedAtMs: this.nowMs() },
-      ...{ isAnswered: false, validUntilMs: Number.POSITIVE_INFINITY },
+      ...{ isAnswered: false, mayStayUnknown: false, validUntilMs: Number.POSITIVE_INFINITY },
     };
     this.keysOfSwitch.keys.push(key);
     this.log.push(`announce ${use} ${key.name} to ${worker.name}`);
-    this.run(
-      worker,
-      worker.take(announcement, (code) => {
-        this.log.push(`answer ${code} to ${key.use} ${key.name}`);
-        this.keysOfSwitch.takeAnswer(key, code);
-      }),
-    );
+    this.run(worker, worker.take(announcement, key));
+    return key;
   }
 
   /**
@@ -145,19 +168,44 @@ export class History {
   replay(worker: Worker): void {
     const announced = this.keysOfSwitch.keys.filter(({ announcement, name }) => announcement && this.reached.has(name));
     if (announced.length === 0) return;
-    const { use, name, announcement } = this.oneOf(announced);
-    this.log.push(`replay ${use} ${name} to ${worker.name}`);
-    this.run(worker, worker.take(announcement!, undefined));
+    this.replayKey(this.oneOf(announced), worker);
   }
 
-  send(worker: Worker, epoch: number, arrive: () => void): void {
-    this.#wire.push({ worker, epoch, arrive });
+  replayKey(key: SwitchKey, worker: Worker): void {
+    this.log.push(`replay ${key.use} ${key.name} to ${worker.name}`);
+    key.mayStayUnknown = true; // the gateway cannot tell this from the switch, which missed the first response
+    this.run(worker, worker.take(key.announcement!, undefined));
+  }
+
+  send(response: Response): void {
+    this.#wire.push(response);
+  }
+
+  /** The keys whose responses of this worker are on their way. */
+  unheard(worker: Worker): readonly SwitchKey[] {
+    return this.#wire.filter((response) => response.worker === worker).map(({ key }) => key);
   }
 
   /** Responses arrive one after another in any order, because they are on several connections. */
   deliver(): void {
-    const [first] = this.#wire.splice(Math.floor(this.#random.next() * this.#wire.length), 1);
-    if (first?.worker.epoch === first?.epoch) first?.arrive();
+    this.#arrive(this.#wire.splice(Math.floor(this.#random.next() * this.#wire.length), 1));
+  }
+
+  deliverAll(): void {
+    this.#arrive(this.#wire.splice(0));
+  }
+
+  /** The responses overtake each other on several connections. */
+  deliverLastFirst(): void {
+    this.#arrive(this.#wire.splice(0).toReversed());
+  }
+
+  #arrive(responses: readonly Response[]): void {
+    for (const { worker, epoch, key, code } of responses) {
+      if (worker.epoch !== epoch) continue; // lost with its connection
+      this.log.push(`answer ${code} to ${key.use} ${key.name}`);
+      this.keysOfSwitch.takeAnswer(key, code);
+    }
   }
 
   judge(worker: Worker, use: WorkingKeyUse, name: string | undefined): void {
@@ -169,10 +217,13 @@ export class History {
   async act(): Promise<void> {
     const worker = this.oneOf(this.workers);
     const use = this.oneOf(USES);
-    const which = Math.floor(this.#random.next() * 13);
+    const which = Math.floor(this.#random.next() * 16);
     if (worker.isDead) return worker.start();
+    if (which === 15) worker.isCutOff = !worker.isCutOff && this.happens(0.5);
+    if (which === 14) worker.diesBeforeRecord = true;
+    if (which === 13) this.isSwitchRefusing = !this.isSwitchRefusing && this.happens(0.5);
     if (which > 10) return this.letPass(this.oneOf([2, 6, 16, 30]));
-    if (which < 2) return this.announce(use, worker);
+    if (which < 2) return void (await this.announce(use, worker));
     if (which === 2) return this.replay(worker);
     if (which === 3) return worker.loseConnection();
     if (which === 4) return this.letPass(this.oneOf([2, 2, 4, 6, 10, 30]));
@@ -180,17 +231,20 @@ export class History {
     if (which === 6) return worker.die();
     if (which === 7) worker.isHsmRefusing = !worker.isHsmRefusing && this.happens(0.5);
     if (which === 8) return worker.follow();
-    if (which === 9 && this.#mayPinsWait) return void this.run(worker, worker.sendPin());
+    if (which === 9 && this.mayPinsWait) return void this.run(worker, worker.sendPin());
     worker.sendMac();
     worker.release();
   }
 
-  /** Nothing goes wrong . */
+  /** Nothing goes wrong, and in the end each process has a key for both kinds of messages. */
   async recover(): Promise<boolean> {
     this.isWild = false;
+    this.isSwitchRefusing = false;
     for (let round = 0; round < 40; round++) {
       for (const worker of this.workers) {
         worker.isHsmRefusing = false;
+        worker.isCutOff = false;
+        worker.diesBeforeRecord = false;
         if (worker.isDead) await worker.start();
       }
       await this.letPass(2);
@@ -206,12 +260,20 @@ export class Worker {
   readonly #history: History;
   isDead = true;
   isHsmRefusing = false;
+  /** Whether its reads of the database fail. */
+  isCutOff = false;
+  /** Whether it dies when the switch has its next response, and the database does not know. */
+  diesBeforeRecord = false;
   isReady = false;
   epoch = 0;
   died: Promise<void> = Promise.resolve();
   #die: () => void = () => {};
   #held: (() => void)[] = [];
   #life = 0;
+  /** Keys whose responses were lost with a connection. */
+  #lost: SwitchKey[] = [];
+  /** PINs that wait for a slot. */
+  #slowPins: SlowPin[] = [];
   keys: WorkingKeys | undefined;
   exchange: KeyExchange | undefined;
 
@@ -251,7 +313,10 @@ export class Worker {
       });
       this.signOn();
     })();
-    history.run(this, opening);
+    const startingOrDead = opening.catch(() => {
+      if (life === this.#life && !this.isDead) this.die(); // it cannot read the keys
+    });
+    history.run(this, startingOrDead);
   }
 
   get history(): History {
@@ -278,7 +343,9 @@ export class Worker {
     this.history.log.push(`die ${this.name}`);
     this.isDead = true;
     this.isReady = false;
-    this.epoch += this.history.happens(0.5) ? 1 : 0; // what it has written may arrive
+    if (this.history.happens(0.5)) this.#loseResponses(); // what it has written may arrive
+    for (const key of this.#lost.splice(0)) key.mayStayUnknown = true;
+    this.#slowPins = [];
     this.exchange?.close();
     [this.keys, this.exchange] = [undefined, undefined];
     this.#held = [];
@@ -295,11 +362,18 @@ export class Worker {
         await this.step(life);
         return value;
       };
+    const acknowledge = stepped(kept.acknowledge);
     return {
-      read: stepped(kept.read),
+      read: stepped((where) => (this.isCutOff ? Promise.reject(new Error('cut off')) : kept.read(where))),
       keep: stepped((where, key) => kept.keep(where, key).finally(() => this.history.reached.add(key.kcv))),
       refuse: stepped((where, key) => kept.refuse(where, key).finally(() => this.history.reached.add(key.kcv))),
-      acknowledge: stepped(kept.acknowledge),
+      acknowledge: (where, key, options) => {
+        if (!this.diesBeforeRecord) return acknowledge(where, key, options);
+        this.diesBeforeRecord = false;
+        this.history.deliverAll();
+        this.die();
+        return new Promise(() => {});
+      },
       claim: stepped(kept.claim),
       release: stepped(kept.release),
     };
@@ -313,7 +387,8 @@ export class Worker {
         if (epoch !== this.epoch) throw new Error('the connection is lost');
         const use = keyChange.readUse(request)!;
         history.log.push(`request ${use} by ${this.name}`);
-        if (history.isWild && history.happens(0.2)) return keyChange.answer(request, '91');
+        if (history.isSwitchRefusing || (history.isWild && history.happens(0.2)))
+          return keyChange.answer(request, '91');
         const live = history.workers.filter(({ isDead, exchange }) => !isDead && exchange);
         const to = history.isWild && history.happens(0.3) ? history.oneOf(live) : this;
         setTimeout(() => void (to.isDead || history.announce(use, to)), 1);
@@ -334,10 +409,15 @@ export class Worker {
   loseConnection(): void {
     this.history.log.push(`lose the connection of ${this.name}`);
     const { connectionId } = this.#line;
-    this.epoch++;
+    this.#loseResponses();
     this.isReady = false;
     this.exchange?.forget(connectionId);
     this.signOn();
+  }
+
+  #loseResponses(): void {
+    this.#lost.push(...this.history.unheard(this));
+    this.epoch++;
   }
 
   /** What its timer does. */
@@ -348,7 +428,7 @@ export class Worker {
     this.history.run(this, following);
   }
 
-  async take(announcement: IsoMessage, onAnswer: ((code: string) => void) | undefined): Promise<void> {
+  async take(announcement: IsoMessage, key: SwitchKey | undefined): Promise<void> {
     const { exchange, epoch } = this;
     const life = this.#life;
     if (!exchange) return;
@@ -356,7 +436,7 @@ export class Worker {
     await this.step(life);
     if (responseCode === undefined) return;
     const isSent = this.epoch === epoch;
-    if (isSent && onAnswer) this.history.send(this, epoch, () => onAnswer(responseCode));
+    if (isSent && key) this.history.send({ worker: this, epoch, key, code: responseCode });
     await this.step(life);
     whenAnswered?.(isSent);
   }
@@ -376,16 +456,38 @@ export class Worker {
     this.history.judge(this, 'pin', key === 'configured' ? key : key?.kcv);
   }
 
+  /** A PIN is translated, and waits for a slot. */
+  prepareSlowPin(): void {
+    const { keys, history } = this;
+    const key = history.mayPinsWait && !this.exchange?.pinGate ? pinKeyOf(this.exchange) : undefined;
+    if (keys && key) this.#slowPins.push({ keys, key, leavesAtMs: history.nowMs() + PIN_WAITS_MS });
+  }
+
+  sendSlowPins(): void {
+    if (this.exchange?.pinGate) return;
+    const nowMs = this.history.nowMs();
+    const leaving = this.#slowPins.filter(({ leavesAtMs }) => leavesAtMs <= nowMs);
+    this.#slowPins = this.#slowPins.filter(({ leavesAtMs }) => leavesAtMs > nowMs);
+    for (const { keys, key } of leaving) {
+      if (!keys.isAccepted('pin', key === 'configured' ? 'first-pin' : key.keyId)) continue;
+      this.history.judge(this, 'pin', key === 'configured' ? key : key.kcv);
+    }
+  }
+
   sendMac(): void {
     const keyId = this.isReady ? this.keys?.maker(false)?.keyId : undefined;
     const exchanged = this.keys?.live.find((key) => key.keyId === keyId);
     if (keyId !== undefined) this.history.judge(this, 'mac', exchanged?.kcv ?? 'configured');
   }
 
-  /** Whether it can send both kinds of messages, and the switch has their keys. */
+  /** Whether it can send both kinds of messages, and the switch knows that it has their keys. */
   get isWorking(): boolean {
-    const [pin, mac] = [this.keys?.usable('pin'), this.keys?.usable('mac')];
-    return this.isReady && pin !== undefined && mac !== undefined;
+    const { keysOfSwitch } = this.#history;
+    const isKnown = (use: WorkingKeyUse) => {
+      const key = this.keys?.usable(use);
+      return key !== undefined && keysOfSwitch.knows(use, key === 'configured' ? key : key.kcv);
+    };
+    return this.isReady && USES.every(isKnown);
   }
 }
 

@@ -12,6 +12,8 @@ export interface SwitchKey {
   readonly announcement: IsoMessage | undefined;
   readonly announcedAtMs: number;
   isAnswered: boolean;
+  /** The process that would know of its lost response is dead: only bad MACs can tell. */
+  mayStayUnknown: boolean;
   validUntilMs: number;
 }
 
@@ -34,7 +36,7 @@ export class KeysOfSwitch {
   readonly #nowMs: () => number;
   readonly keys: SwitchKey[] = USES.map((use) => ({
     ...{ use, name: 'configured', announcement: undefined, announcedAtMs: 0 },
-    ...{ isAnswered: true, validUntilMs: Number.POSITIVE_INFINITY },
+    ...{ isAnswered: true, mayStayUnknown: false, validUntilMs: Number.POSITIVE_INFINITY },
   }));
 
   constructor({ order, pinOverlapMs }: Habits, nowMs: () => number) {
@@ -66,5 +68,10 @@ export class KeysOfSwitch {
 
   has(use: WorkingKeyUse, name: string): boolean {
     return this.keys.some((key) => key.use === use && key.name === name && key.validUntilMs > this.#nowMs());
+  }
+
+  /** Whether the switch has learned that the gateway has this key: until then its own messages are under an older one. */
+  knows(use: WorkingKeyUse, name: string): boolean {
+    return this.keys.some((key) => key.use === use && key.name === name && (key.isAnswered || key.mayStayUnknown));
   }
 }

@@ -27,7 +27,7 @@ export class BrokenCopy {
   }
 
   #edit({ file, before, after }: Edit): boolean {
-    const text = readFileSync(join(ROOT, file), 'utf8');
+    const text = readFileSync(join(this.path, file), 'utf8'); // another edit may have changed the same file
     if (text.split(before).length !== 2) return false;
     writeFileSync(
       join(this.path, file),

@@ -44,6 +44,13 @@ export const MUTATIONS_OF_KEYS: readonly Mutation[] = [
     file: STORED_KEYS,
     before: '        if (known.length > 0) {',
     after: '        if (known.length > 1_000) {',
+    also: [
+      {
+        file: STORED_KEYS,
+        before: "kcv) values ($1, $2, $3, $4)'",
+        after: "kcv) values ($1, $2, $3, $4) on conflict do nothing'",
+      },
+    ],
     meaning: 'a retired key comes back by a replayed announcement',
     hunt: KEYS,
   },
