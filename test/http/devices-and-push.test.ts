@@ -167,8 +167,9 @@ describe('a device', () => {
 
   test('is one of at most a thousand', async () => {
     await installation.database.query(
-      `insert into devices (acquirer_id, merchant_id, device_installation_id, friendly_name)
-       select 1, '1101', 'crowd ' || n, 'crowd' from generate_series(1, 997) n`,
+      `insert into devices (acquirer_id, merchant_id, device_installation_id, friendly_name, registered_by)
+       select 1, '1101', 'crowd ' || n, 'crowd', $1 from generate_series(1, 997) n`,
+      [installation.profile('flowers').merchant.user],
     );
     const headers = await bearer('flowers');
     expectProblem(await call('POST', '/devices', deviceBody(), headers), { status: 409, errorCode: 134 });
