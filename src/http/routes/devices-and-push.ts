@@ -40,6 +40,12 @@ function deviceFacts(summary: string, section: string, more: Partial<RouteFacts>
   return { facts: { summary, section, takes, scope: SCOPE, ...more } };
 }
 
+/** @throws Error in a route that does not set the user: without one, a caller would count as an administrator */
+function userOf({ deviceUser }: FastifyRequest): DeviceUser {
+  if (deviceUser === undefined) throw new Error('The route has not set the user of the device');
+  return deviceUser;
+}
+
 /** Devices that can receive payments by push (4.18), for the tenants to which their merchant belongs. */
 export function registerDeviceRoutes(
   server: Server,
@@ -67,7 +73,7 @@ export function registerDeviceRoutes(
     onRequest,
     ...idempotent,
     handler: async (request, reply) => {
-      const { device, isNew } = await devices.register(request.owner!, request.deviceUser ?? null, request.body);
+      const { device, isNew } = await devices.register(request.owner!, userOf(request), request.body);
       return reply.code(isNew ? 201 : 200).send(device);
     },
   });
@@ -97,8 +103,7 @@ export function registerDeviceRoutes(
     }),
     schema: { params: devicePath, body: deviceChange, response: { 200: answerSchema(registeredDevice) } },
     onRequest,
-    handler: (request) =>
-      devices.rename(request.owner!, request.deviceUser ?? null, request.params.id, request.body.friendlyName),
+    handler: (request) => devices.rename(request.owner!, userOf(request), request.params.id, request.body.friendlyName),
   });
 
   withZod(server).route({
@@ -113,7 +118,7 @@ export function registerDeviceRoutes(
     onRequest,
     handler: async (request) => {
       const { id } = request.params;
-      await devices.remove(request.owner!, request.deviceUser ?? null, id);
+      await devices.remove(request.owner!, userOf(request), id);
       return { id };
     },
   });
