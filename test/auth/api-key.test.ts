@@ -157,7 +157,7 @@ describe('an API key', () => {
     expect(bench.found).toEqual([]);
   });
 
-  test('with any text is refused with the same error', async () => {
+  test('an API key with any text is refused with the same error', async () => {
     const bench = new Bench();
     const hex = (bytes: number) =>
       fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((octets) => Buffer.from(octets).toString('hex'));

@@ -285,7 +285,7 @@ describe('the work of operators', () => {
       await expectHarmless(visited);
     });
 
-    test('of dead jobs and failed webhooks, which are retried and replayed', async () => {
+    test('dead jobs and failed webhooks are listed at addresses of their own, and are retried and replayed', async () => {
       const visited = await visit('operator', '/ops/work/audit');
       const { page } = visited;
       await page.locator('#work-title').getByText('Audit').waitFor();

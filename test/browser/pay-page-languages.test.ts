@@ -49,7 +49,7 @@ describe('a pay page in the language of the customer', () => {
     ['CLF', '1234.5000', '1.234,5000'],
     ['BHD', '1234.500', '1.234,500'],
     ['JPY', '1234', '1.234'],
-  ])('with the decimals of %s', async (currencyCode, amount, shown) => {
+  ])('a pay page shows amounts with the decimals of %s', async (currencyCode, amount, shown) => {
     const customer = await open(await createLink(installation, { amount, currencyCode }), { locale: 'de-DE' });
     await customer.sees('waiting');
     expect(await customer.title()).toBe(`${currencyCode} ${shown} an Corner Coffee`);

@@ -171,7 +171,7 @@ describe('a pay page while the bank is asked', () => {
     [1, 'Most banks respond within seconds.'],
     [12, 'The bank is taking longer than usual.'],
     [41, 'Still no response from the bank.'],
-  ])('after %i s says: %s', async (waitedSeconds, words) => {
+  ])('a pay page while the bank is asked says after %i s: %s', async (waitedSeconds, words) => {
     const customer = await openWith({ qrCodeState: 'TransactionCreated', waitedSeconds });
     await customer.sees('processing');
     const text = await customer.text();

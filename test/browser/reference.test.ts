@@ -143,7 +143,7 @@ describe('an example', () => {
     expect(await page.locator('#try-text').textContent()).toContain('"errorCode": 104');
   });
 
-  test('of a remote reader contains variables, and the key that he enters is sent and never shown', async () => {
+  test('an example of a remote reader contains variables, and the key that he enters is sent and never shown', async () => {
     const page = await open('/docs/operations/createApplink', { headers: REMOTE });
     expect(await page.content()).not.toContain(apiKey);
     expect(await page.locator('#curl').textContent()).toContain('"x-api-key: $TAPWIRE_API_KEY"');

@@ -20,7 +20,7 @@ describe.each([
     );
   });
 
-  test.each(malformed)('of %j is undefined', (text) => {
+  test.each(malformed)('the malformed text %j decodes to undefined', (text) => {
     expect(decode(text)).toBeUndefined();
   });
 

@@ -108,7 +108,7 @@ describe('a stored card', () => {
     );
   });
 
-  test('from any bytes is a card or a SealError', () => {
+  test('a stored card from any bytes is a card or a SealError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(() => vault.open(ID, bytes)).toThrow(SealError);

@@ -38,7 +38,7 @@ describe('the fingerprint of a tap', () => {
     expect(opener.isFingerprintOf(fingerprint, { ...pin, ksn: 'FFFF9876543210E00002' })).toBe(false);
   });
 
-  test('still recognises the tap after the key was rotated, and not after that key is removed', () => {
+  test('the fingerprint of a tap still recognises the tap after the key was rotated, and not after that key is removed', () => {
     const old = ring.blobHmac.current;
     const current = freshSecretKey('blob-new');
     const rotated = openerOf({ ...ring, blobHmac: secretKeysOf(current, old) });

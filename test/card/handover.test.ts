@@ -66,7 +66,7 @@ describe('a handover', () => {
     for (const worker of workers) expect(worker.open(ATTEMPT, sealed)).toEqual(BLOBS);
   });
 
-  test('from several api processes opens at one worker', async () => {
+  test('a handover from several api processes opens at one worker', async () => {
     const worker = await startWorker('w1');
     for (const api of [startApi(), startApi()]) {
       for (let tap = 0; tap < 3; tap++) expect(worker.open(ATTEMPT, await api.seal(ATTEMPT, BLOBS))).toEqual(BLOBS);
@@ -115,7 +115,7 @@ describe('a handover', () => {
     }
   });
 
-  test('from any bytes opens only to a SealError', async () => {
+  test('a handover from any bytes opens only to a SealError', async () => {
     const worker = await startWorker('w1');
     const sealed = await startApi().seal(ATTEMPT, BLOBS);
     const bytes = fc.oneof(
@@ -247,7 +247,7 @@ describe('the keys of the handover', () => {
     expect(new Set(errors)).toEqual(new Set([keys.failure]));
   });
 
-  test('of an api process are replaced every hour', async () => {
+  test('the handover keys of an api process are replaced every hour', async () => {
     await startWorker('w1');
     const api = startApi();
     const senderOf = (sealed: Uint8Array) => Buffer.from(sealed.subarray(1, 33)).toString('hex');

@@ -115,14 +115,14 @@ describe('the public card data keys', () => {
 });
 
 describe('an invalid key file is refused with the position of its mistake, never with its value', () => {
-  test('if it is missing or not readable', async () => {
+  test('a missing or unreadable key file is refused', async () => {
     await expect(readKeyRing(path)).rejects.toMatchObject({
       code: 'BAD_CONFIG',
       message: expect.stringContaining('ENOENT'),
     });
   });
 
-  test('if it is not JSON, without quoting its content', async () => {
+  test('a key file that is not JSON is refused without quoting its content', async () => {
     await writeFile(path, '{"cardData": SECRET-SECRET');
     const error: Error = await readKeyRing(path).catch((caught) => caught);
     expect(error).toMatchObject({ code: 'BAD_CONFIG' });
@@ -130,7 +130,7 @@ describe('an invalid key file is refused with the position of its mistake, never
     expect(error.cause).toBeUndefined();
   });
 
-  test('if it is larger than any key file', async () => {
+  test('a file that is larger than any key file is refused', async () => {
     await writeFile(path, ' '.repeat(65_537));
     await expect(readKeyRing(path)).rejects.toMatchObject({ code: 'BAD_CONFIG' });
   });
@@ -241,7 +241,7 @@ describe('an invalid key file is refused with the position of its mistake, never
       },
       '/tokenSigning/0',
     ],
-  ])('if %s', async (_, change, place) => {
+  ])('a key file is refused if %s', async (_, change, place) => {
     let secret = '';
     const message = await refusalOf((file) => {
       change(file);
@@ -251,7 +251,7 @@ describe('an invalid key file is refused with the position of its mistake, never
     expect(message).not.toContain(secret);
   });
 
-  test('if it cannot be read', async () => {
+  test('a key file that cannot be read is refused', async () => {
     await mkdir(path);
     await expect(readKeyRing(path)).rejects.toMatchObject({ message: expect.stringContaining('EISDIR') });
   });

@@ -26,7 +26,7 @@ const CARD = { pan: '4111111111111111', expiry: '3012', original: {} };
 const rotate = (purpose: KeyPurpose, nowMs = Date.now()) => rotateKeys(path, purpose, { nowMs, retireAfterMs: DAY_MS });
 
 describe('a rotation', () => {
-  test.each(KEY_PURPOSES)('of %s changes only the keys of that purpose', async (purpose) => {
+  test.each(KEY_PURPOSES)('a rotation of %s changes only the keys of that purpose', async (purpose) => {
     const before = JSON.parse(readFileSync(path, 'utf8'));
     await rotate(purpose);
     const after = JSON.parse(readFileSync(path, 'utf8'));
@@ -37,7 +37,7 @@ describe('a rotation', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('of card-data gives the old keys an end and does not change an earlier end', async () => {
+  test('a rotation of card-data gives the old keys an end and does not change an earlier end', async () => {
     const startedAtMs = Date.now();
     const first = await rotate('card-data', startedAtMs);
     const second = await rotate('card-data', startedAtMs + 1_000);
@@ -50,7 +50,7 @@ describe('a rotation', () => {
     expect(third).toMatchObject({ kept: second.added, dropped: second.kept });
   });
 
-  test('of pan-sealing keeps cards readable that were sealed with the old key', async () => {
+  test('a rotation of pan-sealing keeps cards readable that were sealed with the old key', async () => {
     const sealed = createCardVault(await readKeyRing(path)).seal(TRANSACTION, CARD);
     await rotate('pan-sealing');
     const vault = createCardVault(await readKeyRing(path));

@@ -65,7 +65,7 @@ describe('the list of cells', () => {
 });
 
 describe('numbers of acquirers', () => {
-  test('of two cells never meet', () => {
+  test('the numbers of acquirers of two cells never meet', () => {
     expect([firstAcquirerOf({ number: 0 }), firstAcquirerOf({ number: 1 }), firstAcquirerOf({ number: 2 })]).toEqual([
       1, 1_000_001, 2_000_001,
     ]);
@@ -86,7 +86,7 @@ describe('the status of cells', () => {
     ['closing', 'arriving', []],
     ['serving', 'serving', ['acquirer 7 is in a and b']],
     ['gone', 'arriving', ['acquirer 7 is served by no cell: run its move again to complete it']],
-  ])('with an acquirer that is %s in one and %s in the other', (one, other, conflicts) => {
+  ])('the status of cells names the conflict of an acquirer that is %s in one and %s in the other, if there is one', (one, other, conflicts) => {
     expect(conflictsIn([status('a', one), status('b', other)])).toEqual(conflicts);
   });
 

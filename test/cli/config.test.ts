@@ -53,14 +53,14 @@ describe('a secret', () => {
     }
   });
 
-  test('from a file is not shown, but its source is', () => {
+  test('a secret from a file is not shown, but its source is', () => {
     const variables = { METRICS_TOKEN_FILE: fileOf('a scraper shows this one') };
     const table = effectiveTable(readConfig(variables), variables);
     expect(table).toMatch(/^METRICS_TOKEN +\[withheld\] +file$/m);
     expect(table).not.toContain('a scraper');
   });
 
-  test('that is given both ways, or whose file is unusable, is refused without being shown', () => {
+  test('a secret that is given both ways, or whose file is unusable, is refused without being shown', () => {
     const missing = join(folder, 'missing');
     const both = { METRICS_TOKEN: 'one of two tokens', METRICS_TOKEN_FILE: fileOf('the other of two') };
     expect(captured(() => readConfig({ ...both, DATABASE_URL_FILE: missing })).reason).toBe(

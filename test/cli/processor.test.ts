@@ -94,7 +94,7 @@ test('a name that is not a type is refused, and an existing folder is not change
   expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already exists') });
 });
 
-test('without a subcommand it lists the subcommands; an unknown one exits with 2', async () => {
+test('the command without a subcommand lists the subcommands; an unknown one exits with 2', async () => {
   expect(await processor([])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('verify') });
   expect(await processor(['toString'])).toMatchObject({
     exitCode: 2,

@@ -31,7 +31,7 @@ test('any mix of types is started, each on its port', () => {
   ]);
 });
 
-test('without arguments it is one type 1 switch, without faults, on this machine alone', () => {
+test('the command without arguments is one type 1 switch, without faults, on this machine alone', () => {
   const options = read();
   expect(options.processors).toMatchObject([{ processor: { type: 'type-1' }, port: 9101 }]);
   expect(options).toMatchObject({ host: '127.0.0.1', ledgerPort: 0, faults: {} });

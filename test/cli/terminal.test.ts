@@ -24,7 +24,7 @@ describe('colours', () => {
     ['a terminal with NO_COLOR', true, { NO_COLOR: '1' }, false],
     ['a pipe with FORCE_COLOR', false, { FORCE_COLOR: '1' }, true],
     ['a terminal with FORCE_COLOR=0', true, { FORCE_COLOR: '0' }, false],
-  ])('on %s', (_where, isTTY, variables, isColoured) => {
+  ])('colours are used as expected on %s', (_where, isTTY, variables, isColoured) => {
     choose(variables);
     expect(good('ok', output(isTTY))).toBe(isColoured ? '\u001b[32mok\u001b[39m' : 'ok');
     expect(bad('no', output(isTTY))).toBe(isColoured ? '\u001b[31mno\u001b[39m' : 'no');
@@ -42,14 +42,14 @@ describe('a line for a person', () => {
     expect(wrapTo(output(false), line, 6)).toBe(line);
   });
 
-  test('that is rewritten is cut, also on a terminal that reports no width', () => {
+  test('a line for a person that is rewritten is cut, also on a terminal that reports no width', () => {
     expect(cutTo(output(true), line)).toHaveLength(39);
     expect(cutTo(output(true, 0), `${line} ${line}`)).toHaveLength(79);
   });
 });
 
 describe('logs', () => {
-  test('on a terminal are readable, and text in fields cannot control the terminal', () => {
+  test('logs on a terminal are readable, and text in fields cannot control the terminal', () => {
     choose({ NO_COLOR: '1' });
     const screen = output(true);
     createLog('info', 'tapwire', 2, screen).warn({ processorId: 1, reason: 'a b\u001b[2J' }, 'switch is down');

@@ -31,7 +31,7 @@ describe('deadlines', () => {
     );
   });
 
-  test('of one tick fire in the order in which they were scheduled', () => {
+  test('deadlines of one tick fire in the order in which they were scheduled', () => {
     const { clock, deadlines } = open();
     const seen: string[] = [];
     for (const name of ['a', 'b', 'c']) deadlines.schedule(new Alarm(() => seen.push(name)), clock.monotonicMs() + 55);
@@ -39,7 +39,7 @@ describe('deadlines', () => {
     expect(seen).toEqual(['a', 'b', 'c']);
   });
 
-  test('that are cancelled do not fire, and leave no timer that keeps waking the process', () => {
+  test('deadlines that are cancelled do not fire, and leave no timer that keeps waking the process', () => {
     const { clock, deadlines } = open();
     const alarm = new Alarm(() => expect.fail('a cancelled deadline happened'));
     deadlines.schedule(alarm, clock.monotonicMs() + 100);
@@ -49,7 +49,7 @@ describe('deadlines', () => {
     clock.advance(1_000);
   });
 
-  test('that are scheduled again are moved', () => {
+  test('deadlines that are scheduled again are moved', () => {
     const { clock, deadlines } = open();
     const rings: number[] = [];
     const startedAtMs = clock.monotonicMs();
@@ -61,7 +61,7 @@ describe('deadlines', () => {
     expect(rings).toEqual([300]);
   });
 
-  test('in the past fire at the next tick, not within the call', () => {
+  test('deadlines in the past fire at the next tick, not within the call', () => {
     const { clock, deadlines } = open();
     let rings = 0;
     deadlines.schedule(new Alarm(() => rings++), clock.monotonicMs() - 5_000);
@@ -103,7 +103,7 @@ describe('deadlines', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('of the same tick still fire if one of them throws', () => {
+  test('deadlines of the same tick still fire if one of them throws', () => {
     const { clock, deadlines } = open();
     let rings = 0;
     deadlines.schedule(

@@ -49,7 +49,7 @@ describe('a connection', () => {
   afterEach(() => new Promise((resolve) => server.close(resolve)));
 
   // `localhost` resolves to this machine, as any host name in a tenant's own zone can at any time.
-  test.each(['localhost', '127.0.0.1'])('to %s is not opened if it is not allowed', async (host) => {
+  test.each(['localhost', '127.0.0.1'])('a connection to %s is not opened if it is not allowed', async (host) => {
     const asked: string[] = [];
     const { stream } = dialSwitch({ host, port }, undefined, (address) => {
       asked.push(address);
@@ -61,7 +61,7 @@ describe('a connection', () => {
     expect(connections).toBe(0);
   });
 
-  test.each(['localhost', '127.0.0.1'])('to %s is opened if it is allowed', async (host) => {
+  test.each(['localhost', '127.0.0.1'])('a connection to %s is opened if it is allowed', async (host) => {
     const { stream } = dialSwitch({ host, port }, undefined, () => true);
     stream.on('error', () => {});
     await new Promise((resolve) => stream.once('connect', resolve));

@@ -42,7 +42,7 @@ describe('outgoing frames', () => {
     expect(writes).toHaveLength(1);
   });
 
-  test('that are too late are dropped, and the others are sent complete', () => {
+  test('outgoing frames that are too late are dropped, and the others are sent complete', () => {
     const { outgoing, writes, refused, append } = open();
     const late = [append(ask('1', 'late'), 10), append(ask('3', 'late'), 11)];
     append(ask('2', 'in time'), 12);
@@ -53,14 +53,14 @@ describe('outgoing frames', () => {
     expect(late.every(({ writtenAtMs }) => writtenAtMs === -1)).toBe(true);
   });
 
-  test('at their last instant are still sent', () => {
+  test('outgoing frames at their last instant are still sent', () => {
     const { outgoing, writes, append } = open();
     append(ask('1'), 10);
     outgoing.flush(10);
     expect(writes).toHaveLength(1);
   });
 
-  test('that were all refused cause no write', () => {
+  test('outgoing frames that were all refused cause no write', () => {
     const { outgoing, writes, refused, append } = open();
     append(ask('1'), 10);
     outgoing.flush(11);
@@ -70,7 +70,7 @@ describe('outgoing frames', () => {
     expect(writes.map(({ copy }) => copy)).toEqual(['\0\x03?2|']);
   });
 
-  test('never change bytes that the socket still holds', () => {
+  test('outgoing frames never change bytes that the socket still holds', () => {
     const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
     for (let batch = 0; batch < 400; batch++) {
       append(ask(`${batch}`, 'x'.repeat(900)));
@@ -138,7 +138,7 @@ describe('outgoing frames', () => {
     expect(left).toContain('?4|reply');
   });
 
-  test('of a tick that exceed a memory block are sent in several writes, in order', () => {
+  test('outgoing frames of a tick that exceed a memory block are sent in several writes, in order', () => {
     const { outgoing, writes, append } = open({ framing: { ...framing, maxFrameBytes: 1_000 } });
     const expected: string[] = [];
     for (let number = 0; number < 500; number++) {
@@ -158,7 +158,7 @@ describe('outgoing frames', () => {
     expect(read).toEqual(expected);
   });
 
-  test('that cannot be encoded leave nothing behind, and do not affect others', () => {
+  test('outgoing frames that cannot be encoded leave nothing behind, and do not affect others', () => {
     const { outgoing, writes, append } = open({
       encode(note, target, offset) {
         const end = notes.encode(note, target, offset);

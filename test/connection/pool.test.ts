@@ -47,7 +47,7 @@ describe('a request', () => {
     expect(chunks).toHaveLength(1);
   });
 
-  test('with a key already in flight is refused, and the first keeps waiting for its response', async () => {
+  test('a request with a key already in flight is refused, and the first keeps waiting for its response', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     const first = watched.ask('1', 'first');
     await expect(watched.ask('1', 'second')).rejects.toThrow(expect.objectContaining({ code: 'DUPLICATE_KEY' }));
@@ -58,7 +58,7 @@ describe('a request', () => {
     expect(pool.stats).toMatchObject({ inFlight: 0, ready: 1 });
   });
 
-  test('that cannot be encoded is refused, and occupies no slot', async () => {
+  test('a request that cannot be encoded is refused, and occupies no slot', async () => {
     const { watched, pool } = await connect(undefined, { limits: { inFlight: 1 } });
     const tooLong = 'x'.repeat(70_000);
     await expect(watched.ask('1', tooLong)).rejects.toThrow();
@@ -88,7 +88,7 @@ describe('a request', () => {
     expect(toy.notes.map(({ key }) => key)).toEqual(['2']);
   });
 
-  test('with a deadline in the past is not written', async () => {
+  test('a request with a deadline in the past is not written', async () => {
     const { toy, watched, pool } = await connect();
     expect(await pool.request(ask('1'), watched.in(-1))).toMatchObject({ written: false, reason: 'deadline' });
     await watched.ask('2');
@@ -97,7 +97,7 @@ describe('a request', () => {
 });
 
 describe('a response', () => {
-  test('after the deadline is reported as late, and does not change the result', async () => {
+  test('a response after the deadline is reported as late, and does not change the result', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     const result = pool.request(ask('1'), watched.in(1_000));
     await eventThat(toy, 'note');
@@ -110,7 +110,7 @@ describe('a response', () => {
     expect(pool.stats).toMatchObject({ late: 1, duplicates: 0, unmatched: 0, answered: 0 });
   });
 
-  test('that arrives twice is reported as a duplicate', async () => {
+  test('a response that arrives twice is reported as a duplicate', async () => {
     const { watched, pool } = await connect((note, peer) => {
       peer.send(answer(note.key, 'once'));
       peer.send(answer(note.key, 'twice'));
@@ -121,7 +121,7 @@ describe('a response', () => {
     expect(pool.stats).toMatchObject({ duplicates: 1, late: 0 });
   });
 
-  test('without a request is reported as unknown', async () => {
+  test('a response without a request is reported as unknown', async () => {
     const { toy, watched, pool } = await connect();
     toy.peer.send(answer('77'));
     expect(await eventThat(watched, 'unmatched')).toMatchObject({ kind: 'unknown', sinceMs: undefined });
@@ -206,7 +206,7 @@ describe('a message that cannot be read', () => {
     expect(pool.stats).toMatchObject({ badMessages: 1, inFlight: 0, answered: 0 });
   });
 
-  test('whose key cannot be read either is only a bad message', async () => {
+  test('an unreadable message whose key cannot be read either is only a bad message', async () => {
     const protocol = {
       ...notes,
       salvage: () => garbled,
@@ -238,7 +238,7 @@ describe('a message that cannot be read', () => {
 describe('a frame that cannot be read', () => {
   const limited = { protocol: { ...notes, framing: { ...notes.framing, maxFrameBytes: 1_000 } } };
 
-  test('because it is too long closes the connection: the rest of the stream cannot be read', async () => {
+  test('a frame that is too long closes the connection: the rest of the stream cannot be read', async () => {
     const { toy, watched, pool } = await connect(isSilent, limited);
     const result = watched.ask('1');
     await eventThat(toy, 'note');
@@ -282,7 +282,7 @@ describe('a request of the switch', () => {
     expect([...Buffer.concat(read).subarray(2, 7)]).toEqual([0x60, 0, 2, 0, 1]);
   });
 
-  test('without a handler is reported', async () => {
+  test('a request of the switch without a handler is reported', async () => {
     const { toy, watched, pool } = await connect();
     toy.peer.send(ask('9'));
     const isReport = (entry: { text: string }) => entry.text === 'switch request has no handler, ignored';
@@ -290,7 +290,7 @@ describe('a request of the switch', () => {
     expect(pool.availability).toBe('ready');
   });
 
-  test('on which the protocol fails is a bad message, and the connection remains', async () => {
+  test('a request of the switch on which the protocol fails is a bad message, and the connection remains', async () => {
     const protocol = {
       ...notes,
       onRequest: async () => {
@@ -304,7 +304,7 @@ describe('a request of the switch', () => {
     expect(await watched.ask('1')).toMatchObject({ kind: 'answered' });
   });
 
-  test('that is repeated by a switch that reads no responses closes the connection', async () => {
+  test('a request of the switch that is repeated by a switch that reads no responses closes the connection', async () => {
     const protocol = {
       ...notes,
       onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key, 'x'.repeat(60_000))),

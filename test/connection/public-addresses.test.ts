@@ -52,7 +52,7 @@ describe('an address is refused', () => {
     ['no address', ''],
     ['brackets', '[::1]'],
     ['octal', '0177.0.0.1'],
-  ])('that is %s: %s', (_what, address) => {
+  ])('an address that is %s is refused: %s', (_what, address) => {
     expect(isAllowedAddress(address, PROD)).toBe(false);
   });
 });

@@ -39,7 +39,7 @@ describe('sign-on', () => {
     expect(toy.notes.map(({ key }) => key)).toEqual(['sign on 1', '1']);
   });
 
-  test('that is never answered leaves the connection unready, and closes it', async () => {
+  test('a sign-on that receives no response leaves the connection unready, and closes it', async () => {
     const toy = new ToySwitch(isSilent);
     const watched = new WatchedPool({
       addresses: [await toy.listen()],
@@ -78,7 +78,7 @@ describe('sign-on', () => {
     expect(change.reason).toEqual({ cause: 'signOnFailed', detail });
   });
 
-  test('that hangs without sending anything closes the connection, too', async () => {
+  test('a sign-on that hangs without sending anything closes the connection, too', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const signOn: SessionStep<Note> = () => {
       resolve();
@@ -177,7 +177,7 @@ describe('an idle connection', () => {
     expect(toy.notes.filter(({ key }) => key.startsWith('echo'))).toEqual([]);
   });
 
-  test('whose echo is not answered is closed: the other end is lost or half open', async () => {
+  test('an idle connection whose echo receives no response is closed: the other end is lost or half open', async () => {
     const { toy, watched } = await connect(isSilent, { protocol: protocolWith({ echo: step('echo') }) });
     const echo = eventThat<Note>(toy, 'note');
     watched.clock.advance(60_010);
@@ -187,7 +187,7 @@ describe('an idle connection', () => {
     expect(await down).toMatchObject({ reason: { cause: 'echoFailed' } });
   });
 
-  test('whose echo cannot be sent remains open: its requests may still be answered, and the echo is tried again', async () => {
+  test('an idle connection whose echo cannot be sent remains open: its requests may still receive a response, and the echo is tried again', async () => {
     const sendEcho = step('echo');
     let tries = 0;
     const echo: SessionStep<Note> = (line) => {
@@ -220,7 +220,7 @@ describe('an idle connection', () => {
     expect(await eventThat<Note>(toy, 'note', ({ key }) => key.startsWith('echo'))).toBeDefined();
   });
 
-  test('without an echo message remains open as long as no request waits for a response', async () => {
+  test('an idle connection without an echo message remains open as long as no request waits for a response', async () => {
     const { watched, pool } = await connect();
     await watched.ask('1');
     watched.clock.advance(24 * 3_600_000);
@@ -228,7 +228,7 @@ describe('an idle connection', () => {
     expect(await watched.ask('2')).toMatchObject({ kind: 'answered' });
   });
 
-  test('without an echo message remains open after its own request was answered', async () => {
+  test('an idle connection without an echo message remains open after its own request received a response', async () => {
     const protocol = {
       ...notes,
       onRequest: (request: Note, reply: (response: Note) => void) => reply(answer(request.key)),
@@ -240,7 +240,7 @@ describe('an idle connection', () => {
     expect(pool.availability).toBe('ready');
   });
 
-  test('without an echo message is closed when its requests are not answered', async () => {
+  test('an idle connection without an echo message is closed when its requests receive no response', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     for (let n = 0; n < 3; n++) {
       const result = pool.request(ask(`${n}`), watched.in(39_000));
@@ -339,7 +339,7 @@ describe('closing a pool', () => {
 });
 
 describe('a connection', () => {
-  test('that is closed fails an exchange immediately', async () => {
+  test('a connection that is closed fails an exchange immediately', async () => {
     const { promise, resolve } = Promise.withResolvers<ProtocolConnection<Note>>();
     const protocol = {
       ...notes,

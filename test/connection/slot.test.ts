@@ -40,7 +40,7 @@ describe('a slot', () => {
     expect(pool.stats.pending).toBe(0);
   });
 
-  test('that is released goes to the next in the queue', async () => {
+  test('a slot that is released goes to the next in the queue', async () => {
     const { watched, pool } = await connect(echoes, { limits: { inFlight: 1 } });
     const slot = pool.takeSlot()!;
     const result = watched.ask('1');
@@ -85,7 +85,7 @@ describe('a slot', () => {
     );
   });
 
-  test('whose connection is lost before the request uses another one', async () => {
+  test('a slot whose connection is lost before the request uses another one', async () => {
     const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
     const [slot, other] = [pool.takeSlot()!, pool.takeSlot()!];
     await other.request(ask('1'), watched.in(1_000));
@@ -99,7 +99,7 @@ describe('a slot', () => {
     expect(pool.stats).toMatchObject({ held: 0, inFlight: 0, ready: 1 });
   });
 
-  test('whose connection is lost without another one fails, not written', async () => {
+  test('a slot whose connection is lost without another one fails, not written', async () => {
     const { toy, watched, pool } = await connect();
     const slot = pool.takeSlot()!;
     const down = watched.untilState('down');
@@ -137,7 +137,7 @@ describe('a slot on a specific connection', () => {
     expect(pool.takeSlot()).toBeDefined();
   });
 
-  test('that is waited for is refused when the connection is lost, and does not move', async () => {
+  test('a slot on a specific connection that is waited for is refused when the connection is lost, and does not move', async () => {
     const { toy, watched, pool } = await connect(isSilent, { limits: { connectionsPerAddress: 2, inFlight: 1 } });
     const slot = pool.takeSlot()!;
     const { connectionId } = slot;
@@ -151,7 +151,7 @@ describe('a slot on a specific connection', () => {
     expect(pool.stats).toMatchObject({ pending: 0, ready: 1, down: 1 });
   });
 
-  test('that is held fails when the connection is lost, and does not move', async () => {
+  test('a slot on a specific connection that is held fails when the connection is lost, and does not move', async () => {
     const { toy, watched, pool } = await connect(echoes, { limits: { connectionsPerAddress: 2 } });
     const { connectionId } = await watched.ask('1');
     const slot = pool.takeSlot({ connectionId: connectionId! })!;

@@ -49,7 +49,7 @@ describe('a silent connection with a backup', () => {
     expect(asked(0)).toEqual(['1', '2', '7']);
   });
 
-  test('that answers its echo but no request is avoided after three missed deadlines in a row, for half a minute', async () => {
+  test('a silent connection that responds to its echo but to no request is avoided after three missed deadlines in a row, for half a minute', async () => {
     const { states, watched, asked } = await open(2);
     const [first] = states;
     for (const key of ['1', '2', '3']) {
@@ -71,7 +71,7 @@ describe('a silent connection with a backup', () => {
 });
 
 describe('the only connection', () => {
-  test('still gets every request while it is silent, and is not closed within the deadline of a slow switch', async () => {
+  test('the only connection still gets every request while it is silent, and is not closed within the deadline of a slow switch', async () => {
     const { states, toys, watched, asked } = await open(1);
     states[0]!.isMute = true;
     const slow = watched.pool.request(ask('1'), watched.in(30_000));

@@ -79,7 +79,7 @@ describe('a connection that is lost', () => {
   test.each([
     ['reset', (toy: ToySwitch) => toy.peer.socket.resetAndDestroy(), { cause: 'socketError', detail: 'ECONNRESET' }],
     ['ended', (toy: ToySwitch) => toy.peer.socket.end(), { cause: 'peerClosed' }],
-  ])('after the write (%s) fails its requests, written', async (_, lose, reason) => {
+  ])('a connection that is lost after the write (%s) fails its requests, written', async (_, lose, reason) => {
     const { toy, watched, pool } = await connect(isSilent);
     const results = [watched.ask('1'), watched.ask('2')];
     await eventThat<Note>(toy, 'note', ({ key }) => key === '2');
@@ -92,7 +92,7 @@ describe('a connection that is lost', () => {
     expect(pool.stats).toMatchObject({ inFlight: 0, down: 1 });
   });
 
-  test('before the write fails the request, not written', async () => {
+  test('a connection that is lost before the write fails the request, not written', async () => {
     const { toy, watched, pool } = await connect(isSilent);
     const slot = pool.takeSlot()!;
     const down = watched.untilState('down');
@@ -138,13 +138,13 @@ describe('several addresses', () => {
     return { toys, watched };
   }
 
-  test('in order of preference: the first gets everything while it is ready', async () => {
+  test('several addresses in order of preference: the first gets everything while it is ready', async () => {
     const { toys, watched } = await two('primary-backup');
     await Promise.all(Array.from({ length: 20 }, (_, n) => watched.ask(`${n}`)));
     expect(toys.map((toy) => toy.notes.length)).toEqual([20, 0]);
   });
 
-  test('in order of preference: the backup takes over, and returns the traffic', async () => {
+  test('several addresses in order of preference: the backup takes over, and returns the traffic', async () => {
     const { toys, watched } = await two('primary-backup');
     const down = watched.untilState('down');
     toys[0].peer.socket.destroy();
@@ -158,7 +158,7 @@ describe('several addresses', () => {
     expect(toys.map((toy) => toy.notes.length)).toEqual([1, 1]);
   });
 
-  test('by least in flight: each gets its share', async () => {
+  test('several addresses by least in flight: each gets its share', async () => {
     const { toys, watched } = await two('least-in-flight', isSilent);
     for (let n = 0; n < 20; n++) void watched.ask(`${n}`);
     for (const toy of toys) while (toy.notes.length < 10) await once(toy, 'note');
@@ -184,7 +184,7 @@ describe('a switch that does not read', () => {
     expect(pool.stats).toMatchObject({ ready: 1, inFlight: 0 });
   });
 
-  test('never gets a request whose deadline passed while its bytes were unsent', async () => {
+  test('a switch that does not read never gets a request whose deadline passed while its bytes were unsent', async () => {
     const { toy, watched, pool } = await connect(isSilent, { limits: { inFlight: 1_000, unsentBytes: 2 ** 30 } });
     toy.peer.socket.pause();
     const others = Array.from({ length: 600 }, (_, n) => watched.ask(`${n}`, large));

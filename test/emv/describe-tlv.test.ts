@@ -71,7 +71,7 @@ describe('card data', () => {
     expect(describeTlv(tapOf([0x9a, PAN], [0x5f2a, PAN])).join()).not.toContain(PAN);
   });
 
-  test('that is malformed has no masked PAN, and no error either', () => {
+  test('card data that is malformed has no masked PAN, and no error either', () => {
     expect(describeTlv(tapOf([0x5a, 'AB'], [0x57, '12']))).toEqual([
       '5A     Application Primary Account Number (PAN)  [withheld, 1 byte]',
       '57     Track 2 Equivalent Data  [withheld, 1 byte]',

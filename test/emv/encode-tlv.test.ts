@@ -87,7 +87,7 @@ describe('encodeTlv', () => {
     expect(() => encodeTlv(children)).toThrow(expect.objectContaining({ code: 'TOO_DEEP' }));
   });
 
-  test('there may be as many objects and bytes as the reader allows, no more', () => {
+  test('encodeTlv accepts as many objects and bytes as the reader allows, and no more', () => {
     const object: TlvNode = { tag: 0x9a, value: zeros(0) };
     expect(encodeTlv(Array(MAX_TLV_OBJECTS).fill(object))).toHaveLength(2 * MAX_TLV_OBJECTS);
     expect(() => encodeTlv(Array(MAX_TLV_OBJECTS + 1).fill(object))).toThrow(

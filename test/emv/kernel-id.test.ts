@@ -11,7 +11,7 @@ describe('the kernel of a tap', () => {
     ['A0000000651010', '05'],
     ['A0000001523010', '06'],
     ['A000000333010101', '07'],
-  ])('of the application %s is %s by default', (aid, kernel) => {
+  ])('the kernel of a tap of the application %s is %s by default', (aid, kernel) => {
     expect(kernelIdOf(tapOf([0x84, aid]))).toBe(kernel);
   });
 

@@ -91,7 +91,7 @@ describe('masked TLV', () => {
     ['57 without a separator', '5708411111111111111F', '5708AAAAAAAAAAAAAAAA'],
     ['a name', '5F200A4A4F484E2F534D495448', '5F200A00000000000000000000'],
     ['a template kept as bytes', '71054104111199', '71058080808080'],
-  ])('of %s', (_, hex, expected) => {
+  ])('masked TLV hides %s', (_, hex, expected) => {
     expect(masked(hex)).toBe(expected);
   });
 

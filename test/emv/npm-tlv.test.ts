@@ -7,7 +7,7 @@ import { encodeTlv, indexTlv, type TlvNode } from '../../src/codecs/emv/tlv.ts';
 import { type NpmTlvObject, npmTlv } from './npm-tlv.ts';
 import { nodeLists } from './tlv-arbitraries.ts';
 
-test('both read well-formed objects in the same way', () => {
+test('the two packages read well-formed objects in the same way', () => {
   fc.assert(
     fc.property(nodeLists, (nodes) => {
       const bytes = encodeTlv(nodes);
@@ -16,7 +16,7 @@ test('both read well-formed objects in the same way', () => {
   );
 });
 
-test('both encode in the same way', () => {
+test('the two packages encode in the same way', () => {
   fc.assert(
     fc.property(nodeLists, (nodes) => {
       const theirs = Buffer.concat(nodes.map((node) => asNpmObject(node).encode()));

@@ -187,7 +187,7 @@ describe('limits', () => {
     );
   });
 
-  test('there may be as many objects as the limit and no more', () => {
+  test('objects up to the limit are accepted, and no more', () => {
     expect(indexTlv(fromHex('9A00'.repeat(MAX_TLV_OBJECTS))).count).toBe(MAX_TLV_OBJECTS);
     expect(refusal('9A00'.repeat(MAX_TLV_OBJECTS + 1))).toBe(`TOO_MANY_OBJECTS@${2 * MAX_TLV_OBJECTS}`);
   });

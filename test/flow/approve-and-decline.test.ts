@@ -50,7 +50,7 @@ describe('a decline', () => {
     '61',
     '75',
     '91',
-  ])('with code %s is reported as the issuer gave it and leaves nothing to reverse', async (code) => {
+  ])('a decline with code %s is reported as the issuer gave it and leaves nothing to reverse', async (code) => {
     const reversalsBefore = installation.asked.reversals;
     const answer = outcomeOf(await installation.phone().tap({ amount: `10.${code}`, currency: 'ZAR' }));
     expect(answer).toMatchObject({ type: 'Declined', isoResponseCode: code, errorCode: 209, authorizationCode: '' });
@@ -64,7 +64,7 @@ describe('an approval', () => {
     ['mastercard', 'Mastercard', '541333******0640'],
     ['maestro', 'Maestro', '675964******8453'],
     ['amex', 'Amex', '374245*****0126'],
-  ] as const)('of a card of %s names its scheme and shows no more of its number than allowed', async (card, cardScheme, maskedPAN) => {
+  ] as const)('an approval of a card of %s names its scheme and shows no more of its number than allowed', async (card, cardScheme, maskedPAN) => {
     const answer = outcomeOf(await installation.phone().tap({ amount: '10.00', currency: 'ZAR', card }));
     expect(answer).toMatchObject({ type: 'Approved', cardScheme, maskedPAN, expiryDate: '12/31' });
   });
@@ -73,13 +73,13 @@ describe('an approval', () => {
     ['JPY', '1000', 1_000],
     ['BHD', '1.500', 1_500],
     ['EUR', '9999999999.00', 999_999_999_900],
-  ])('in %s has the minor units of its currency', async (currency, amount, amountMinor) => {
+  ])('an approval in %s has the minor units of its currency', async (currency, amount, amountMinor) => {
     const answer = outcomeOf(await installation.phone().tap({ amount, currency }));
     expect(answer).toMatchObject({ type: 'Approved', currency, amount: amountMinor });
     expect(installation.ledger.at(-1)).toMatchObject({ amountMinor });
   });
 
-  test('of a card that gives its number and expiry without a track', async () => {
+  test('a card that gives its number and expiry without a track is approved', async () => {
     const tamper = (values: Map<number, Uint8Array>) => {
       values.delete(0x57);
       values.set(0x5a, Buffer.from('4111111111111111', 'hex')).set(0x5f24, Buffer.from('311231', 'hex'));
@@ -88,13 +88,13 @@ describe('an approval', () => {
     expect(answer).toMatchObject({ type: 'Approved', maskedPAN: '411111******1111' });
   });
 
-  test('that is slow is waited for', async () => {
+  test('an approval that is slow is waited for', async () => {
     const { ms, ...answer } = await installation.phone().tap({ amount: '10.10', currency: 'ZAR' });
     expect(outcomeOf({ ms, ...answer }).type).toBe('Approved');
     expect(ms).toBeGreaterThan(400);
   });
 
-  test("of another acquirer's merchant with the same id belongs to that merchant alone", async () => {
+  test("an approval of another acquirer's merchant with the same id belongs to that merchant alone", async () => {
     const [ours, theirs] = [installation.phone('coffee'), installation.phone('tailor')];
     const merchantReference = 'the same reference';
     for (const phone of [ours, theirs]) {

@@ -59,7 +59,7 @@ describe('a sale that is approved after its decline', () => {
     await scene.untilAtRest(id);
   });
 
-  test('after a restart, on the connection of another gateway', async () => {
+  test('a sale that is approved after its decline is also reversed after a restart, on the connection of another gateway', async () => {
     await scene.installOwn({ role: 'none' });
     const before = await scene.installation.startGateway();
     const { id, sale } = await declinedTap();
@@ -71,7 +71,7 @@ describe('a sale that is approved after its decline', () => {
     await untilDeclinedAndReversed(id);
   });
 
-  test('with a response that cannot be read with certainty is reversed as well', async () => {
+  test('a sale that is approved after its decline with a response that cannot be read with certainty is reversed as well', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
     sale.answer({ amountMinor: 999 });
@@ -79,7 +79,7 @@ describe('a sale that is approved after its decline', () => {
     await untilDeclinedAndReversed(id);
   });
 
-  test('not if the same decline comes again, or another one', async () => {
+  test('a declined sale is not reversed if the same decline comes again, or another one', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
     for (const again of ['91', '91', '51']) sale.answer(withCode(again));
@@ -120,7 +120,7 @@ describe('a refund that is approved after its decline', () => {
     });
   });
 
-  test('after a second refund was approved is reversed, and the sale is in review', async () => {
+  test('a refund that is approved after its decline and after a second refund is reversed, and the sale is in review', async () => {
     await scene.install();
     const sale = await sellApproved(scene.installation, '100.00');
     await scene.scripted.next('0200');
@@ -153,7 +153,7 @@ describe('a tap that is approved after its response required a PIN', () => {
     return { phone, asked, id: asked.id, sale: await scene.scripted.next('0200') };
   }
 
-  test('while the PIN is awaited is Declined, reported and reversed, and no longer accepts a PIN', async () => {
+  test('a tap that is approved while its PIN is awaited is Declined, reported and reversed, and no longer accepts a PIN', async () => {
     await scene.installOwn();
     const receiver = await startReceiver();
     const secret = await (await Backend.open(scene.installation)).listenAt(receiver.url);
@@ -170,7 +170,7 @@ describe('a tap that is approved after its response required a PIN', () => {
   test.each([
     ['is under way', false],
     ['was approved', true],
-  ])('after the PIN %s has exactly that attempt reversed', async (_what, isDone) => {
+  ])('a tap that is approved after the PIN %s has exactly that attempt reversed', async (_what, isDone) => {
     await scene.installOwn({ profile: { deadlineMs: 10_000 } });
     const { phone, asked, id, sale } = await tapForPin();
     await untilAnswered(scene.installation.database, id);
@@ -205,7 +205,7 @@ describe('a tap that is approved after its response required a PIN', () => {
     await scene.untilAtRest(id);
   });
 
-  test('while a second PIN is awaited accepts no PIN: the first message may have taken the amount', async () => {
+  test('a tap that is approved while a second PIN is awaited accepts no PIN: the first message may have taken the amount', async () => {
     await scene.installOwn({ profile: { deadlineMs: 10_000 } });
     const { phone, asked, id, sale } = await tapForPin();
     scene.scripted.hold('0200');

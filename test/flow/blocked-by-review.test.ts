@@ -46,7 +46,7 @@ async function declinedRefund(sale: string, code: string): Promise<{ id: string;
 }
 
 describe('a refund in review', () => {
-  test('that the switch calls a duplicate keeps its amount, and nothing else is refunded or voided', async () => {
+  test('a refund in review that the switch calls a duplicate keeps its amount, and nothing else is refunded or voided', async () => {
     const sale = await sellApproved(scene.installation, '100.00');
     const { id } = await declinedRefund(sale, '94');
     scene.scripted.hold();
@@ -58,7 +58,7 @@ describe('a refund in review', () => {
     expect(await refundOf(sale)).toMatchObject({ status: 200, body: { type: 'Approved' } });
   });
 
-  test('that was approved late, and that the switch then cannot locate, keeps its amount', async () => {
+  test('a refund in review that was approved late, and that the switch then cannot locate, keeps its amount', async () => {
     const sale = await sellApproved(scene.installation, '100.00');
     const { id, request } = await declinedRefund(sale, '91');
     expect(await stored(sale)).toMatchObject({ refundedMinor: 0 });
@@ -77,7 +77,7 @@ describe('a refund in review', () => {
     expect(await refundOf(sale)).toMatchObject({ status: 200, body: { type: 'Approved' } });
   });
 
-  test('that contradicts what a person found has its amount reserved again', async () => {
+  test('a refund in review that contradicts what a person found has its amount reserved again', async () => {
     const sale = await sellApproved(scene.installation, '100.00');
     const { id, request } = await declinedRefund(sale, '94');
     await settle(id, 'adjusted');
@@ -101,7 +101,7 @@ describe('a sale in review', () => {
     await eventually(async () => expect(await stored(sale)).toMatchObject({ disposition: Disposition.Voided }));
   });
 
-  test('because the switch refused its void is neither refunded nor voided', async () => {
+  test('a sale in review because the switch refused its void is neither refunded nor voided', async () => {
     const sale = await sellApproved(scene.installation, '100.00');
     scene.scripted.hold('0420', '0421');
     const { serviceReference: voided } = (await voidSale(scene.installation, sale)).body as VoidAnswer;
@@ -135,7 +135,7 @@ describe('a tap in review', () => {
     expect(outcomeOf(await pay(link)).type).toBe('Approved');
   });
 
-  test('that is reversed late, and found voided by a person, releases its link', async () => {
+  test('a tap in review that is reversed late, and found voided by a person, releases its link', async () => {
     const link = await createLink(scene.installation);
     scene.scripted.onRequest = ({ message, answer }) => answer(message.mti === '0200' ? withCode('91') : {});
     const { serviceReference: id } = outcomeOf(await pay(link));

@@ -143,7 +143,7 @@ describe.each([...formats.keys()])('a copy of a tap in the format %s', (format) 
   });
 });
 
-test('of copies that come at the same moment, at several processes, one pays', async () => {
+test('one of several copies that come at the same moment, at several processes, pays', async () => {
   const phone = unboundPhone();
   const sealed = await phone.seal(TAP);
   const asked = installation.asked.authorizations;

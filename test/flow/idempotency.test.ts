@@ -258,7 +258,7 @@ describe('the stored response', () => {
     keys.close();
   });
 
-  test('of more than 64 KB records only that it was sent', async () => {
+  test('a stored response of more than 64 KB records only that it was sent', async () => {
     const keys = new IdempotencyKeys(installation.database, await freshKeyRing());
     const asked = { credential: 'key 1', route: 'POST /x', key: randomUUID(), fingerprint: Buffer.from('a') };
     const claimed = await keys.claim(asked);

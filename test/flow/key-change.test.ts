@@ -45,7 +45,7 @@ async function tap(installation: Installation, url?: string): Promise<string> {
 }
 
 describe.each(['type-1', 'type-2'] as const)('%s changes its keys', (type) => {
-  test('under load, with two workers: every tap is approved, with a good MAC, and nothing is reversed', async () => {
+  test('keys change under load, with two workers: every tap is approved, with a good MAC, and nothing is reversed', async () => {
     const installation = await install(type, { config: { macKeys: MAC_KEYS, keyExchange: exchangeOf(type) } });
     const gateways = [await installation.startGateway(), await installation.startGateway()];
     const outcomes: string[] = [];
@@ -128,7 +128,7 @@ describe('a failed exchange keeps the previous keys', () => {
     return { installation, scripted, hsm, keyChange: type1.keyChange!, config };
   }
 
-  test('if the announcement is garbled, has a wrong check value, or comes from a sender without a key', async () => {
+  test('a failed exchange keeps the previous keys if the announcement is garbled, has a wrong check value, or comes from a sender without a key', async () => {
     const { installation, scripted, hsm, keyChange, config } = await withScriptedSwitch(
       exchangeOf('type-1', { startedBy: 'switch' }),
     );

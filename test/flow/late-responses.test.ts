@@ -34,7 +34,7 @@ const RE_ARMED = ['late approved', 'reversal owed 1', 'reversal sent 2', 'revers
 const VOIDED_ONCE = ['reversal sent 1', 'reversal acknowledged 1'];
 
 describe('a late approval', () => {
-  test('of a Voided transaction has it reversed again, immediately, and leaves it Voided', async () => {
+  test('a late approval of a Voided transaction has it reversed again, immediately, and leaves it Voided', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer();
@@ -47,7 +47,7 @@ describe('a late approval', () => {
     expect(await scene.counters()).toMatchObject({ late: 1 });
   });
 
-  test('that arrives before any attempt of the reversal was sent gives its DE38 to the first one, and changes nothing else', async () => {
+  test('a late approval that arrives before any attempt of the reversal was sent gives its DE38 to the first one, and changes nothing else', async () => {
     await scene.install();
     // The connection is lost, so the reversal waits until nothing of the original can be in transit.
     scene.scripted.onRequest = (request) => {
@@ -77,7 +77,7 @@ describe('a late approval', () => {
     expect(await scene.afterwards(id)).toEqual(['late approved', ...VOIDED_ONCE]);
   });
 
-  test('that arrives while an attempt is in transit: the acknowledgement of that attempt no longer counts', async () => {
+  test('a late approval that arrives while an attempt is in transit: the acknowledgement of that attempt no longer counts', async () => {
     await scene.installOwn({ profile: { deadlineMs: 4_000 } });
     scene.scripted.hold('0200', '0420', '0421');
     const { id, sale } = await scene.tapInVain();
@@ -98,7 +98,7 @@ describe('a late approval', () => {
     expect(await scene.afterwards(id)).toEqual(['reversal sent 1', ...RE_ARMED]);
   });
 
-  test('that arrives a thousand times re-arms once and is reported once', async () => {
+  test('a late approval that arrives a thousand times re-arms once and is reported once', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     for (let copy = 0; copy < 1_000; copy++) sale.answer();
@@ -112,7 +112,7 @@ describe('a late approval', () => {
     expect(scene.scripted.of('0421')).toHaveLength(1);
   });
 
-  test('that differs in its amount may still be one: the reversal is sent again, without its DE38', async () => {
+  test('a late approval that differs in its amount may still be one: the reversal is sent again, without its DE38', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer({ amountMinor: 999 });
@@ -125,7 +125,10 @@ describe('a late approval', () => {
 });
 
 describe('a late decline', () => {
-  test.each(['51', '70'])('with %s is reported and changes nothing: nothing was booked', async (responseCode) => {
+  test.each([
+    '51',
+    '70',
+  ])('a late decline with %s is reported and changes nothing: nothing was booked', async (responseCode) => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer({ responseCode, authorizationCode: undefined });
@@ -140,7 +143,7 @@ describe('a late decline', () => {
 });
 
 describe('a late response is recognised', () => {
-  test('after a restart', async () => {
+  test('a late response is recognised after a restart', async () => {
     await scene.installOwn({ role: 'none' });
     const before = await scene.installation.startGateway();
     const { id, sale } = await voidedTap();
@@ -151,7 +154,7 @@ describe('a late response is recognised', () => {
     expect(await scene.afterwards(id)).toEqual(expect.arrayContaining(['late approved', 'reversal owed 1']));
   });
 
-  test('on another worker', async () => {
+  test('a late response is recognised on another worker', async () => {
     await scene.installOwn();
     const other = await scene.installation.startGateway();
     const { id, sale } = await voidedTap();
@@ -163,7 +166,7 @@ describe('a late response is recognised', () => {
     await scene.untilReversal(id, 'acknowledged', 2);
   });
 
-  test('if it is in time, but arrived at another worker: after the transaction is decided', async () => {
+  test('a late response is recognised if it is in time, but arrived at another worker: after the transaction is decided', async () => {
     await scene.installOwn();
     await scene.installation.startGateway();
     scene.scripted.onRequest = (request) => {
@@ -178,7 +181,7 @@ describe('a late response is recognised', () => {
     });
   });
 
-  test('from DE7 alone if the switch puts its own reference into DE37', async () => {
+  test('a late response is recognised from DE7 alone if the switch puts its own reference into DE37', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     sale.answer({ responseCode: '51' }, { change: (response) => Object.assign(response, { rrn: 'BANK00000001' }) });
@@ -187,7 +190,7 @@ describe('a late response is recognised', () => {
     );
   });
 
-  test('but not if it names another terminal, another STAN, neither the time nor the reference, or no STAN at all', async () => {
+  test('a late response is not recognised if it names another terminal, another STAN, neither the time nor the reference, or no STAN at all', async () => {
     await scene.install();
     const { id, sale } = await voidedTap();
     const strangers = [
@@ -203,7 +206,7 @@ describe('a late response is recognised', () => {
     expect(await scene.afterwards(id)).toEqual(VOIDED_ONCE);
   });
 
-  test('but not on a connection of another acquirer', async () => {
+  test('a late response is not recognised on a connection of another acquirer', async () => {
     await scene.installOwn({ hasBothAcquirers: true });
     const { id, sale } = await voidedTap();
     const [stranger] = scene.scripted.lines.filter((line) => line !== sale.line);

@@ -71,7 +71,7 @@ async function expectApproved(installation: Installation): Promise<void> {
 }
 
 describe('a connection is opened as its switch is configured', () => {
-  test('over TLS, to a switch that authenticates and requires the same of the gateway', async () => {
+  test('a connection is opened over TLS, to a switch that authenticates and requires the same of the gateway', async () => {
     const server = tls.createServer({
       ...switchIdentity,
       ca: authority.cert,
@@ -90,13 +90,13 @@ describe('a connection is opened as its switch is configured', () => {
     expect((scripted.lines[0]!.socket as tls.TLSSocket).getPeerCertificate().subject.CN).toBe('gateway');
   });
 
-  test('with as many connections to each address as it allows', async () => {
+  test('connections to each address are opened up to its limit', async () => {
     const scripted = await scriptedSwitch();
     await install({ connectTo: async () => scripted.port, config: { connectionsPerAddress: 3 } });
     await eventually(() => expect(scripted.signOns).toHaveLength(3));
   });
 
-  test('by the switch, which connects to the gateway', async () => {
+  test('a connection is opened by the switch, which connects to the gateway', async () => {
     const scripted = await scriptedSwitch();
     const port = await freePort();
     const accept = { host: '127.0.0.1', port, maxConnections: 2 };
@@ -107,7 +107,7 @@ describe('a connection is opened as its switch is configured', () => {
     await expectApproved(installation);
   });
 
-  test('by the switch over TLS, each side authenticated', async () => {
+  test('a connection is opened by the switch over TLS, each side authenticated', async () => {
     const scripted = await scriptedSwitch();
     const port = await freePort();
     const secure = {
@@ -123,7 +123,7 @@ describe('a connection is opened as its switch is configured', () => {
     await expectApproved(installation);
   });
 
-  test('again when its port changes, also if the gateway listens', async () => {
+  test('a connection is opened again when its port changes, also if the gateway listens', async () => {
     const scripted = await scriptedSwitch();
     const [first, second] = [await freePort(), await freePort()];
     const accept = { host: '127.0.0.1', port: first, maxConnections: 1 };
@@ -137,7 +137,7 @@ describe('a connection is opened as its switch is configured', () => {
     await expectApproved(installation);
   });
 
-  test('again on the previous port, after another port was configured and not available', async () => {
+  test('a connection is opened again on the previous port, after another port was configured and not available', async () => {
     const scripted = await scriptedSwitch();
     const port = await freePort();
     const accept = { host: '127.0.0.1', port, maxConnections: 1 };
@@ -173,7 +173,7 @@ async function isListening(port: number): Promise<boolean> {
 }
 
 describe('a gateway runs without a switch that it cannot serve, and reports why', () => {
-  test('in its log, in its readiness and to the command line; the others work, and taps of its routes stay offline', async () => {
+  test('a gateway reports a switch that it cannot serve in its log, in its readiness and to the command line; the others work, and taps of its routes stay offline', async () => {
     const scripted = await scriptedSwitch();
     const installation = await install({ role: 'none', connectTo: async () => scripted.port });
     symlinkSync('/etc/hostname', join(folder, '1', 'link.pem'));
@@ -229,7 +229,7 @@ describe('a gateway runs without a switch that it cannot serve, and reports why'
     expect(reported()).toHaveLength(broken.length + 1);
   });
 
-  test('also while it runs: existing connections remain, and a corrected processor is opened', async () => {
+  test('a gateway reports a switch that it cannot serve also while it runs: existing connections remain, and a corrected processor is opened', async () => {
     const scripted = await scriptedSwitch();
     const installation = await install({ connectTo: async () => scripted.port });
     const setAcquirer = (value: string) =>
@@ -250,7 +250,7 @@ describe('a gateway runs without a switch that it cannot serve, and reports why'
     });
   });
 
-  test('without an HSM, if it requires MACs', async () => {
+  test('a gateway without an HSM runs without a switch that requires MACs', async () => {
     const installation = await install({
       role: 'none',
       config: { macKeys: [{ number: 1, keyId: 'm' }], pinKey: undefined },
@@ -304,7 +304,7 @@ describe('MACs', () => {
     expect(await installation.switchStats()).toMatchObject({ badMacs: 1 });
   });
 
-  test('that are bad three times in a row make the connection sign on again; twice, and then a good one, do not', async () => {
+  test('MACs that are bad three times in a row make the connection sign on again; twice, and then a good one, do not', async () => {
     const { installation, scripted } = await installWithMacs();
     const tap = async (isMacSpoilt: boolean) => {
       scripted.onRequest = ({ message, answer }) => answer({}, { isMacSpoilt: isMacSpoilt && message.mti === '0200' });
@@ -317,7 +317,7 @@ describe('MACs', () => {
     expect(await installation.switchStats()).toMatchObject({ badMacs: 2 });
   });
 
-  test('that do not agree keep the connection signing on, and taps are Indeterminate and reversed, never approved', async () => {
+  test('MACs that do not agree keep the connection signing on, and taps are Indeterminate and reversed, never approved', async () => {
     const { installation, scripted } = await installWithMacs();
     scripted.onRequest = ({ answer }) => answer({}, { isMacSpoilt: true });
     const ids = await Promise.all(

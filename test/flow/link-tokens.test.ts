@@ -149,7 +149,7 @@ describe('the token of a link', () => {
 });
 
 describe('too many taps', () => {
-  test('with the token of a link are 429, and the tills of its merchant are not affected', async () => {
+  test('too many taps with the token of a link are 429, and the tills of its merchant are not affected', async () => {
     const limited = await installation.startGateway({ TAPS_PER_LINK: '1', TAPS_PER_MERCHANT: '1' });
     try {
       const link = await create();

@@ -253,7 +253,9 @@ describe('a tapped link is free again', () => {
   test.each([
     ['a decline', { amount: '10.51' }, {}, 'Declined', '51'],
     ['a decline of the card itself', { amount: '10.00' }, { tamper: declineOffline }, 'Declined', null],
-  ])('after %s, and another tap may pay it', async (_what, { amount }, tap, disposition, responseCode) => {
+  ])('a tapped link is free again after %s, and another tap may pay it', async (_what, {
+    amount,
+  }, tap, disposition, responseCode) => {
     const link = await create({ amount });
     const first = outcomeOf(await app(link).pay({ amount, ...tap }));
     expect(await status(link)).toMatchObject({ transactionId: first.serviceReference, disposition, responseCode });
@@ -270,7 +272,7 @@ describe('a tapped link is free again', () => {
     for (const event of events) expect(event.merchantReference).toBe(link.paymentReference);
   });
 
-  test('if no switch could be reached: for the next attempt of the same tap, or another tap', async () => {
+  test('a tapped link is free again if no switch could be reached: for the next attempt of the same tap, or another tap', async () => {
     const lone = await installation.startGateway({ TAPWIRE_ROLE: 'api' });
     try {
       for (const who of ['the same phone', 'another phone']) {
@@ -304,7 +306,7 @@ describe('a tapped link is free again', () => {
     }
   });
 
-  test('not while its outcome is uncertain, even after it has expired, but after that is Voided', async () => {
+  test('a tapped link is not free while its outcome is uncertain, even after it has expired, but after that is Voided', async () => {
     const { database } = installation;
     // The switch cannot locate the original of the reversal: the outcome stays uncertain until the next request.
     const link = await create({ amount: '10.77' });
@@ -323,7 +325,7 @@ describe('a tapped link is free again', () => {
     expect(events.map(({ disposition }) => disposition).sort()).toEqual(['Indeterminate', 'Voided']);
   });
 
-  test('not while a tap on it is in progress', async () => {
+  test('a tapped link is not free while a tap on it is in progress', async () => {
     const link = await create({ amount: '10.10' }); // the switch is slow
     const first = app(link).pay({ amount: '10.10' });
     await eventually(async () => expect(await status(link)).toMatchObject({ qrCodeState: 'TransactionCreated' }));

@@ -101,7 +101,7 @@ describe('if it is proven that nothing was written to a switch', () => {
     await eventually(async () => expect(await jobsOf(installation.database, id)).toEqual([]));
   });
 
-  test('but not if that would leave it less than its deadline: the tap is UnableToGoOnline', async () => {
+  test('the next processor is not tried if that would leave it less than its deadline: the tap is UnableToGoOnline', async () => {
     await install({ profile: { deadlineMs: 1_500 } }, { deadlineMs: 10_000 });
     const { type, serviceReference: id } = await tapWhile(lineIsLost);
     expect(type).toBe('UnableToGoOnline');
@@ -110,7 +110,7 @@ describe('if it is proven that nothing was written to a switch', () => {
     expect(await storedTransaction(installation.database, id)).toMatchObject({ reversalState: 0 });
   });
 
-  test('and no other has a slot: the tap is UnableToGoOnline', async () => {
+  test('no other processor has a slot: the tap is UnableToGoOnline', async () => {
     await install({ profile: { deadlineMs: 1_500 } });
     const { type } = await tapWhile(async () => {
       await second.stopListening();

@@ -52,7 +52,7 @@ test('a PIN passes from the api process to the worker, sealed like the tap, and 
   expect(rows).toEqual([]);
 });
 
-test('so does a PIN block beside the blobs', async () => {
+test('a PIN block beside the blobs passes from the api process to the worker as well, and is approved', async () => {
   const phone = installation.phone();
   const asked = await tapForPin(phone);
   const { values } = phone.enterPin(asked.reading, RIGHT_PIN);

@@ -37,14 +37,14 @@ async function expectStillAwaited(id: string): Promise<void> {
 }
 
 describe('who may submit the PIN', () => {
-  test('not another device: 403, and the wait continues', async () => {
+  test('another device may not submit the PIN: 403, and the wait continues', async () => {
     const asked = await tapForPin(installation.phone());
     const answer = problemOf(await enterPin(installation.phone(), asked));
     expect(answer).toMatchObject({ status: 403, errorCode: 101 });
     await expectStillAwaited(asked.id);
   });
 
-  test('not another user on the same device: 403', async () => {
+  test('another user on the same device may not submit the PIN: 403', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const profile = installation.profile();
@@ -58,7 +58,7 @@ describe('who may submit the PIN', () => {
     'bakery',
     'flowers',
     'tailor',
-  ] as const)('not the %s, for a transaction of the coffee shop: 404, as for an unknown one', async (merchant) => {
+  ] as const)('the %s may not submit the PIN for a transaction of the coffee shop: 404, as for an unknown one', async (merchant) => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const other = installation.phone(merchant, phone.deviceInstallationId);
@@ -165,7 +165,7 @@ describe('an invalid PIN request', () => {
 
 /** After a tap without a response, see pin-outcomes.test.ts: its deadline is shorter. */
 describe('a PIN that is not awaited is 409', () => {
-  test.each(['10.00', '10.51'])('after a tap of %s', async (amount) => {
+  test.each(['10.00', '10.51'])('a PIN that is not awaited is 409 after a tap of %s', async (amount) => {
     const phone = installation.phone();
     const reading = phone.read({ amount, currency: 'ZAR' });
     const { serviceReference: id } = outcomeOf(await phone.submit(await phone.sealReading(reading)));
@@ -173,14 +173,14 @@ describe('a PIN that is not awaited is 409', () => {
     expect(problemOf(await enterPin(phone, { id, pinToken, reading }))).toMatchObject({ status: 409, errorCode: 104 });
   });
 
-  test('after it was approved', async () => {
+  test('a PIN that is not awaited is 409 after it was approved', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
     expect(problemOf(await enterPin(phone, asked))).toMatchObject({ status: 409, errorCode: 104 });
   });
 
-  test('with a token that a wrong PIN has invalidated; the new one is valid', async () => {
+  test('a PIN that is not awaited is 409 with a token that a wrong PIN has invalidated; the new one is valid', async () => {
     const phone = installation.phone();
     const asked = await tapForPin(phone);
     const again = askedFor(asked.reading, await enterPin(phone, asked, WRONG_PIN));

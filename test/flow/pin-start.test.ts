@@ -46,6 +46,6 @@ test('a switch that takes PINs is not opened without an HSM, in any environment'
   expect(await faultWith({ HSM_KEYS_FILE: undefined })).toMatch(noHsm);
 });
 
-test('nor if the HSM lacks the key of the readers', async () => {
+test('a gateway in prod does not start if the HSM lacks the key of the readers', async () => {
   expect(await faultWith({ READER_PIN_KEY: 'another' })).toMatch(/the HSM refuses READER_PIN_KEY \(another\)/);
 });

@@ -48,7 +48,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     ]);
   });
 
-  test('that is wrong leads to a request for another one', async () => {
+  test('a wrong PIN with the first tap leads to a request for another one', async () => {
     const phone = installation.phone();
     const reading = phone.read({ amount: '50.05', currency: 'ZAR', card: 'mastercard' });
     const wrong = await phone.sealReading(phone.enterPin(reading, WRONG_PIN));
@@ -57,7 +57,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     expect(outcomeOf(await enterPin(phone, asked)).type).toBe('Approved');
   });
 
-  test('whose approval never arrives is reversed like any other', async () => {
+  test('a tap with its PIN whose approval never arrives is reversed like any other', async () => {
     const answer = outcomeOf(await tapWithPin(RIGHT_PIN, { amount: '10.69', card: 'amex' }));
     expect(answer).toMatchObject({ type: 'Indeterminate', errorCode: 203, isSingleTapAndPin: false });
     await eventually(async () => {
@@ -66,7 +66,7 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     });
   });
 
-  test('without 9F34 saying so is refused, and nothing is sent', async () => {
+  test('a PIN without 9F34 saying so is refused, and nothing is sent', async () => {
     const { authorizations } = installation.asked;
     const noCvm = (values: Map<number, Uint8Array>) => void values.set(CVM_RESULTS, Uint8Array.of(0x1f, 0x03, 0x02));
     const answer = problemOf(await tapWithPin(RIGHT_PIN, {}, noCvm));
@@ -74,14 +74,14 @@ describe.each(['type-1', 'type-2'] as const)('a PIN with the first tap, at a swi
     expect(installation.asked.authorizations).toBe(authorizations);
   });
 
-  test('without its key serial number is refused, and nothing is sent', async () => {
+  test('a PIN without its key serial number is refused, and nothing is sent', async () => {
     const { authorizations } = installation.asked;
     const answer = problemOf(await tapWithPin(RIGHT_PIN, {}, (values) => values.delete(KSN)));
     expect(answer).toMatchObject({ status: 400, errorCode: 202, errors: [{ detail: TAP_REFUSALS.PIN_MALFORMED }] });
     expect(installation.asked.authorizations).toBe(authorizations);
   });
 
-  test('at a terminal that takes none is refused, and nothing is sent', async () => {
+  test('a PIN at a terminal that takes none is refused, and nothing is sent', async () => {
     await setCanTakePin(installation, false);
     try {
       const { authorizations } = installation.asked;

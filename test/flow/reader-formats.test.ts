@@ -126,7 +126,7 @@ describe('a profile', () => {
     expect(JSON.stringify(body)).toContain('/reader/settings/keySets/0/baseKeyId');
   });
 
-  test('that names one all the same, because it is older than the check, takes no tap', async () => {
+  test('a profile that names a key of another acquirer all the same, because it is older than the check, takes no tap', async () => {
     const [reader] = await readersOf('dukpt', foreignKeys);
     await installation.database.query(
       `insert into terminal_profiles (acquirer_id, name, overrides, reader) values (1, 'old', '[]', $1)`,

@@ -33,7 +33,7 @@ describe('an integrator is notified', () => {
   test.each([
     ['10.00', 'Approved'],
     ['10.51', 'Declined'],
-  ])('of a refund of %s that was %s', async (amount, disposition) => {
+  ])('an integrator is notified of a refund of %s that was %s', async (amount, disposition) => {
     const sale = await sellApproved(installation, '100.00');
     const { body } = await refundSale(installation, sale, refundOf(amount));
     const { serviceReference, merchantReference } = body as RefundAnswer;
@@ -44,7 +44,7 @@ describe('an integrator is notified', () => {
     await expectInvariants(installation);
   });
 
-  test('of a sale when it is Voided, and not of the void', async () => {
+  test('an integrator is notified of a sale when it is Voided, and not of the void', async () => {
     const sale = await sellApproved(installation, '100.00');
     const { serviceReference } = (await voidSale(installation, sale)).body as VoidAnswer;
     expect(await untilReported(receiver, secret, sale, 2)).toMatchObject([
@@ -55,7 +55,7 @@ describe('an integrator is notified', () => {
     await expectInvariants(installation);
   });
 
-  test('and both books agree afterwards', async () => {
+  test('the books of the gateway and of the switch agree after the refunds and voids', async () => {
     const { database, ledger } = installation;
     const findings = await verifyLedger({ database, ledger, types: await loadProcessors() });
     expect(findings.filter(({ violationCount }) => violationCount > 0)).toEqual([]);
@@ -63,7 +63,7 @@ describe('an integrator is notified', () => {
     expect(findings.find(({ check }) => check === 'F')?.lookedAt).toBeGreaterThan(0);
   });
 
-  test('and the check of the books finds a sale whose refunds and reservation differ, or exceed it', async () => {
+  test('the check of the books finds a sale whose refunds and reservation differ, or exceed it', async () => {
     const { database, ledger } = installation;
     const check = async () => {
       const findings = await verifyLedger({ database, ledger, types: await loadProcessors() });

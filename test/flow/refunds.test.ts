@@ -37,7 +37,7 @@ describe("a merchant's token", () => {
     ['claims another right', { scope: 'transactions:read createMobileProximityToken' }, 403],
     ['claims the right in its scope', { scope: 'transactions:refund' }, 200],
     ['claims the right in its permissions', { permissions: ['transactions:refund'] }, 200],
-  ])('that %s', async (_, claims, expected) => {
+  ])("a merchant's token that %s", async (_, claims, expected) => {
     const sale = await sell('20.00');
     const token = await signMerchantToken(installation.profile(), claims);
     const { status } = await refund(
@@ -145,7 +145,7 @@ describe('a refund', () => {
     });
   });
 
-  test('that the switch does not answer keeps its reservation until its reversal is acknowledged', async () => {
+  test('a refund to which the switch does not respond keeps its reservation until its reversal is acknowledged', async () => {
     const sale = await sell();
     const { body } = await refund(sale, { amount: '99.69', refundReference: randomUUID() });
     const { serviceReference, ...answer } = body as RefundAnswer;
@@ -219,7 +219,7 @@ describe('a refund is refused', () => {
   test.each([
     ['declined', '10.51', Disposition.Declined, 134],
     ['never answered, and Voided', '10.69', Disposition.Voided, 213],
-  ])('for a sale that was %s', async (_what, amount, disposition, errorCode) => {
+  ])('a refund is refused for a sale that was %s', async (_what, amount, disposition, errorCode) => {
     const tap = outcomeOf(await installation.phone().tap({ amount, currency: 'ZAR' }));
     await eventually(async () => expect(await stored(tap.serviceReference)).toMatchObject({ disposition }));
     const answer = await refund(tap.serviceReference, { amount: '1.00', refundReference: randomUUID() });
@@ -228,7 +228,7 @@ describe('a refund is refused', () => {
     await untilAnswered(installation.database, tap.serviceReference);
   });
 
-  test('for a refund', async () => {
+  test('a refund is refused for a refund', async () => {
     const sale = await sell();
     const { body } = await refund(sale, { amount: '20.00', refundReference: randomUUID() });
     const { serviceReference } = body as RefundAnswer;
@@ -243,14 +243,14 @@ describe('a refund is refused', () => {
     ['with more decimals than the currency has', '1.001', 'must not have more decimals than the currency'],
     ['no decimal text', '1e2', /./],
     ['nothing', undefined, /./],
-  ])('with 400 for an amount that is %s', async (_what, amount, text) => {
+  ])('a refund is refused with 400 for an amount that is %s', async (_what, amount, text) => {
     const answer = await refund(await sell('10.00'), { amount, refundReference: randomUUID() });
     const errors = [{ pointer: '/amount', detail: expect.stringMatching(text) }];
     expect(answer).toMatchObject({ status: 400, body: { errorCode: 104, errors } });
     expect(JSON.stringify(answer.body)).not.toMatch(/[A-Z]{3,}_[A-Z]/);
   });
 
-  test("with 404 for another tenant's sale, and an unknown one", async () => {
+  test("a refund is refused with 404 for another tenant's sale, and an unknown one", async () => {
     const sale = await sell('10.00');
     const others = { 'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 11 }) };
     const asked = { amount: '1.00', refundReference: randomUUID() };

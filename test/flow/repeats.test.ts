@@ -75,7 +75,7 @@ describe('identical blobs from the same device', () => {
     expect(asked).toBe(1);
   });
 
-  test('after a refusal are refused again, and have one row', async () => {
+  test('identical blobs from the same device after a refusal are refused again, and have one row', async () => {
     const phone = installation.phone();
     const sealed = await phone.seal({ ...TAP, tamper: (values) => values.delete(0x9f02) });
     expect(problemOf(await phone.submit(sealed))).toMatchObject({ status: 400, errorCode: 104 });
@@ -113,7 +113,7 @@ describe('a used reference', () => {
     ['approved', '10.00'],
     ['declined', '10.51'],
     ['Indeterminate', '10.88'],
-  ])('for a tap that was %s is refused to other blobs with 409', async (_outcome, amount) => {
+  ])('a used reference for a tap that was %s is refused to other blobs with 409', async (_outcome, amount) => {
     const phone = installation.phone();
     const merchantReference = randomUUID();
     outcomeOf(await phone.tap({ ...TAP, amount, merchantReference }));
@@ -195,7 +195,7 @@ test.each<[string, (phone: Phone, sealed: TapRequest) => Promise<PhoneAnswer>, n
 });
 
 describe('a reference that has not reached a switch is used again as a new attempt of the same transaction', () => {
-  test('after the card data was refused', async () => {
+  test('a reference is used again after the card data was refused', async () => {
     const phone = installation.phone();
     const merchantReference = randomUUID();
     problemOf(
@@ -216,7 +216,7 @@ describe('a reference that has not reached a switch is used again as a new attem
     ]);
   });
 
-  test('after the card declined offline', async () => {
+  test('a reference is used again after the card declined offline', async () => {
     const phone = installation.phone();
     const merchantReference = randomUUID();
     const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));
@@ -227,7 +227,7 @@ describe('a reference that has not reached a switch is used again as a new attem
     expect(second).toMatchObject({ type: 'Approved', serviceReference: first.serviceReference });
   });
 
-  test('at most fifty times; then every tap is refused', async () => {
+  test('a reference is used again at most fifty times; then every tap is refused', async () => {
     const phone = installation.phone();
     const merchantReference = randomUUID();
     const tamper = (values: Map<number, Uint8Array>) => void values.set(0x9f27, Uint8Array.of(0x00));

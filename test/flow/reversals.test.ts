@@ -20,7 +20,7 @@ function jobsStartNow(id: string): Promise<unknown> {
 }
 
 describe('a reversal does not overtake its original', () => {
-  test('of many taps on several connections, on each of them the reversal follows immediately', async () => {
+  test('many taps on several connections are reversed immediately, each on its own connection', async () => {
     await scene.installOwn({ config: { connectionsPerAddress: 3, balance: 'least-in-flight' } });
     scene.scripted.hold('0200');
     const taps = await Promise.all(Array.from({ length: 6 }, () => scene.tapInVain()));
@@ -45,7 +45,7 @@ describe('a reversal does not overtake its original', () => {
     }
   });
 
-  test('after any response of the switch to the original, every connection can be used immediately', async () => {
+  test('every connection can be used for a reversal immediately after any response of the switch to the original', async () => {
     await scene.install();
     scene.scripted.onRequest = ({ message, answer }) => {
       if (message.mti === '0200') answer({ responseCode: '09', authorizationCode: undefined });
@@ -104,7 +104,7 @@ describe('a reversal does not overtake its original', () => {
 });
 
 describe('a reversal is repeated until the switch accepts it', () => {
-  test('after no response and after a refusal on the schedule, as 0421 with the original data, until the third is acknowledged', async () => {
+  test('a reversal is repeated after no response and after a refusal on the schedule, as 0421 with the original data, until the third is acknowledged', async () => {
     await scene.install();
     scene.scripted.hold('0200', '0420', '0421');
     const { id, sale } = await scene.tapInVain();
@@ -277,7 +277,7 @@ describe('a reversal that cannot be built', () => {
 
   const alarms = () => faultsIn(scene.installation.logLines).filter(({ msg }) => msg.includes('needs review'));
 
-  test('because its card data was purged needs review immediately, and its job ends', async () => {
+  test('a reversal that cannot be built because its card data was purged needs review immediately, and its job ends', async () => {
     const id = await repeatAfter('sealed_card = null', 10);
     expect(await scene.untilReversal(id, 'needsReview', 1)).toMatchObject({
       needsReview: true,
@@ -288,7 +288,7 @@ describe('a reversal that cannot be built', () => {
     expect(scene.scripted.of('0421')).toEqual([]);
   });
 
-  test('because the key of its card data is missing needs review immediately, and is sent when the key is back', async () => {
+  test('a reversal that cannot be built because the key of its card data is missing needs review immediately, and is sent when the key is back', async () => {
     const id = await repeatAfter(OTHER_KEY, 10);
     await scene.untilReversal(id, 'needsReview', 1);
     expect(alarms()).toMatchObject([{ id, reason: 'KEY_GONE' }]);

@@ -37,7 +37,7 @@ const stored = (id: string) => storedSale(scene.installation.database, id);
 const reversalsSent = () => scene.scripted.of('0420').length + scene.scripted.of('0421').length;
 
 describe('an uncertain tap in review', () => {
-  test('whose reversal is still being sent is not resolved', async () => {
+  test('an uncertain tap in review whose reversal is still being sent is not resolved', async () => {
     await install();
     scene.scripted.hold('0200', '0420', '0421');
     const { id } = await scene.tapInVain();
@@ -60,7 +60,7 @@ describe('an uncertain tap in review', () => {
     expect(await adminEvents(id)).toEqual([]);
   });
 
-  test('that the books show as reversed is Voided; a late response sends nothing, and only has it reviewed again', async () => {
+  test('an uncertain tap in review that the books show as reversed is Voided; a late response sends nothing, and only has it reviewed again', async () => {
     await install();
     const { id, sale, repeat } = await tapInReview();
     const session = await logIn(OWNER, 'operator');
@@ -100,7 +100,7 @@ describe('an uncertain tap in review', () => {
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
   });
 
-  test('that the books show as approved is Approved, and is reviewed again if its reversal is acknowledged', async () => {
+  test('an uncertain tap in review that the books show as approved is Approved, and is reviewed again if its reversal is acknowledged', async () => {
     await install();
     const { id, repeat } = await tapInReview();
     const session = await logIn(OWNER, 'operator');
@@ -135,7 +135,7 @@ describe('an uncertain tap in review', () => {
     expect((await resolve(session, id, 'voided')).status).toBe(204);
   });
 
-  test('that was found approved is not refunded while an acknowledged reversal contradicts that', async () => {
+  test('an uncertain tap in review that was found approved is not refunded while an acknowledged reversal contradicts that', async () => {
     await install();
     const { id, repeat } = await tapInReview();
     const session = await logIn(OWNER, 'operator');
@@ -182,7 +182,7 @@ describe('an uncertain tap in review', () => {
 });
 
 describe('a decline in review', () => {
-  test('that a person has resolved is not reversed because of a late approval, and is reviewed again', async () => {
+  test('a decline in review that a person has resolved is not reversed because of a late approval, and is reviewed again', async () => {
     await install();
     scene.scripted.hold('0200', '0420', '0421');
     const tapping = scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
@@ -203,7 +203,7 @@ describe('a decline in review', () => {
 });
 
 describe('a refund in review', () => {
-  test('that the books show as reversed returns its amount to the sale', async () => {
+  test('a refund in review that the books show as reversed returns its amount to the sale', async () => {
     await install();
     const sale = await sellApproved(scene.installation, '100.00');
     scene.scripted.hold('0200', '0420', '0421');
@@ -249,7 +249,7 @@ describe('a void in review', () => {
     return { sale, voided };
   }
 
-  test('that the books do not show has failed, and the sale stands', async () => {
+  test('a void in review that the books do not show has failed, and the sale stands', async () => {
     await install();
     const { sale, voided } = await voidInReview();
     const session = await logIn(OWNER, 'operator');
@@ -267,7 +267,7 @@ describe('a void in review', () => {
     ]);
   });
 
-  test('that the switch refused is resolved before the sale can be voided again', async () => {
+  test('a void in review that the switch refused is resolved before the sale can be voided again', async () => {
     await install();
     const sale = await sellApproved(scene.installation, '100.00');
     const started = async () => ((await voidSale(scene.installation, sale)).body as VoidAnswer).serviceReference;
@@ -287,7 +287,7 @@ describe('a void in review', () => {
     );
   });
 
-  test('that the books show is done, and the sale is Voided', async () => {
+  test('a void in review that the books show is done, and the sale is Voided', async () => {
     await install();
     const { sale, voided } = await voidInReview();
     expect((await resolve(await logIn(OWNER, 'operator'), sale, 'voided')).status).toBe(204);

@@ -134,7 +134,7 @@ test('a decline that is approved twice, with two codes, is reversed once and nam
 describe('a decline after the approval', () => {
   const declineLate = (request: ReceivedRequest) => request.answer(withCode('51'));
 
-  test('of a sale has it reviewed, and neither refunded nor voided: perhaps nothing is booked', async () => {
+  test('a decline after the approval of a sale has it reviewed, and neither refunded nor voided: perhaps nothing is booked', async () => {
     const { id, sale } = await tap();
     declineLate(sale);
     declineLate(sale);
@@ -152,7 +152,7 @@ describe('a decline after the approval', () => {
     expect(scene.scripted.of('0420')).toEqual([]);
   });
 
-  test('of a refund has the refund reviewed, and its amount stays reserved', async () => {
+  test('a decline after the approval of a refund has the refund reviewed, and its amount stays reserved', async () => {
     const { id: sale } = await tap();
     const { body } = await refundSale(scene.installation, sale, { amount: '40.00', refundReference: randomUUID() });
     const { serviceReference: id, type } = body as RefundAnswer;
@@ -163,7 +163,7 @@ describe('a decline after the approval', () => {
     expect(await voidSale(scene.installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
   });
 
-  test('of a sale that the switch has voided changes nothing: no amount stands', async () => {
+  test('a decline after the approval of a sale that the switch has voided changes nothing: no amount stands', async () => {
     const { id, sale } = await tap();
     await voidSale(scene.installation, id);
     await scene.untilReversal(id, 'acknowledged', 1);
@@ -172,7 +172,7 @@ describe('a decline after the approval', () => {
     expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Voided, needsReview: false });
   });
 
-  test('that only calls the request a duplicate is no decline: the switch has booked it', async () => {
+  test('a decline after the approval that only calls the request a duplicate is no decline: the switch has booked it', async () => {
     const { id, sale } = await tap();
     sale.answer(withCode('94'));
     await eventually(async () => expect(await scene.counters()).toMatchObject({ duplicates: 1, late: 0 }));

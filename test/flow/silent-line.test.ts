@@ -85,7 +85,7 @@ test('a silent connection keeps only a few taps from its backup, and is used aga
   await expectDetour();
 });
 
-test('so does a processor whose connections are all silent, with the next one of the route', async () => {
+test('a processor whose connections are all silent keeps only a few taps from the next one of the route, and is used again', async () => {
   installation = await startInstallation({
     role: 'none',
     config: { addresses: [{ host: '127.0.0.1', port: primary.port }] },

@@ -110,7 +110,7 @@ describe('a tap outside its profile is 500, 208, recorded as ErrorFindingConfig 
     expect(installation.asked).toEqual(asked);
   });
 
-  test('and its reference may be used again inside the profile', async () => {
+  test('the reference of a tap outside its profile may be used again inside the profile', async () => {
     const phone = new ProfiledPhone('retail');
     const merchantReference = crypto.randomUUID();
     expect(problemOf(await phone.tap({ ...TAP, card: 'maestro', merchantReference }))).toMatchObject({
@@ -121,20 +121,24 @@ describe('a tap outside its profile is 500, 208, recorded as ErrorFindingConfig 
 });
 
 describe('a tap inside its profile is sent to the switch', () => {
-  test.each(['retail', 'open', undefined])('with the profile %s', async (profile) => {
+  test.each([
+    'retail',
+    'open',
+    undefined,
+  ])('a tap inside its profile is sent to the switch with the profile %s', async (profile) => {
     const [icc] = await chipSentDuring(async () => {
       expect(outcomeOf(await new ProfiledPhone(profile).tap(TAP)).type).toBe('Approved');
     });
     expect(icc).toMatchObject({ terminalCountryCode: '710', transactionCurrencyCode: '710' });
   });
 
-  test('without a profile or with an open one, for any application', async () => {
+  test('a tap is sent to the switch without a profile or with an open one, for any application', async () => {
     for (const profile of [undefined, 'open']) {
       expect(outcomeOf(await new ProfiledPhone(profile).tap({ ...TAP, card: 'mastercard' })).type).toBe('Approved');
     }
   });
 
-  test('with the profile’s currency and country if the reader omitted them, in its PIN step, too', async () => {
+  test('a tap inside its profile is sent to the switch with the profile’s currency and country if the reader omitted them, in its PIN step, too', async () => {
     const phone = new ProfiledPhone('retail');
     const sent = await chipSentDuring(async () => {
       const { amount: _, ...tap } = TAP;
@@ -148,7 +152,7 @@ describe('a tap inside its profile is sent to the switch', () => {
     expect(problemOf(unrestricted)).toMatchObject({ status: 400, errors: [{ detail: TAP_REFUSALS.CURRENCY_MISSING }] });
   });
 
-  test('and so is one that an api process hands over to a worker', async () => {
+  test('a tap inside its profile that an api process hands over to a worker is sent to the switch', async () => {
     const [api, worker] = await Promise.all([
       installation.startGateway({ TAPWIRE_ROLE: 'api' }),
       installation.startGateway({ TAPWIRE_ROLE: 'worker' }),

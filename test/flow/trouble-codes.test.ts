@@ -45,7 +45,16 @@ describe('a switch that books what it answers with a trouble code', () => {
   const scene = scriptedInstallation();
   beforeEach(() => scene.install());
 
-  test.each(['06', '19', '20', '22', '28', '29', '95', '96'])('and %s gets the sale reversed', async (code) => {
+  test.each([
+    '06',
+    '19',
+    '20',
+    '22',
+    '28',
+    '29',
+    '95',
+    '96',
+  ])('a sale that the switch books and refuses with %s is reversed', async (code) => {
     scene.scripted.hold('0200');
     const answer = scene.installation.phone().tap({ amount: '10.00', currency: 'ZAR' });
     const sale = await scene.scripted.next('0200');
@@ -58,7 +67,7 @@ describe('a switch that books what it answers with a trouble code', () => {
     });
   });
 
-  test('and 96 keeps the amount of a refund reserved until its reversal is acknowledged', async () => {
+  test('a refund that the switch books and refuses with 96 keeps its amount reserved until its reversal is acknowledged', async () => {
     const sale = await sellApproved(scene.installation, '10.00');
     await scene.scripted.next('0200');
     scene.scripted.hold('0200', '0420', '0421');

@@ -72,7 +72,7 @@ async function expectInDoubt({ sale, voided }: VoidUnderWay): Promise<void> {
 }
 
 describe('a void that took effect remains one', () => {
-  test('if its acknowledgement arrives after the deadline', async () => {
+  test('a void that took effect remains one if its acknowledgement arrives after the deadline', async () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -83,7 +83,7 @@ describe('a void that took effect remains one', () => {
     expect(await scene.counters()).toMatchObject({ late: 1 });
   });
 
-  test('if two refusals of repeats overtake its acknowledgement', async () => {
+  test('a void that took effect remains one if two refusals of repeats overtake its acknowledgement', async () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -94,7 +94,7 @@ describe('a void that took effect remains one', () => {
     await expectVoided(under);
   });
 
-  test('if its acknowledgement arrives at another worker, after a restart', async () => {
+  test('a void that took effect remains one if its acknowledgement arrives at another worker, after a restart', async () => {
     await scene.installOwn({ role: 'none' });
     const before = await scene.installation.startGateway();
     const under = await startVoid();
@@ -107,7 +107,11 @@ describe('a void that took effect remains one', () => {
 });
 
 describe('a void is in doubt, and nothing can be refunded,', () => {
-  test.each(['57', '25', '21'])('if an attempt is unanswered and two repeats are answered %s', async (code) => {
+  test.each([
+    '57',
+    '25',
+    '21',
+  ])('a void is in doubt, and nothing can be refunded, if an attempt receives no response and two repeats receive %s', async (code) => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -117,7 +121,7 @@ describe('a void is in doubt, and nothing can be refunded,', () => {
     await scene.untilAtRest(under.sale);
   });
 
-  test('if the time for its attempts is over: it is reported, and a late acknowledgement still counts', async () => {
+  test('a void is in doubt, and nothing can be refunded, if the time for its attempts is over: it is reported, and a late acknowledgement still counts', async () => {
     await installWithReceiver();
     const under = await startVoid();
     await scene.untilTimedOut(1);
@@ -128,7 +132,7 @@ describe('a void is in doubt, and nothing can be refunded,', () => {
     await expectVoided(under);
   });
 
-  test('if the switch reported a fault before it refused', async () => {
+  test('a void is in doubt, and nothing can be refunded, if the switch reported a fault before it refused', async () => {
     await installWithReceiver();
     const under = await startVoid();
     under.first.answer(withCode('96'));
@@ -139,7 +143,7 @@ describe('a void is in doubt, and nothing can be refunded,', () => {
 });
 
 describe('a switch that reports a fault refuses nothing:', () => {
-  test.each(['06', '91', '96', 'ZZ'])('after %s twice the void continues until it is acknowledged', async (code) => {
+  test.each(['06', '91', '96', 'ZZ'])('a void continues after %s twice until it is acknowledged', async (code) => {
     await installWithReceiver();
     const under = await startVoid();
     under.first.answer(withCode(code));
@@ -181,7 +185,7 @@ describe('a void that is permanently refused', () => {
     ]);
   });
 
-  test('and acknowledged afterwards is disputed: nothing can be refunded until a person has reviewed it', async () => {
+  test('a void that is permanently refused and acknowledged afterwards is disputed: nothing can be refunded until a person has reviewed it', async () => {
     await installWithReceiver();
     const under = await startVoid();
     under.first.answer(withCode('57'));

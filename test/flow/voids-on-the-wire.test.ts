@@ -67,7 +67,7 @@ test('a refund contains its amount and its sale', async () => {
 });
 
 describe('a void that the switch refuses', () => {
-  test('once is repeated, and is completed when that is acknowledged', async () => {
+  test('a void that the switch refuses once is repeated, and is completed when that is acknowledged', async () => {
     const sale = await sellApproved(scene.installation, '10.00');
     scene.scripted.hold('0420', '0421');
     const voided = await startVoid(sale);

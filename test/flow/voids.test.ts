@@ -84,7 +84,7 @@ describe('a void', () => {
     expect(await stored(serviceReference)).toMatchObject({ ...asVoid, disposition: Disposition.Approved });
   });
 
-  test('of many at once is one', async () => {
+  test('many voids at once are one void', async () => {
     const sale = await sell();
     const answers = await Promise.all(Array.from({ length: 6 }, () => voidSale(installation, sale)));
     expect(answers.map(({ status }) => status).sort()).toEqual([202, 409, 409, 409, 409, 409]);
@@ -93,7 +93,7 @@ describe('a void', () => {
     expect(await bookedFor(sale)).toMatchObject({ reversals: 1 });
   });
 
-  test('and a refund at once: one of them wins', async () => {
+  test('a void and a refund at once: one of them wins', async () => {
     for (let round = 0; round < 4; round++) {
       const sale = await sell();
       const asked = { amount: '100.00', refundReference: randomUUID() };
@@ -109,14 +109,14 @@ describe('a void', () => {
 });
 
 describe('a void is refused', () => {
-  test('for a partly refunded sale', async () => {
+  test('a void is refused for a partly refunded sale', async () => {
     const sale = await sell();
     await refundSale(installation, sale, { amount: '1.00', refundReference: randomUUID() });
     expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 213 } });
     expect(await bookedFor(sale)).toMatchObject({ state: 'approved', reversals: 0 });
   });
 
-  test('for a sale that was declined, and for a void', async () => {
+  test('a void is refused for a sale that was declined, and for a void', async () => {
     const tap = outcomeOf(await installation.phone().tap({ amount: '10.51', currency: 'ZAR' }));
     expect(await voidSale(installation, tap.serviceReference)).toMatchObject({ status: 409, body: { errorCode: 134 } });
     await untilAnswered(installation.database, tap.serviceReference);
@@ -126,14 +126,14 @@ describe('a void is refused', () => {
     await untilVoided(sale);
   });
 
-  test("for another tenant's sale as for an unknown one", async () => {
+  test("a void is refused for another tenant's sale as for an unknown one", async () => {
     const sale = await sell();
     const others = { 'x-api-key': await installation.apiKey({ acquirerId: 1, integratorId: 11 }) };
     expect(await voidSale(installation, sale, others)).toMatchObject({ status: 404, body: { errorCode: 122 } });
     expect(await voidSale(installation, randomUUID())).toMatchObject({ status: 404, body: { errorCode: 122 } });
   });
 
-  test('if the switch has cut over since the sale', async () => {
+  test('a void is refused if the switch has cut over since the sale', async () => {
     const sale = await sell();
     await letTimePass(installation.database, sale, 60); // its deadline is over: the next date is not its own
     await cutOver();
@@ -146,7 +146,7 @@ describe('a void is refused', () => {
   test.each([
     ['has closed the settlement date that its response named, though a later one was announced before', -1, 409],
     ['is still at the settlement date that its response named, though it announced it after the sale', 0, 202],
-  ])('or not, if the switch %s', async (_what, days, status) => {
+  ])('a void is refused or not, if the switch %s', async (_what, days, status) => {
     const sale = await sell();
     await installation.database.query(
       `update transactions set settlement_date = (
@@ -162,7 +162,7 @@ describe('a void is refused', () => {
     if (status === 202) await untilVoided(sale);
   });
 
-  test('on the day after, if the switch announces no business dates', async () => {
+  test('a void is refused on the day after, if the switch announces no business dates', async () => {
     const { database } = installation;
     const sale = await sell();
     await database.query('delete from business_dates');
@@ -171,7 +171,7 @@ describe('a void is refused', () => {
     expect(await voidSale(installation, sale)).toMatchObject({ status: 409, body: { errorCode: 212 } });
   });
 
-  test('by the time zone at the sale, and not by a later one of the merchant', async () => {
+  test('a void is refused by the time zone at the sale, and not by a later one of the merchant', async () => {
     const { database } = installation;
     const sale = await sell();
     const zones = `select t.time_zone as stored, m.time_zone as present from transactions t

@@ -74,7 +74,7 @@ test('a traced comparison compares, and records what was missing', () => {
   expect(tracer.tokens.map((token) => Buffer.from(token).toString('hex'))).toEqual(['05', '9f26', '44', '3d', '02']);
 });
 
-test('of many traced comparisons the newest are kept', () => {
+test('the newest of many traced comparisons are kept', () => {
   const tracer = new CompareTracer();
   for (let value = 0; value < 1_000; value++) tracer.traceNumberCmp(value, value + 1, '<');
   expect(tracer.tokens).toHaveLength(64);

@@ -43,7 +43,7 @@ test('a tap is no load while a switch has its request', async () => {
   expect(released).toEqual(['slot']);
 });
 
-test('nor while another process decides', async () => {
+test('a tap does not count either while another process decides', async () => {
   const { load, wakeup, deps } = installation();
   load.begin();
   const waiting = deps.wakeups.moved(KEY, 1_000);

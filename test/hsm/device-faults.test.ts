@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 describe('one device', () => {
-  test('that hangs delays a call no longer than the time limit, and is taken out of use', async () => {
+  test('a device that hangs delays a call no longer than the time limit, and is taken out of use', async () => {
     const hsm = await readyHsm(opened, [await opened.fake(healthyBut(() => {}))], { timeLimitMs: 50 });
     const startedAtMs = performance.now();
     expect((await failureOf(compute(hsm))).code).toBe('TIMEOUT');
@@ -24,7 +24,7 @@ describe('one device', () => {
     expect(hsm.deviceStates()[0]!.outstanding).toBe(0);
   });
 
-  test('that refuses connections makes calls fail at once', async () => {
+  test('a device that refuses connections makes calls fail at once', async () => {
     const { port, stop } = await opened.simulator();
     await stop();
     const hsm = await opened.hsm([port]);
@@ -33,13 +33,13 @@ describe('one device', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(500);
   });
 
-  test('that accepts connections and says nothing is never used', async () => {
+  test('a device that accepts connections and says nothing is never used', async () => {
     const hsm = await opened.hsm([await opened.fake(() => {})], { timeLimitMs: 50 });
     expect((await failureOf(compute(hsm))).code).toBe('UNREACHABLE');
     expect(hsm.deviceStates()[0]!.status).toBe('starting');
   });
 
-  test('that closes its connections loses what is outstanding, and is used again', async () => {
+  test('a device that closes its connections loses what is outstanding, and is used again', async () => {
     let commands = 0;
     const device = healthyBut((received) => {
       if (++commands === 1) received.socket.destroy();
@@ -64,7 +64,7 @@ describe('one device', () => {
     ['an unknown message header', 'ZZZZM7000123456789ABCDEF'],
     ['the response code of another command', (header: string) => `${header}CD000123456789ABCDEF`],
     ['a length that no response has', ''],
-  ])('that responds with %s is not believed: the connection ends', async (_, answer) => {
+  ])('a device that responds with %s is not believed: the connection ends', async (_, answer) => {
     const device = healthyBut(({ header, socket }) => {
       socket.write(frame(typeof answer === 'string' ? answer : answer(header)));
     });
@@ -72,7 +72,7 @@ describe('one device', () => {
     expect((await failureOf(compute(hsm))).code).toBe('FRAME_INVALID');
   });
 
-  test('that announces an oversized frame loses the connection before the frame arrives', async () => {
+  test('a device that announces an oversized frame loses the connection before the frame arrives', async () => {
     const device = healthyBut(({ socket }) => socket.write(Buffer.of(0x80, 0x01, 0x30)));
     const hsm = await readyHsm(opened, [await opened.fake(device)]);
     expect((await failureOf(compute(hsm))).code).toBe('FRAME_INVALID');
@@ -83,7 +83,7 @@ describe('one device', () => {
     'M7000123456789ABCDE',
     'M7000123456789abcdef',
     'M7000123456789ABCDEF00',
-  ])('whose response is %s fails the call and not others', async (answer) => {
+  ])('a device whose response is %s fails the call and not others', async (answer) => {
     const device = healthyBut((received) => {
       const isBad = received.message.includes('bad one');
       received.socket.write(isBad ? frame(received.header + answer) : goodMac(received));
@@ -97,7 +97,7 @@ describe('one device', () => {
     ['M768', 'whose operator disabled a command'],
     ['M747', 'without the licence for an algorithm'],
     ['M7000123', 'that fills a field of one command differently'],
-  ])('that answers %s, %s, stays in use for other commands', async (answer) => {
+  ])('a device that responds with %s, %s, stays in use for other commands', async (answer) => {
     const kcv = fileKeys('variant').find(({ keyId }) => keyId === 'zpk')!.kcv;
     const device = healthyBut(({ header, code, socket }) =>
       socket.write(frame(`${header}${code === 'BU' ? `BV00${kcv}` : answer}`)),
@@ -108,7 +108,7 @@ describe('one device', () => {
     expect(await hsm.kcv('zpk')).toBe(kcv);
   });
 
-  test('that closes one of its connections gets the commands again on another one, once', async () => {
+  test('a device that closes one of its connections gets the commands again on another one, once', async () => {
     let commands = 0;
     const device = healthyBut((received) => {
       if (++commands % 2 === 1) received.socket.destroy();
@@ -125,7 +125,7 @@ describe('one device', () => {
     expect((await failureOf(compute(closing))).code).toBe('CONNECTION_LOST');
   });
 
-  test('that closes a connection with many commands stays in use: it has failed once', async () => {
+  test('a device that closes a connection with many commands stays in use: it has failed once', async () => {
     const held: { header: string; message: string; socket: Socket }[] = [];
     let isFirst = true;
     const device = healthyBut((received) => {
@@ -143,7 +143,7 @@ describe('one device', () => {
     expect(hsm.deviceStates()[0]).toMatchObject({ status: 'ready', circuitOpenings: 0 });
   });
 
-  test('whose responses arrive in one-byte segments and in reverse order is understood', async () => {
+  test('a device whose responses arrive in one-byte segments and in reverse order is understood', async () => {
     const waiting: { header: string; message: string; socket: Socket }[] = [];
     const device = healthyBut((received) => {
       waiting.push(received);
@@ -154,7 +154,7 @@ describe('one device', () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => computes(hsm, `text ${String(at).padStart(2, '0')}`)));
   });
 
-  test('whose response is late does not answer a later command with it', async () => {
+  test('a device whose response is late does not respond to a later command with it', async () => {
     let late: Buffer | undefined;
     const device = healthyBut((received) => {
       if (received.message.includes('first 1')) late = goodMac(received);
@@ -170,7 +170,7 @@ describe('one device', () => {
     expect(hsm.deviceStates()[0]).toMatchObject({ connectionsLost: 0, outstanding: 0 });
   });
 
-  test('that is refused a key is not blamed: keys of one acquirer do not take it out of use', async () => {
+  test('a device that is refused a key is not blamed: keys of one acquirer do not take it out of use', async () => {
     const device = healthyBut((received) => {
       const isBad = received.message.includes('bad key');
       received.socket.write(isBad ? frame(`${received.header}M710`) : goodMac(received));
@@ -183,7 +183,7 @@ describe('one device', () => {
     expect(hsm.deviceStates()[0]).toMatchObject({ status: 'ready', refusals: { 10: 20 } });
   });
 
-  test('that passes its diagnostics and fails commands is tried again after a while', async () => {
+  test('a device that passes its diagnostics and fails commands is tried again after a while', async () => {
     let isWell = false;
     const device = healthyBut((received) => {
       received.socket.write(isWell ? goodMac(received) : frame(`${received.header}M741`));
@@ -199,14 +199,14 @@ describe('one device', () => {
     await computes(hsm, 'message');
   });
 
-  test('with another local master key is never used', async () => {
+  test('a device with another local master key is never used', async () => {
     const { port } = await opened.simulator();
     const hsm = await opened.hsm([port], { lmk: { form: 'variant', checkValue: '268604' } });
     await expect.poll(() => hsm.deviceStates()[0]!.status, { interval: 5 }).toBe('wrongLmk');
     expect((await failureOf(compute(hsm))).code).toBe('UNREACHABLE');
   });
 
-  test('whose local master key changes stays out of use until its diagnostics pass, also if they fail otherwise', async () => {
+  test('a device whose local master key changes stays out of use until its diagnostics pass, also if they fail otherwise', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'], shouldAdvanceTime: true });
     let answer = 'ND00268604';
     let checks = 0;
@@ -236,7 +236,7 @@ describe('one device', () => {
     await expect.poll(status, { interval: 5 }).toBe('ready');
   });
 
-  test('whose operator disabled NO and B2 is used', async () => {
+  test('a device whose operator disabled NO and B2 is used', async () => {
     const healthy = healthyBut((received) => received.socket.write(goodMac(received)));
     const device: typeof healthy = (received) => {
       if (received.code === 'NO') received.socket.write(frame(`${received.header}NP68`));
@@ -246,13 +246,13 @@ describe('one device', () => {
     await computes(await readyHsm(opened, [await opened.fake(device)]), 'message');
   });
 
-  test('without message headers has one command outstanding on each connection', async () => {
+  test('a device without message headers has one command outstanding on each connection', async () => {
     const { port } = await opened.simulator({ headerLength: 0, latencyMs: 5 });
     const hsm = await readyHsm(opened, [port], { headerLength: 0, timeLimitMs: 3_000 });
     await Promise.all(Array.from({ length: 20 }, (_, at) => computes(hsm, `text ${at}`)));
   });
 
-  test('that is too slow for its commands has a bounded queue', async () => {
+  test('a device that is too slow for its commands has a bounded queue', async () => {
     const hsm = await readyHsm(opened, [await opened.fake(healthyBut(() => {}))], { timeLimitMs: 200 });
     const calls = Array.from({ length: 1_000 }, () => failureOf(compute(hsm)));
     const { outstanding, queued } = hsm.deviceStates()[0]!;
@@ -262,7 +262,7 @@ describe('one device', () => {
     expect(hsm.deviceStates()[0]).toMatchObject({ outstanding: 0, queued: 0 });
   });
 
-  test('that one acquirer keeps busy responds to another one soon', async () => {
+  test('a device that one acquirer keeps busy responds to another one soon', async () => {
     const keys = fileKeys('variant').filter(({ keyId }) => keyId === 'zak');
     const keyOf = (acquirerId: number) => ({ ...keys[0]!, keyId: `acquirer/${acquirerId}/mac` });
     const received: FakeMessage[] = [];

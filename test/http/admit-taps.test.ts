@@ -144,7 +144,7 @@ describe('while a process works on as many taps as it can', () => {
 });
 
 describe('a tap counts', () => {
-  test('not before its body is complete', async () => {
+  test('a tap does not count before its body is complete', async () => {
     const slow = connect(origin + TAPS, {
       method: 'POST',
       headers: { ...JSON_BODY, 'content-length': 2 },
@@ -157,7 +157,7 @@ describe('a tap counts', () => {
     await new Promise((resolve) => slow.once('response', (response) => response.resume().once('end', resolve)));
   });
 
-  test('until its handler ends, even if the phone disconnects', async () => {
+  test('a tap counts until its handler ends, even if the phone disconnects', async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     handle = () => promise;
     const leaving = new AbortController();
@@ -170,7 +170,7 @@ describe('a tap counts', () => {
     await expect.poll(() => load.count).toBe(0);
   });
 
-  test('until it fails, and a refusal of the store or the switch is reported with its resource', async () => {
+  test('a tap counts until it fails, and a refusal of the store or the switch is reported with its resource', async () => {
     handle = () => Promise.reject(new Overloaded('switch'));
     expect((await post(TAPS)).status).toBe(503);
     expect(events).toContain('overloaded switch');

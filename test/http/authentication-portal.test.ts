@@ -159,7 +159,7 @@ describe.concurrent('a login', () => {
     [{ username: '', password: '' }, ['/username', '/password']],
     [{ username: 'a\u0000', password: 1 }, ['/username', '/password']],
     [{ username: 'a'.repeat(256), password: 'a'.repeat(257) }, ['/username', '/password']],
-  ])('of %j is 400 with a pointer to each fault', async (body, pointers) => {
+  ])('a login of %j is 400 with a pointer to each fault', async (body, pointers) => {
     const headers = { 'content-type': 'application/json' };
     const answer = await request(installation.url, '/login', { method: 'POST', headers, body: JSON.stringify(body) });
     const problem = problemOf(answer);

@@ -45,7 +45,7 @@ describe('a Bearer token', () => {
   const signed = (claims: Record<string, unknown>, profile: Profile = installation.profile()) =>
     signMerchantToken(profile, claims).then((token) => `Bearer ${token}`);
 
-  test('that is missing is 401, 100', () => expectRefused(undefined, 401, 100));
+  test('a Bearer token that is missing is 401, 100', () => expectRefused(undefined, 401, 100));
 
   test.each(['Basic dXNlcjpwYXNz', 'Bearer', 'Bearer ', 'Bearer a b', 'bearer'])('%j is not one: 401, 100', (header) =>
     expectRefused(header, 401, 100));
@@ -56,7 +56,7 @@ describe('a Bearer token', () => {
     'Bearer eyJhbGciOiJub25lIn0.e30.',
   ])('%j cannot be read: 401, 117', (header) => expectRefused(header, 401, 117));
 
-  test('that expired is 401, 118, and the challenge states it', async () => {
+  test('a Bearer token that expired is 401, 118, and the challenge states it', async () => {
     const authorization = await signed({ iat: now() - 7_200, exp: now() - 3_600 });
     await expectRefused(authorization, 401, 118);
     const { headers } = await request(installation.url, '/transactions', { headers: { authorization } });
@@ -76,15 +76,16 @@ describe('a Bearer token', () => {
   test('signed by an unregistered issuer is 401, 117', async () =>
     expectRefused(await signed({ iss: 'https://stranger.example' }), 401, 117));
 
-  test('for another audience is 401, 117', async () => expectRefused(await signed({ aud: 'another' }), 401, 117));
+  test('a Bearer token for another audience is 401, 117', async () =>
+    expectRefused(await signed({ aud: 'another' }), 401, 117));
 
-  test('that lives longer than a day is 401, 117', async () =>
+  test('a Bearer token that lives longer than a day is 401, 117', async () =>
     expectRefused(await signed({ exp: now() + 25 * 3_600 }), 401, 117));
 
   test('issued in the future is 401, 117', async () =>
     expectRefused(await signed({ iat: now() + 3_600, exp: now() + 7_200 }), 401, 117));
 
-  test('with HS256 over the public key is 401, 117', async () => {
+  test('a Bearer token with HS256 over the public key is 401, 117', async () => {
     const { issuer, merchant } = installation.profile();
     const claims = { iss: issuer.iss, aud: issuer.audience, sub: merchant.id, usr: 'u', iat: now(), exp: now() + 60 };
     const token = await new SignJWT(claims)
@@ -93,7 +94,7 @@ describe('a Bearer token', () => {
     await expectRefused(`Bearer ${token}`, 401, 117);
   });
 
-  test('whose claims were changed after it was signed is 401, 117', async () => {
+  test('a Bearer token whose claims were changed after it was signed is 401, 117', async () => {
     const [header, payload, signature] = (await signed({})).split('.');
     const claims = JSON.parse(Buffer.from(payload!, 'base64url').toString());
     const changed = Buffer.from(JSON.stringify({ ...claims, sub: '1002' })).toString('base64url');
@@ -103,9 +104,10 @@ describe('a Bearer token', () => {
   test.each([
     ['another integrator of the same acquirer', '1101'],
     ['unknown', '9999'],
-  ])('for a merchant of %s is 403, 101', async (_whose, sub) => expectRefused(await signed({ sub }), 403, 101));
+  ])('a Bearer token for a merchant of %s is 403, 101', async (_whose, sub) =>
+    expectRefused(await signed({ sub }), 403, 101));
 
-  test('of another acquirer identifies its own merchant of that id, never that of the first', async () => {
+  test('a Bearer token of another acquirer identifies its own merchant of that id, never that of the first', async () => {
     const profile = { ...installation.profile('tailor'), merchant: installation.profile('coffee').merchant };
     const authorization = await signed({}, profile);
     const { status, body } = await request(installation.url, '/transactions', { headers: { authorization } });
@@ -134,7 +136,7 @@ describe('an API key', () => {
     expect(problemOf(answer)).toMatchObject({ status: 401, errorCode: 100 });
   });
 
-  test('that is malformed, unknown or has a wrong secret is 401, 102, always the same', async () => {
+  test('an API key that is malformed, unknown or has a wrong secret is 401, 102, always the same', async () => {
     const key = await installation.apiKey();
     const [prefix, mode, id, secret] = key.split('_');
     const otherSecret = `${prefix}_${mode}_${id}_${secret!.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))}`;
@@ -144,7 +146,7 @@ describe('an API key', () => {
     }
   });
 
-  test('that expired is 401, 102', async () => {
+  test('an API key that expired is 401, 102', async () => {
     const key = await installation.apiKey();
     await installation.database.query(`update api_keys set expires_at = now() - interval '1 s' where id = $1`, [
       key.split('_')[2],
@@ -152,14 +154,14 @@ describe('an API key', () => {
     await expectKeyRefused({ 'x-api-key': key }, 401, 102);
   });
 
-  test('that is revoked while it is in use stops working within five seconds', async () => {
+  test('an API key that is revoked while it is in use stops working within five seconds', async () => {
     const key = await installation.apiKey();
     expect((await list({ 'x-api-key': key })).status).toBe(200);
     await installation.database.query('update api_keys set revoked_at = now() where id = $1', [key.split('_')[2]]);
     await eventually(() => expectKeyRefused({ 'x-api-key': key }, 401, 102));
   });
 
-  test('without the scope is 403, 101', async () => {
+  test('an API key without the scope is 403, 101', async () => {
     const key = await installation.apiKey();
     await installation.database.query(`update api_keys set scopes = '{}' where id = $1`, [key.split('_')[2]]);
     await expectKeyRefused({ 'x-api-key': key }, 403, 101);

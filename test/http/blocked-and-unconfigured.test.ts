@@ -44,12 +44,12 @@ describe('a tap of a blocked owner is 403, and nothing of it is stored', () => {
     expect(installation.asked.authorizations).toBe(0);
   });
 
-  test('and so is that of another merchant’s user', async () => {
+  test('a tap of a user of another merchant is 403, and nothing of it is stored', async () => {
     const answer = await phoneWith('bakery', { user: USER.username }).tap(TAP);
     expect(problemOf(answer)).toMatchObject({ status: 403, errorCode: 101 });
   });
 
-  test('but the same device and user name may tap for another acquirer', async () => {
+  test('the same device and user name may tap for another acquirer', async () => {
     const profile = installation.profile('tailor');
     const merchant = { ...profile.merchant, user: USER.username };
     const phone = new Phone({ ...profile, merchant }, 'blocked device');

@@ -213,7 +213,7 @@ describe('where one-time codes are required', () => {
 });
 
 describe('sessions', () => {
-  test('of a person are listed with their origin, without secrets, and ended one by one or all others', async () => {
+  test('sessions of a person are listed with their origin, without secrets, and ended one by one or all others', async () => {
     const user = await savePortalUser(installation.database, OWNER, 'viewer');
     const [first, second, third] = [await enter(user), await enter(user), await enter(user)];
     const { sessions } = await accountOf(first.session);
@@ -238,7 +238,7 @@ describe('sessions', () => {
     ]);
   });
 
-  test('of users are seen and ended only by administrators who are responsible for them', async () => {
+  test('sessions of users are seen and ended only by administrators who are responsible for them', async () => {
     const user = await savePortalUser(installation.database, OWNER, 'operator');
     const { session } = await enter(user);
     const id = (await accountOf(session)).sessions[0]!.id;

@@ -107,7 +107,7 @@ describe('cancelling a link', () => {
     await database.query('update links set transaction_id = null where id = $1', [link.id]);
   });
 
-  test('of another acquirer is like that of an unknown link; a viewer and a reason with a card number are refused', async () => {
+  test('cancelling a link of another acquirer is like that of an unknown link; a viewer and a reason with a card number are refused', async () => {
     const link = await createLink(installation);
     const stranger = await logIn({ acquirerId: 2 }, 'admin');
     const statuses = [

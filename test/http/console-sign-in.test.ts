@@ -283,7 +283,7 @@ describe('a sign-in', () => {
     expect(answer.status).toBe(403);
   });
 
-  test('in vain stores nothing', async () => {
+  test('a failed sign-in stores nothing', async () => {
     const count = async () => (await installation.database.query('select from console_sign_ins')).rowCount;
     const before = await count();
     await browser.get(at('/ops/oidc'));

@@ -77,7 +77,7 @@ describe('the lists of the work view', () => {
     expect((await data(session, 'work', { list: 'api_keys', filter: {} })).status).toBe(400);
   });
 
-  test('of users and changes are for those who may act', async () => {
+  test('the lists of the work view of users and changes are for those who may act', async () => {
     const session = await logIn({ acquirerId: 1 }, 'viewer');
     for (const list of LISTS)
       expect((await data(session, 'work', { list, filter: {} })).status, list).toBe(

@@ -85,7 +85,7 @@ describe('a session', () => {
     expect((await post('/ops/session', { username, password: PASSWORD })).status).toBe(403);
   });
 
-  test('that was idle shows figures, but no transactions', async () => {
+  test('a session that was idle shows figures, but no transactions', async () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     await installation.database.query(
       `update console_sessions set acted_at = now() - interval '16 minutes' where secret_hash = sha256($1::bytea)`,
@@ -166,7 +166,7 @@ describe('a transaction', () => {
     });
   });
 
-  test('of another acquirer is not found, like one that does not exist', async () => {
+  test('a transaction of another acquirer is not found, like one that does not exist', async () => {
     const session = await logIn({ acquirerId: 2 }, 'admin');
     const answers = [await look(session, approved), await look(session, randomUUID())];
     expect(answers.map(({ status }) => status)).toEqual([404, 404]);
@@ -186,7 +186,7 @@ describe('the list', () => {
 });
 
 describe.concurrent('the stream', () => {
-  test('of a process without switches shows those of the workers, and the outcomes of its own phones', async () => {
+  test('the stream of a process without switches shows those of the workers, and the outcomes of its own phones', async () => {
     const session = await logIn(INSTALLATION, 'viewer');
     const shown = await frame(
       session,
@@ -299,7 +299,7 @@ describe('an action', () => {
     ]);
   });
 
-  test('on a reversal makes its next attempt now, and is refused if none is pending', async () => {
+  test('an action on a reversal makes its next attempt now, and is refused if none is pending', async () => {
     const session = await logIn({ acquirerId: 1 }, 'operator');
     const { database } = installation;
     expect((await act(session, { act: 'retryReversal', acquirerId: 1, id: approved })).status).toBe(409);

@@ -95,7 +95,7 @@ describe.concurrent('an API key', () => {
     expect(await reads(made.key)).toBe(200);
   });
 
-  test('that is revoked stops working within seconds, and remains listed', async () => {
+  test('an API key that is revoked stops working within seconds, and remains listed', async () => {
     const made = await makeKey({ integratorId: 10 });
     expect(await reads(made.key)).toBe(200);
     expect((await call('DELETE', `/acquirers/1/keys/${made.id}`)).status).toBe(204);
@@ -158,7 +158,7 @@ describe.concurrent('an API key', () => {
     [{ name: '' }, ['/name']],
     [{ expiresAt: 'tomorrow' }, ['/expiresAt']],
     [{ integratorId: 20 }, ['/integratorId']],
-  ])('with %o is refused', async (fault, pointers) => {
+  ])('an API key with %o is refused', async (fault, pointers) => {
     const answer = await call('POST', '/acquirers/1/keys', { ...READ, ...fault });
     expectProblem(answer, { status: 400, errorCode: 104 });
     expect(pointersOf(answer)).toEqual(pointers);
@@ -208,7 +208,7 @@ describe.concurrent('a portal user', () => {
     [{ role: 'emperor' }, { status: 400, errors: [{ pointer: '/role', detail: expect.any(String) }] }],
     [{ permissions: ['all'] }, { status: 400, errors: [{ pointer: '/permissions/0', detail: expect.any(String) }] }],
     [{ merchantId: '9999' }, { status: 400, errors: [{ pointer: '/merchantId', detail: expect.any(String) }] }],
-  ])('with %o is refused', async (fault, problem) => {
+  ])('a portal user with %o is refused', async (fault, problem) => {
     const wanted = { username: 'user@new.example', role: 'viewer', merchantId: '1001', ...fault };
     expectProblem(await call('POST', '/acquirers/1/users', wanted), problem as Partial<Problem>);
   });

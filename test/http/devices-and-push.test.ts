@@ -129,7 +129,7 @@ describe('a device', () => {
     }
   });
 
-  test('of two merchants is two devices', async () => {
+  test('a device of two merchants is two devices', async () => {
     const deviceInstallationId = randomUUID();
     await register({ deviceInstallationId });
     const { id } = await register({ deviceInstallationId }, await bearer('bakery'));
@@ -137,7 +137,7 @@ describe('a device', () => {
     expect((await push(id, {}, { 'x-api-key': key })).body).toMatchObject({ status: 'sent' });
   });
 
-  test('that is blocked is 403, 139', async () => {
+  test('a device that is blocked is 403, 139', async () => {
     const body = deviceBody({ deviceInstallationId: 'stolen phone' });
     expectProblem(await call('POST', '/devices', body, await bearer()), { status: 403, errorCode: 139 });
   });
@@ -187,7 +187,7 @@ describe('a device', () => {
     ['an empty name', { friendlyName: '' }, ['/friendlyName']],
     ['a name of 33 characters', { friendlyName: 'x'.repeat(33) }, ['/friendlyName']],
     ['a control character', { friendlyName: 'a\u0000' }, ['/friendlyName']],
-  ])('with %s is refused', async (_what, changes, pointers) => {
+  ])('a device with %s is refused', async (_what, changes, pointers) => {
     const answer = await call('POST', '/devices', deviceBody(changes), { 'x-api-key': coffeeKey });
     expectProblem(answer, { status: 400, errorCode: 104 });
     expect(pointersOf(answer)).toEqual(pointers);
@@ -215,7 +215,7 @@ function push(deviceId: string, changes: object = {}, headers: Headers = { 'x-ap
 }
 
 describe('a payment is pushed', () => {
-  test('to a device with either of its ids: both the link and the fields, all of it text', async () => {
+  test('a payment is pushed to a device with either of its ids: both the link and the fields, all of it text', async () => {
     const { id, deviceInstallationId } = await register();
     for (const deviceId of [id, deviceInstallationId]) {
       const merchantReference = randomUUID();
@@ -237,7 +237,7 @@ describe('a payment is pushed', () => {
     }
   });
 
-  test('and people at the console see the outcome, with the name of the device while it is registered', async () => {
+  test('people at the console see the outcome of a pushed payment, with the name of the device while it is registered', async () => {
     const { id, friendlyName } = await register();
     const merchantReference = randomUUID();
     const before = Date.now();
@@ -255,13 +255,13 @@ describe('a payment is pushed', () => {
     expect(await shown(1)).toMatchObject([{ device: id }]);
   });
 
-  test('with a QR code if requested', async () => {
+  test('a payment is pushed with a QR code if requested', async () => {
     const { id } = await register();
     const { body } = await push(id, { image: { required: true, size: 200 } });
     expect((body as PushAnswer).qrCode).toMatch(/^data:image\/png;base64,/);
   });
 
-  test('once with an Idempotency-Key', async () => {
+  test('a payment is pushed once with an Idempotency-Key', async () => {
     const { id } = await register();
     const headers = { 'x-api-key': coffeeKey, 'idempotency-key': randomUUID() };
     const merchantReference = randomUUID();
@@ -271,7 +271,7 @@ describe('a payment is pushed', () => {
     expect(fcm.messages).toHaveLength(1);
   });
 
-  test('once for a reference of a live payment', async () => {
+  test('a payment is pushed once for a reference of a live payment', async () => {
     const { id } = await register();
     const merchantReference = randomUUID();
     await push(id, { merchantReference });
@@ -279,7 +279,7 @@ describe('a payment is pushed', () => {
     expect(fcm.messages).toHaveLength(1);
   });
 
-  test('by servers and people, never by devices', async () => {
+  test('a payment is pushed by servers and people, never by devices', async () => {
     const { id } = await register();
     expectProblem(await push(id, {}, await bearer()), { status: 403, errorCode: 101 });
     expectProblem(await push(id, {}, {}), { status: 401, errorCode: 100 });
@@ -295,7 +295,7 @@ describe('a payment is pushed', () => {
     ['a currency in small letters', { currency: 'zar' }, ['/currency']],
     ['no reference', { merchantReference: undefined }, ['/merchantReference']],
     ['a QR code that is too large', { image: { required: true, size: 2_000 } }, ['/image/size']],
-  ])('never with %s', async (_what, changes, pointers) => {
+  ])('a payment is never pushed with %s', async (_what, changes, pointers) => {
     const { id } = await register();
     const answer = await push(id, changes);
     expectProblem(answer, { status: 400, errorCode: 104 });
@@ -303,11 +303,11 @@ describe('a payment is pushed', () => {
     expect(fcm.messages).toEqual([]);
   });
 
-  test('never to an unregistered device', async () => {
+  test('a payment is never pushed to an unregistered device', async () => {
     expectProblem(await push('unknown phone'), { status: 404, errorCode: 136 });
   });
 
-  test('never to a device that was blocked afterwards', async () => {
+  test('a payment is never pushed to a device that was blocked afterwards', async () => {
     const { id } = await register();
     await installation.database.query(`update devices set device_installation_id = 'stolen phone' where id = $1`, [id]);
     expectProblem(await push(id), { status: 403, errorCode: 139 });

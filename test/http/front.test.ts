@@ -89,7 +89,7 @@ describe('every problem', () => {
 });
 
 describe('a correlation id', () => {
-  test('that is a UUID is kept', async () => {
+  test('a correlation id that is a UUID is kept', async () => {
     const id = randomUUID();
     const answer = await send('/nothing', { headers: { 'x-correlation-id': id } });
     expect(answer.headers.get('x-correlation-id')).toBe(id);
@@ -102,7 +102,7 @@ describe('a correlation id', () => {
     'not-a-uuid',
     "'; drop table transactions --",
     'x'.repeat(1_000),
-  ])('that is %j is replaced', async (given) => {
+  ])('a correlation id that is %j is replaced', async (given) => {
     const answer = await send('/livez', { headers: { 'x-correlation-id': given } });
     const id = answer.headers.get('x-correlation-id')!;
     expect(id).not.toBe(given);

@@ -99,7 +99,7 @@ test('links and the description begin with the public addresses', async () => {
 
 describe('an invalid configuration of qa or prod is refused', () => {
   const RIGHT = { DATABASE_URL: 'postgres://x/x', TRUSTED_PROXIES: '10.0.0.1, 10.1.0.0/16, ::1', ...PUBLIC };
-  test.each(['qa', 'prod'])('in %s not if it is valid', (TAPWIRE_ENV) => {
+  test.each(['qa', 'prod'])('a valid configuration of %s is not refused', (TAPWIRE_ENV) => {
     expect(readConfig({ TAPWIRE_ENV, ...RIGHT }).APP_URL).toBe(PUBLIC.APP_URL);
   });
 

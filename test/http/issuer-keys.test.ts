@@ -163,7 +163,7 @@ describe.concurrent('an issuer key', () => {
     await refused(await old.sign(createPrivateKey(pair.privateKey)));
   });
 
-  test('of another acquirer cannot be copied, and never decides between two acquirers without the claim', async () => {
+  test('an issuer key of another acquirer cannot be copied, and never decides between two acquirers without the claim', async () => {
     const iss = 'https://diverted-shop.example';
     const pair = pem();
     expect((await add({ ...(await proven(pair, { issuer: iss })) })).status).toBe(201);
@@ -208,7 +208,7 @@ describe.concurrent('an issuer key', () => {
     [{ kid: null, jwksUrl: 'https://keys.example/', proof: 'x' }, ['/proof']],
     [{ jwksUrl: 'https://169.254.169.254/keys' }, ['/jwksUrl', '/kid']],
     [{ kid: null, jwksUrl: 'ftp://keys.example/' }, ['/jwksUrl']],
-  ])('with %o is refused', async (fault, pointers) => {
+  ])('an issuer key with %o is refused', async (fault, pointers) => {
     const answer = await add(fault);
     expectProblem(answer, { status: 400, errorCode: 104 });
     expect(pointersOf(answer)).toEqual(pointers);
@@ -217,7 +217,7 @@ describe.concurrent('an issuer key', () => {
   test.each([
     [{ integratorId: 20 }, ['/integratorId']],
     [{ merchantId: '1101' }, ['/merchantId']],
-  ])('of a foreign owner %o is refused', async (fault, pointers) => {
+  ])('an issuer key of a foreign owner %o is refused', async (fault, pointers) => {
     const answer = await add({ ...(await proven(pem())), ...fault });
     expectProblem(answer, { status: 400, errorCode: 104 });
     expect(pointersOf(answer)).toEqual(pointers);

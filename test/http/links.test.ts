@@ -92,7 +92,7 @@ describe('a created link', () => {
     expect(claims.exp! - claims.iat!).toBeLessThanOrEqual(900);
   });
 
-  test('with the deprecated address is the same, and names its successor', async () => {
+  test('a created link with the deprecated address is the same, and names its successor', async () => {
     const answer = await send('/consumer/qrCode', linkBody());
     expect(answer).toMatchObject({ status: 200, body: { reference: expect.stringMatching(UUID) } });
     expect(answer.headers.get('deprecation')).toMatch(/^@\d+$/);
@@ -144,7 +144,7 @@ describe('a creation that violates its schema is 400, 104, with a pointer to the
     expect(await pointersOf(path, body({ timestamp: '2026-01-01T00:00:00Z' }))).toEqual(['/timestamp']);
   });
 
-  test('and does not repeat the value', async () => {
+  test('a refused creation does not repeat the value', async () => {
     const { body } = await send('/consumer/tt3Applink', linkBody('coffee', { ...MANDATE, idNumber: 'secret' }));
     expect(JSON.stringify(body)).not.toContain('secret');
   });
@@ -172,7 +172,7 @@ describe('an intent session token', () => {
     ['text', { expiryMinutes: '60' }, '/expiryMinutes'],
     ['null', { expiryMinutes: null }, '/expiryMinutes'],
     ['no merchant among several', { expiryMinutes: 60, merchantId: undefined }, '/merchantId'],
-  ])('for %s is 400, never something else', async (_what, body, pointer) => {
+  ])('an intent session token for %s is 400, never something else', async (_what, body, pointer) => {
     expect(await pointersOf('/refresh/intentSessionToken', { merchantId: '1001', ...body })).toEqual([pointer]);
   });
 
@@ -236,7 +236,7 @@ describe('permission', () => {
     ['another integrator', { acquirerId: 1, integratorId: 11 }, 404],
     ['another acquirer', { acquirerId: 2 }, 404],
   ];
-  test.each(OWNERS)('to see the status of a link: %s', async (_who, owner, expected) => {
+  test.each(OWNERS)('permission to see the status of a link: %s', async (_who, owner, expected) => {
     const [link, tt3] = [await create(), await create(MANDATE, '/consumer/tt3Applink')];
     const headers = { 'x-api-key': await installation.apiKey(owner) };
     expect((await get(`/consumer/QRCode/${link.id}`, headers)).status).toBe(expected);
@@ -246,7 +246,7 @@ describe('permission', () => {
     expect((await get(`/consumer/tt3QRCode/${link.id}`, headers)).status).toBe(404);
   });
 
-  test('to read a status: only with a key, and only with the id of a link', async () => {
+  test('permission to read a status: only with a key, and only with the id of a link', async () => {
     const link = await create();
     for (const path of ['QRCode', 'tt3QRCode']) {
       expect((await get(`/consumer/${path}/${link.id}`, {})).status).toBe(401);
@@ -260,7 +260,7 @@ describe('permission', () => {
     }
   });
 
-  test('to read the details of a link: only with its own token', async () => {
+  test('permission to read the details of a link: only with its own token', async () => {
     const link = await create();
     const path = `/consumer/qrCodeDetails/${link.id}`;
     expect((await get(path, {})).status).toBe(401);
@@ -278,7 +278,7 @@ describe('permission', () => {
     ['a status that does not exist', { status: 'QRCodeBurnt' }, '/status'],
     ['a number beyond the last', { status: 5 }, '/status'],
     ['an invalid transactionId', { transactionId: 'x' }, '/transactionId'],
-  ])('to acknowledge with %s: 400', async (_what, changes, pointer) => {
+  ])('permission to acknowledge with %s: 400', async (_what, changes, pointer) => {
     const link = await create();
     const answer = await ask(installation, link, '/consumer/acknowledge', { qrCodeId: link.id, status: 1, ...changes });
     const problem = problemOf(answer);
@@ -348,13 +348,13 @@ describe('a paymentReference', () => {
     expect(await post(installation, '/consumer/applink', body)).toMatchObject({ status: 200 });
   });
 
-  test('of many simultaneous links creates one', async () => {
+  test('a paymentReference of many simultaneous links creates one', async () => {
     const paymentReference = randomUUID();
     const statuses = await Promise.all(Array.from({ length: 8 }, () => creation(paymentReference)));
     expect(statuses.sort()).toEqual([200, 409, 409, 409, 409, 409, 409, 409]);
   });
 
-  test('that a tap of the SDK has used is not available again, unless nothing reached a switch', async () => {
+  test('a paymentReference that a tap of the SDK has used is not available again, unless nothing reached a switch', async () => {
     const [paid, declined] = [randomUUID(), randomUUID()];
     const tap = (merchantReference: string, amount: string) =>
       installation.phone().tap({ amount, currency: 'ZAR', merchantReference });

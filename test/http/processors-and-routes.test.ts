@@ -84,7 +84,7 @@ describe('a processor', () => {
     expectProblem(await call('PUT', path, PROCESSOR), { status: 404, errorCode: 122 });
   });
 
-  test('never gets the id of a removed one', async () => {
+  test('a processor never gets the id of a removed one', async () => {
     const { id } = await addProcessor();
     await call('DELETE', `1/processors/${id}`);
     expect((await addProcessor()).id).toBeGreaterThan(id);
@@ -144,7 +144,7 @@ describe('a processor', () => {
       ['/config'],
     ],
     ['a list without end', { type: 'type-1', config: { ...CONFIG, a: Array(5_000).fill(0) } }, ['/config']],
-  ])('with %s is refused, with a pointer to each fault', async (_what, body, pointers) => {
+  ])('a processor with %s is refused, with a pointer to each fault', async (_what, body, pointers) => {
     const before = (await call('GET', '1/processors')).body;
     for (const answer of [await call('POST', '1/processors', body), await call('PUT', '1/processors/1', body)]) {
       expectProblem(answer, { status: 400, errorCode: 104 });
@@ -153,12 +153,12 @@ describe('a processor', () => {
     expect((await call('GET', '1/processors')).body).toEqual(before);
   });
 
-  test('with unlimited nesting is refused, in any setting', async () => {
+  test('a processor with unlimited nesting is refused, in any setting', async () => {
     const body = `{"type":"type-1","config":{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}}`;
     expectProblem(await call('POST', '1/processors', body), { status: 400, errorCode: 104 });
   });
 
-  test('with a misspelt setting is refused: otherwise it would run without the intended setting', async () => {
+  test('a processor with a misspelt setting is refused: otherwise it would run without the intended setting', async () => {
     const config = { ...CONFIG, macKey: [], profile: { deadline: 1 } };
     const answer = await call('POST', '1/processors', { type: 'type-1', config });
     expectProblem(answer, { status: 400, errorCode: 104 });
@@ -195,7 +195,7 @@ describe('a route', () => {
     ['a terminal that is not there', { xTid: 'NOWHERE' }, ['/xTid']],
     ['a terminal of another acquirer', { xTid: xTidOf('tailor') }, ['/xTid']],
     ['several faults', { currency: 'XYZ', scheme: 'X' }, ['/currency', '/scheme']],
-  ])('with %s is refused, with a pointer to each fault', async (_what, fault, pointers) => {
+  ])('a route with %s is refused, with a pointer to each fault', async (_what, fault, pointers) => {
     const answer = await call('POST', '1/routes', { processorId: 1, priority: 1, ...fault });
     expectProblem(answer, { status: 400, errorCode: 104 });
     expect(pointersOf(answer)).toEqual(pointers);
@@ -227,7 +227,7 @@ describe('a processor in use is not removed', () => {
       [processorId, seconds],
     );
 
-  test('while a route leads to it, nor in the seconds after: a tap may be in transit', async () => {
+  test('a processor in use is not removed while a route leads to it, nor in the seconds after: a tap may be in transit', async () => {
     const { id } = await addRoute({ processorId });
     expectProblem(await remove(), { status: 409, errorCode: 134, detail: expect.stringContaining('Routes refer to') });
     await call('DELETE', `1/routes/${id}`);
@@ -240,7 +240,7 @@ describe('a processor in use is not removed', () => {
     ['owed', 1],
     ['sent', 2],
     ['out of attempts', 4],
-  ])('while a reversal is %s', async (_what, reversalState) => {
+  ])('a processor in use is not removed while a reversal is %s', async (_what, reversalState) => {
     const { id: routeId } = await addRoute({ processorId });
     await call('DELETE', `1/routes/${routeId}`);
     await letSecondsPass(11);
@@ -263,14 +263,14 @@ describe('a processor in use is not removed', () => {
 describe('permission', () => {
   const FORBIDDEN = { status: 403, errorCode: 101 };
 
-  test('for the operator, for every acquirer', async () => {
+  test('the operator has permission for every acquirer', async () => {
     const answer = await call('POST', '2/processors', PROCESSOR, { 'x-api-key': operator });
     expect(answer.status).toBe(201);
     expectProblem(await call('GET', '77/processors', undefined, { 'x-api-key': operator }), { status: 404 });
     expectProblem(await call('POST', '77/processors', PROCESSOR, { 'x-api-key': operator }), { status: 404 });
   });
 
-  test('for an acquirer for itself: another one is answered like an unknown one', async () => {
+  test('an acquirer has permission for itself: another one receives the same response as an unknown one', async () => {
     for (const [method, path, body] of [
       ['GET', 'processors'],
       ['POST', 'processors', PROCESSOR],
@@ -292,7 +292,7 @@ describe('permission', () => {
     expect(rows).toHaveLength(1);
   });
 
-  test('not below: keys of integrators and merchants are 403', async () => {
+  test('keys of integrators and merchants have no permission: 403', async () => {
     for (const owner of [
       { acquirerId: 1, integratorId: 10 },
       { acquirerId: 1, integratorId: 10, merchantId: '1001' },
@@ -302,14 +302,14 @@ describe('permission', () => {
     }
   });
 
-  test('not for a key without the scope', async () => {
+  test('a key without the scope has no permission', async () => {
     for (const owner of ['operator', { acquirerId: 1 }] as const) {
       const key = await saveApiKey(installation.database, owner, ['transactions:read']);
       expectProblem(await call('DELETE', '1/processors/1', undefined, { 'x-api-key': key }), FORBIDDEN);
     }
   });
 
-  test('not for a token, alone or beside a key: devices hold tokens', async () => {
+  test('a token has no permission, alone or beside a key: devices hold tokens', async () => {
     const authorization = `Bearer ${await installation.phone().token()}`;
     expectProblem(await call('GET', '1/processors', undefined, { authorization, 'x-api-key': undefined }), FORBIDDEN);
     expectProblem(await call('GET', '1/processors', undefined, { authorization }), FORBIDDEN);
@@ -325,7 +325,7 @@ describe('permission', () => {
     expectProblem(await call('POST', '1/processors', '{'), { status: 400, errorCode: 103 });
   });
 
-  test('not for a page in a browser: no header allows another origin', async () => {
+  test('a page in a browser has no permission: no header allows another origin', async () => {
     const origin = { origin: 'https://shop.example' };
     for (const answer of [
       await call('GET', '1/processors', undefined, origin),

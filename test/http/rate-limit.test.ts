@@ -50,7 +50,7 @@ async function statuses(count: number, sent: Sent): Promise<string> {
 }
 
 describe('requests', () => {
-  test('of one credential are limited to its quota, from any address, and refilled a moment later', async () => {
+  test('requests of one credential are limited to its quota, from any address, and refilled a moment later', async () => {
     expect(await statuses(12, { key: 'good one' })).toBe('12 x 200');
     expect(await statuses(12, { key: 'good one', ip: '192.0.2.2' })).toBe('8 x 200, 4 x 429');
     nowMs += 500;
@@ -58,14 +58,14 @@ describe('requests', () => {
     expect(await statuses(2, { bearer: 'good two' })).toBe('2 x 200');
   });
 
-  test('of one token in an app have a quota of their own, from any address', async () => {
+  test('requests of one token in an app have a quota of their own, from any address', async () => {
     expect(await statuses(8, { bearer: 'one link', url: '/link' })).toBe('8 x 200');
     expect(await statuses(8, { bearer: 'one link', url: '/link', ip: '192.0.2.2' })).toBe('2 x 200, 6 x 429');
     expect(await statuses(1, { bearer: 'another link', url: '/link', ip: '192.0.2.2' })).toBe('1 x 200');
     expect((await send({ bearer: 'one link', url: '/public', ip: '192.0.2.3' })).statusCode).toBe(429);
   });
 
-  test('above the quota report the quota and when to retry', async () => {
+  test('requests above the quota report the quota and when to retry', async () => {
     await statuses(21, { key: 'good one' });
     const { statusCode, headers, body } = await send({ key: 'good one' });
     expect(statusCode).toBe(429);
@@ -77,13 +77,13 @@ describe('requests', () => {
     });
   });
 
-  test('without a credential, or with an invalid one, count for the address', async () => {
+  test('requests without a credential, or with an invalid one, count for the address', async () => {
     expect(await statuses(6, { url: '/public' })).toBe('6 x 200');
     expect(await statuses(6, { key: 'bad' })).toBe('4 x 401, 2 x 429');
     expect(await statuses(1, { url: '/public', ip: '192.0.2.2' })).toBe('1 x 200');
   });
 
-  test('with a new credential each do not bypass the limit, on any route', async () => {
+  test('requests with a new credential each do not bypass the limit, on any route', async () => {
     const all: number[] = [];
     for (let made = 0; made < 12; made++) {
       const url = ['/things', '/public', '/nowhere'][made % 3]!;
@@ -93,7 +93,7 @@ describe('requests', () => {
     expect(all.filter((status) => status === 429)).toHaveLength(24 - 10);
   });
 
-  test('of an IPv6 network count as one address', async () => {
+  test('requests of an IPv6 network count as one address', async () => {
     expect(await statuses(10, { url: '/public', ip: '2001:db8::1' })).toBe('10 x 200');
     expect(await statuses(1, { url: '/public', ip: '2001:db8::2:1' })).toBe('1 x 429');
   });
@@ -107,7 +107,7 @@ describe('requests', () => {
     await free.close();
   });
 
-  test('that submit taps are not counted here', async () => {
+  test('requests that submit taps are not counted here', async () => {
     expect(await statuses(40, { key: 'good one', url: '/transactions/mobile' })).toBe('40 x 200');
   });
 });

@@ -84,20 +84,20 @@ describe.concurrent('a request whose handler never returns', () => {
 });
 
 describe.concurrent('a connection is closed in time', () => {
-  test('on which nothing is sent, without a response that a later request could take for its own', async () => {
+  test('a connection is closed in time on which nothing is sent, without a response that a later request could take for its own', async () => {
     expect(await toldTo('')).toBe('');
   });
 
-  test('whose headers are sent byte by byte', async () => {
+  test('a connection is closed in time whose headers are sent byte by byte', async () => {
     expect(await toldTo(POST, (socket) => socket.write('x'))).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('whose body is sent byte by byte', async () => {
+  test('a connection is closed in time whose body is sent byte by byte', async () => {
     const start = `${POST}content-length: 1000\r\n\r\n{`;
     expect(await toldTo(start, (socket) => socket.write(' '))).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('whose chunked body never ends', async () => {
+  test('a connection is closed in time whose chunked body never ends', async () => {
     const start = `${POST}transfer-encoding: chunked\r\n\r\n`;
     expect(await toldTo(start, (socket) => socket.write('1\r\n \r\n'))).toMatch(/^HTTP\/1\.1 408 /);
   });

@@ -68,13 +68,13 @@ describe('the processor of an acquirer is refused', () => {
     ],
     ['the PIN key of another acquirer', { pinKey: { keyId: 'acquirer/1/pin', format: 0 } }, '/config/pinKey/keyId'],
     ['the key of the readers', { pinKey: { keyId: 'reader-bdk', format: 0 } }, '/config/pinKey/keyId'],
-  ])('that names %s', async (_what, config, pointer) => {
+  ])('the processor of an acquirer that names %s is refused', async (_what, config, pointer) => {
     const answer = await add(config);
     expect(answer).toMatchObject({ status: 400, body: { errorCode: 104 } });
     expect(pointersOf(answer)).toEqual([pointer]);
   });
 
-  test('in the same way for an existing key and a missing one, so that keys are not revealed', async () => {
+  test('the processor of an acquirer is refused in the same way for an existing key and a missing one, so that keys are not revealed', async () => {
     const problem = async (keyId: string) => {
       const { body } = await add({ pinKey: { keyId, format: 0 } });
       const { status, errors } = body as Problem;
@@ -83,7 +83,7 @@ describe('the processor of an acquirer is refused', () => {
     expect(await problem('first-mac')).toEqual(await problem('no-such-key'));
   });
 
-  test('also for the operator, whose own settings define the owners', async () => {
+  test('the processor of an acquirer is refused also for the operator, whose own settings define the owners', async () => {
     expect(await add({ accept: { host: '127.0.0.1', port: 9101, from: ['127.0.0.1'] } }, keys[2])).toMatchObject({
       status: 400,
     });
@@ -97,7 +97,7 @@ describe('the processor of an acquirer is refused', () => {
     await installation.database.query('delete from processors where acquirer_id = 1 and id = $1', [id]);
   });
 
-  test('if it is changed to that', async () => {
+  test("the processor of an acquirer is refused if it is changed to name another owner's object", async () => {
     const { body } = await add({});
     const { id } = body as { id: number };
     const changed = await request(installation.url, `/acquirers/2/processors/${id}`, {

@@ -151,7 +151,7 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     ['/1/terminals', { xTid: 'T', tid: 'Ü', mid: '1234567890123456' }, ['/tid', '/mid']],
     ['/1/blocked-devices', { deviceInstallationId: '' }, ['/deviceInstallationId']],
     ['/1/integrators', {}, ['/name']],
-  ])('at %s %o is refused, with a pointer to each fault', async (path, body, pointers) => {
+  ])('a request to %s with %o is refused, with a pointer to each fault', async (path, body, pointers) => {
     const answer = await call('POST', path, body);
     expectProblem(answer, { status: 400, errorCode: 104 });
     expect(pointersOf(answer)).toEqual(pointers);
@@ -173,7 +173,7 @@ describe('integrators, merchants, terminals and blocked devices', () => {
     expectProblem(await call('DELETE', '/1/terminals/TERM-flowers'), { status: 409, errorCode: 134 });
   });
 
-  test('of another acquirer are answered like unknown ones', async () => {
+  test('integrators, merchants, terminals and blocked devices of another acquirer receive the same response as unknown ones', async () => {
     for (const path of ['integrators/20', 'merchants/1001', 'terminals/TERM-tailor', 'blocked-devices/x']) {
       for (const method of ['GET', 'DELETE'])
         expectProblem(await call(method, `/2/${path}`), { status: 404, errorCode: 122 });

@@ -120,7 +120,7 @@ describe('a terminal profile (4.17)', () => {
     expect((await call('DELETE', pathOf(name))).status).toBe(204);
   });
 
-  test('with an Idempotency-Key is created once', async () => {
+  test('a terminal profile (4.17) with an Idempotency-Key is created once', async () => {
     const body = { name: randomUUID() };
     const headers = { 'idempotency-key': randomUUID() };
     const [first, again] = [await call('POST', ALL, body, headers), await call('POST', ALL, body, headers)];
@@ -219,13 +219,13 @@ describe('permission to manage profiles', () => {
     ['DELETE', pathOf(name)],
   ];
 
-  test('for the operator, for every acquirer', async () => {
+  test('the operator may manage profiles, for every acquirer', async () => {
     const headers = { 'x-api-key': operator };
     expect((await call('POST', '2/softposconfigs', { name: randomUUID() }, headers)).status).toBe(201);
     expectProblem(await call('GET', '77/softposconfigs', undefined, headers), { status: 404, errorCode: 122 });
   });
 
-  test('not for another acquirer: it is answered as if it did not exist', async () => {
+  test('an acquirer may not manage the profiles of another one: the response is the same as if it did not exist', async () => {
     const { name } = await create();
     for (const [method, path, body] of everything(name)) {
       const theirs = await call(method, path, body, { 'x-api-key': other });
@@ -236,7 +236,7 @@ describe('permission to manage profiles', () => {
     }
   });
 
-  test('not for a key without the scope, nor below the acquirer', async () => {
+  test('a key without the scope, or of an owner below the acquirer, may not manage profiles', async () => {
     for (const [owner, scopes] of [
       [{ acquirerId: 1 }, ['processors:manage']],
       [{ acquirerId: 1, integratorId: 10 }, ['profiles:manage']],
@@ -249,7 +249,7 @@ describe('permission to manage profiles', () => {
     }
   });
 
-  test('not for a Bearer token, alone or beside a key', async () => {
+  test('a Bearer token may not manage profiles, alone or beside a key', async () => {
     const authorization = `Bearer ${await installation.phone().token()}`;
     for (const [method, path, body] of everything('any')) {
       for (const headers of [{ authorization, 'x-api-key': undefined }, { authorization }]) {
@@ -291,7 +291,7 @@ describe('the configuration of a reader', () => {
     cardDataKeysUrl: 'https://api.example/.well-known/card-data-keys.json',
   };
 
-  test('without a profile is the merchant’s, and restricts nothing', async () => {
+  test('the configuration of a reader without a profile is the merchant’s, and restricts nothing', async () => {
     const { status, body } = await readerConfig(undefined);
     expect(status).toBe(200);
     expect(body).toEqual({ ...OPEN, profile: null, floorLimits: [], overrides: [] });
@@ -339,7 +339,7 @@ describe('the configuration of a reader', () => {
     expect((changed.body as TerminalConfig).terminalCurrencyCode).toBe('978');
   });
 
-  test('of an unknown profile is 500, 208', async () => {
+  test('the configuration of a reader of an unknown profile is 500, 208', async () => {
     const { name } = await create();
     const authorization = `Bearer ${await proximityToken({ spCfg: name })}`;
     await call('DELETE', pathOf(name));

@@ -77,7 +77,7 @@ test('unusable files are reported once, the last good ones remain in use, and th
   expect(errors).toHaveLength(2);
 });
 
-test('before TLS 1.2 no client is served, neither at first nor after a renewal', async () => {
+test('no client before TLS 1.2 is served, neither at first nor after a renewal', async () => {
   write('cert', second);
   write('key', second);
   await eventually(() => expect(replaced).toBe(1));

@@ -232,7 +232,7 @@ describe('a list', () => {
     expect(await references('', 'other acquirer')).toEqual(['t1']);
   });
 
-  test("for a merchant's token is the merchant's", async () => {
+  test("a list for a merchant's token is the merchant's", async () => {
     const authorization = `Bearer ${await installation.phone('bakery').token()}`;
     const { body } = await request(installation.url, '/transactions', { headers: { authorization } });
     expect(body).toMatchObject([{ merchantTransactionReference: 'b1' }]);

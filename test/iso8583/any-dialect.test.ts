@@ -444,13 +444,13 @@ describe('a file of records', () => {
   test.each([
     ['plain', false],
     ['blocked', true],
-  ] as const)('of the form %s is what a foreign program writes, and is read again', (form, blocked) => {
+  ] as const)('a file of records of the form %s is what a foreign program writes, and is read again', (form, blocked) => {
     const file = writeRecords(records, { blocked });
     expect(createHash('sha256').update(file).digest('hex')).toBe(FOREIGN[form]);
     expect(Array.from(readRecords(file, { blocked }), (record) => Buffer.from(record))).toEqual(records);
   });
 
-  test('of any number of records is read again', () => {
+  test('a file of records of any number of records is read again', () => {
     for (const count of [0, 1, 7, 300]) {
       const some = Array.from({ length: count }, (_, n) => Buffer.alloc(1 + ((n * 397) % 2_000), n));
       for (const blocked of [false, true]) {
@@ -462,7 +462,7 @@ describe('a file of records', () => {
     }
   });
 
-  test.each([false, true])('that is cut is refused (blocked: %s)', (blocked) => {
+  test.each([false, true])('a file of records that is cut is refused (blocked: %s)', (blocked) => {
     const file = writeRecords(records, { blocked });
     for (let length = 0; length < file.length; length += 13) {
       expect(() => Array.from(readRecords(file.subarray(0, length), { blocked }))).toThrow();
@@ -473,7 +473,7 @@ describe('a file of records', () => {
     ['a record longer than the limit', fromHex('00010000'), false, 'LENGTH_TOO_LONG'],
     ['bytes after the end', fromHex('0000000041'), false, 'TRAILING_BYTES'],
     ['a block with other fill bytes', new Uint8Array(1_014), true, 'PADDING_INVALID'],
-  ])('with %s is refused', (_what, bytes, blocked, code) => {
+  ])('a file of records with %s is refused', (_what, bytes, blocked, code) => {
     expect(refusalOf(() => Array.from(readRecords(bytes, { blocked }))).code).toBe(code);
   });
 

@@ -235,7 +235,7 @@ describe('a framing', () => {
     ['a TPDU of two bytes', { ...plain, transportHeader: { kind: 'tpdu', bytes: hex('6001') } }, 'two addresses'],
     ['an empty prefix', { ...plain, transportHeader: { kind: 'prefix', bytes: hex('') } }, 'must be bytes'],
     ['a transport header of no kind', { ...plain, transportHeader: hex('60') as never }, 'tpdu or prefix'],
-  ] as const)('with %s is refused', (_, framing, detail) => {
+  ] as const)('a framing with %s is refused', (_, framing, detail) => {
     const refusal = { code: 'FRAMING_INVALID', message: expect.stringContaining(detail) };
     expect(() => checkFraming(framing)).toThrow(expect.objectContaining(refusal));
   });

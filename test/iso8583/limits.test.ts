@@ -58,7 +58,7 @@ describe('memory', () => {
   });
   const codec = compileSpec(spec);
 
-  test('of a message is at most 8 times its size, plus a fixed part', () => {
+  test('memory of a message is at most 8 times its size, plus a fixed part', () => {
     const others = Array.from({ length: 256 }, (_, at) => ({ at, tag: 'AA', value: new Uint8Array(20) }));
     const ones = Object.fromEntries(Array.from({ length: 99 }, (_, index) => [`one${index}`, 'x']));
     const messages = [
@@ -81,7 +81,7 @@ describe('memory', () => {
 });
 
 describe('size', () => {
-  test('of a message is at most 1 MiB, in and out', () => {
+  test('size of a message is at most 1 MiB, in and out', () => {
     const codec: Codec<{ mti: string }> = compileSpec(type1);
     expect(refusalOf(() => codec.decode(new Uint8Array(MAX_MESSAGE_BYTES + 1)))).toMatchObject({
       code: 'MESSAGE_TOO_LONG',
@@ -105,7 +105,7 @@ describe('size', () => {
 });
 
 describe('misuse', () => {
-  test('of the bounds is a RangeError, of the message a typed error', () => {
+  test('misuse of the bounds is a RangeError, of the message a typed error', () => {
     const codec = compileSpec(specs[1]!);
     const bytes = codec.toBytes({ mti: '0800' });
     expect(() => codec.decode(bytes, 5, 4)).toThrow(RangeError);

@@ -63,7 +63,7 @@ describe.each(processors)('of $type', ({ samples, codec, exampleConfig }) => {
     }
   });
 
-  test('of a sample with any byte changed, no more is left than its description shows', () => {
+  test('no more of a sample with any byte changed is left than its description shows', () => {
     for (const [index, { codec, bytes }] of wires.entries()) {
       for (let at = index % STRIDE; at < bytes.length; at += STRIDE) {
         const garbled = bytes.slice();

@@ -36,7 +36,7 @@ describe('an MTI', () => {
     expect([isResponse(request), isResponse(response)]).toEqual([false, true]);
   });
 
-  test('of a response has no response', () => {
+  test('an MTI of a response has no response', () => {
     expect(responseMti('0210')).toBeUndefined();
   });
 });
@@ -53,7 +53,7 @@ describe('pairing', () => {
     expect(isPair({ ...response, mti: '0110' }, ['stan', 'tid'])).toBe(false);
   });
 
-  test('never matches with a missing field, in both or in one', () => {
+  test('pairing never matches with a missing field, in both or in one', () => {
     expect(pairingKey(response, ['stan', 'amount'])).toBeUndefined();
     expect(pairingKey(request, ['stan', 'rrn'])).toBeUndefined();
   });

@@ -84,7 +84,7 @@ function gate() {
 }
 
 describe('a job', () => {
-  test('that is done is removed', async () => {
+  test('a job that is done is removed', async () => {
     const payload = payloadOf();
     const seen: Payload[] = [];
     pump(async (given) => {
@@ -96,7 +96,7 @@ describe('a job', () => {
     expect(seen).toEqual([payload]);
   });
 
-  test('that is requested again returns at its time, with its payload, once', async () => {
+  test('a job that is requested again returns at its time, with its payload, once', async () => {
     const payload = payloadOf();
     pump(async () => ({ againAfterSeconds: 60 }));
     await enqueue([payload]);
@@ -109,7 +109,7 @@ describe('a job', () => {
     });
   });
 
-  test('whose handler throws is reported, and retried until it is done', async () => {
+  test('a job whose handler throws is reported, and retried until it is done', async () => {
     let tries = 0;
     const { errors } = pump(async () => {
       tries++;
@@ -122,7 +122,7 @@ describe('a job', () => {
     expect(errors).toMatchObject([{ message: 'the database is unavailable' }]);
   });
 
-  test('that fails while the database is unavailable is returned when it is back, before its claim expires', async () => {
+  test('a job that fails while the database is unavailable is returned when it is back, before its claim expires', async () => {
     const fail = vi.spyOn(jobs.boss, 'fail').mockRejectedValueOnce(new StoreUnavailable(false));
     let tries = 0;
     pump(async () => {
@@ -136,7 +136,7 @@ describe('a job', () => {
     expect(tries).toBe(2);
   });
 
-  test('whose handler throws stores nothing of the error in the table', async () => {
+  test('a job whose handler throws stores nothing of the error in the table', async () => {
     pump(async () => {
       throw new Error('4111111111111111');
     });
@@ -150,7 +150,7 @@ describe('a job', () => {
     ['lacks a field', { acquirerId: 1, id: randomUUID() }, 'attempt'],
     ['has a field too many', { ...payloadOf(), pan: 'x' }, 'pan'],
     ['is another kind of thing', { acquirerId: 'one', id: 'x', attempt: 0 }, 'acquirerId'],
-  ])('whose payload %s becomes a dead letter with the reason, and is not handled', async (_what, data, reason) => {
+  ])('a job whose payload %s becomes a dead letter with the reason, and is not handled', async (_what, data, reason) => {
     let handled = 0;
     pump(async () => {
       handled++;
@@ -181,7 +181,7 @@ describe('a job', () => {
     expect(performance.now() - enqueuedAtMs).toBeGreaterThan(900);
   });
 
-  test('of a dead worker is given to another after its claim has expired', async () => {
+  test('a job of a dead worker is given to another after its claim has expired', async () => {
     await enqueue([payloadOf()]);
     const [held] = await jobs.boss.fetch('overdue');
     expect(held).toBeDefined();
@@ -240,7 +240,7 @@ describe('a pump', () => {
     await eventually(() => expect(done).toBe(6));
   });
 
-  test('that is woken polls immediately', async () => {
+  test('a pump that is woken polls immediately', async () => {
     let handled = 0;
     const { pump: sleeping } = pump(
       async () => {
@@ -255,7 +255,7 @@ describe('a pump', () => {
     await eventually(() => expect(handled).toBe(1));
   });
 
-  test('that is stopped lets the active jobs finish and fetches no others', async () => {
+  test('a pump that is stopped lets the active jobs finish and fetches no others', async () => {
     const { open, opened } = gate();
     let started = 0;
     let done = 0;
@@ -279,7 +279,7 @@ describe('a pump', () => {
     expect(await storedJobs()).toMatchObject([{ state: 'created' }]);
   });
 
-  test('that is stopped during a poll finishes the jobs of that poll before it reports that it has stopped', async () => {
+  test('a pump that is stopped during a poll finishes the jobs of that poll before it reports that it has stopped', async () => {
     const { open, opened } = gate();
     const looking = gate();
     const fetch = jobs.boss.fetch.bind(jobs.boss);

@@ -178,7 +178,7 @@ describe('a valid request', () => {
     expect(Math.abs(made[0]!.expiresAtMs - Date.now() - 15 * 60_000)).toBeLessThan(60_000);
   });
 
-  test('with a mandate is a TT3', async () => {
+  test('a valid request with a mandate is a TT3', async () => {
     const { services, made } = openDesk();
     const body = tt3LinkRequest.parse(linkBody('coffee', MANDATE));
     await createLink(services, OWNER, { ...body, mandate: body, kind: 'link' });

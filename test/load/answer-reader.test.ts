@@ -26,14 +26,14 @@ describe('a response', () => {
     }
   });
 
-  test('without length ends with its connection', () => {
+  test('a response without length ends with its connection', () => {
     const reader = new AnswerReader();
     expect(reader.read(Buffer.from('HTTP/1.0 200 OK\r\n\r\nhel'))).toBeUndefined();
     expect(reader.read(Buffer.from('lo'))).toBeUndefined();
     expect(reader.finish()).toMatchObject({ status: 200, keepsAlive: false });
   });
 
-  test('that ends before its end is invalid', () => {
+  test('a response that ends before its end is invalid', () => {
     const reader = new AnswerReader();
     reader.read(Buffer.from(SIZED.slice(0, -1)));
     expect(reader.finish()).toBeUndefined();
@@ -48,7 +48,7 @@ describe('a response', () => {
     ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
     ['a chunk without length', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n'],
     ['more than any response', 'HTTP/1.1 200 OK\r\ncontent-length: 999999999\r\n\r\n'],
-  ])('that is %s is bad', (_what, text) => {
+  ])('a response that is %s is bad', (_what, text) => {
     expect(readAll([text])).toBe('bad');
   });
 });

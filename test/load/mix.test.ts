@@ -51,7 +51,7 @@ describe('a mix', () => {
     expect(() => readMix(fileOf(text))).toThrow(why);
   });
 
-  test('that cannot be read is refused with its path', () => {
+  test('a mix that cannot be read is refused with its path', () => {
     expect(() => readMix(join(folder, 'none.json'))).toThrow(/--mix .*none\.json: There is no such file/);
   });
 });

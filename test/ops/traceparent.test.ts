@@ -23,7 +23,7 @@ describe('a well-formed traceparent', () => {
   test.each([
     `cc-${TRACE}-${SPAN}-01`,
     `cc-${TRACE}-${SPAN}-01-what-the-future-brings`,
-  ])('of a later version is read as far as it is known: %s', (header) => {
+  ])('a well-formed traceparent of a later version is read as far as it is known: %s', (header) => {
     const trace = takeTrace(header);
     expect(trace).toMatchObject({ traceId: TRACE, parentSpanId: SPAN });
     expect(formatTraceparent(trace)).toMatch(/^00-/);
@@ -52,7 +52,7 @@ describe('a trace begins here', () => {
     expect(formatTraceparent(trace)).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
   });
 
-  test('of any text', () => {
+  test('a trace begins for any text', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 80 }), (text) => {
         expect(formatTraceparent(takeTrace(text))).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/);

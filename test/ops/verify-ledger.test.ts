@@ -68,7 +68,7 @@ describe('a switch that reports something untrue', () => {
     ['acknowledged a reversal that it did not make', Voided, { acknowledgedAtMs: 50_000 }, 'approved'],
     ['denied a reversal that it made, twice', Approved, { refusedReversals: 2 }, 'reversed'],
     ['approved what it did not book', Approved, { approvals: 1, approvedAtMs: 1_000 }, 'unbooked'],
-  ] as const)('and %s, has misstated it', async (_what, disposition, said, state) => {
+  ] as const)('a switch that reports something untrue and %s, has misstated it', async (_what, disposition, said, state) => {
     const reversalState = disposition === Voided ? 3 : 0;
     const planted = await books.transaction({ disposition, reversalState });
     if (reversalState === 3) {
@@ -171,7 +171,7 @@ describe('I5: no STAN twice in its scope and business day', () => {
     expect((await books.faults()).I5).toMatchObject([{ what: expect.stringContaining('STAN 000777 2 times') }]);
   });
 
-  test('on two business days is no violation, with dates or with a cut-over in between', async () => {
+  test('the same STAN on two business days is no violation, with dates or with a cut-over in between', async () => {
     const noonMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 + 43_200_000;
     const at = (hours: number) => new Date(noonMs + hours * 3_600_000);
     const declined = { disposition: Disposition.Declined, stan: '000777' } as const;
@@ -325,7 +325,7 @@ test('what waited for a person or a job before that start is not judged', async 
   ]);
 });
 
-test('of many violations the first twenty are named and all are counted', async () => {
+test('the first twenty of many violations are named, and all are counted', async () => {
   for (let n = 0; n < 25; n++) books.entry({ stan: '999999', rrn: `9${n}` });
   const [i1] = await books.verify();
   expect(i1).toMatchObject({ violationCount: 25 });

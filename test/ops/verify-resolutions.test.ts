@@ -21,7 +21,7 @@ describe('a transaction that a person resolved', () => {
       [id, how, ageSeconds],
     );
 
-  test('as adjusted may differ from the ledger of the switch, and is counted', async () => {
+  test('a transaction that a person resolved as adjusted may differ from the ledger of the switch, and is counted', async () => {
     const { resolved: reversalState } = ReversalState;
     const voided = await books.transaction({ disposition: Voided, reversalState });
     books.entry(voided);
@@ -35,7 +35,7 @@ describe('a transaction that a person resolved', () => {
     expect([i1!.misstated, i2!.misstated]).toEqual([1, 1]);
   });
 
-  test('as adjusted is not excused for what the switch does later, another amount or another outcome', async () => {
+  test('a transaction that a person resolved as adjusted is not excused for what the switch does later, another amount or another outcome', async () => {
     const { resolved: reversalState } = ReversalState;
     const plant = async (changes: object, how = 'adjusted', ageSeconds = 0) => {
       const voided = await books.transaction({ disposition: Voided, reversalState });
@@ -56,14 +56,14 @@ describe('a transaction that a person resolved', () => {
     expect(named).not.toContain(covered);
   });
 
-  test('by a wrong statement about the books is a violation', async () => {
+  test('a transaction that a person resolved by a wrong statement about the books is a violation', async () => {
     const voided = await books.transaction({ disposition: Voided, reversalState: ReversalState.resolved });
     books.entry(voided);
     await resolved(voided.id, 'voided');
     expect((await books.faults()).I1).toMatchObject([{ id: voided.id }]);
   });
 
-  test('and that the switch contradicts is in review, not a violation', async () => {
+  test('a transaction that a person resolved and that the switch contradicts is in review, not a violation', async () => {
     const { resolved: reversalState } = ReversalState;
     const returned = await books.transaction({ disposition: Approved, reversalState });
     books.entry(returned, { state: 'reversed' });
@@ -76,7 +76,7 @@ describe('a transaction that a person resolved', () => {
     expect(Object.keys(await books.faults())).toEqual(expect.arrayContaining(['I2', 'I3']));
   });
 
-  test('with the void of its sale is no longer flagged', async () => {
+  test('a transaction that a person resolved with the void of its sale is no longer flagged', async () => {
     const sale = await books.transaction({ disposition: Approved });
     books.entry(sale);
     const row = await books.transaction({ disposition: Declined });

@@ -113,7 +113,7 @@ describe('a MAC over fields covers them as on the wire', () => {
     expect(x99('0123456789ABCDEF', '7654321 Now is the time for ').slice(0, 8)).toBe('F1D30F68');
   });
 
-  test('of a request from a terminal whose ids are shorter than their fields', () => {
+  test('a MAC covers the fields of a request as on the wire, from a terminal whose ids are shorter than their fields', () => {
     const request = type1.authorization(testPurchase({ terminal }), type1.exampleConfig);
     const bytes = bytesOf(codecWith('old'), request);
     const text = `0200 ${cardNumber} 000000 ${amount} 1120141005 000123 ${rrn}   T1       SHOP 7          710   `;
@@ -122,7 +122,7 @@ describe('a MAC over fields covers them as on the wire', () => {
     expect(toHex(bytes.subarray(-8))).toBe('014FEFE3A0000000');
   });
 
-  test('of a response, which is verified although decoding removes the padding', () => {
+  test('a MAC covers the fields of a response as on the wire, and is verified although decoding removes the padding', () => {
     const request = type1.authorization(testPurchase({ terminal }), type1.exampleConfig);
     const response = type1.simulate(request, { responseCode: '00', authorizationCode: 'A1' });
     const bytes = bytesOf(plain, { ...response, mac: new Uint8Array(8) });
@@ -134,7 +134,7 @@ describe('a MAC over fields covers them as on the wire', () => {
     expect(toHex(bytesOf(codecWith('old'), response))).toBe(toHex(bytes));
   });
 
-  test('and of the messages of a terminal with full ids does not change', () => {
+  test('the MAC of the messages of a terminal with full ids does not change', () => {
     const bytes = bytesOf(codecWith('old'), sale());
     const text = `0200 ${cardNumber} 000000 ${amount} 1120141005 000123 ${rrn}   TERM0001 MERCHANT0000001 710   `;
     expect(toHex(bytes.subarray(-8))).toBe(`01${x99(KEYS.old!, text).slice(0, 8)}000000`);

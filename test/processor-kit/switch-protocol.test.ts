@@ -95,7 +95,7 @@ test('a reversal and its sale have different keys, although the STAN is the same
   expect(protocol.requestKey(reversal)).not.toBe(protocol.requestKey(request));
 });
 
-test('of a message that cannot be read completely, the readable part is used', () => {
+test('the readable part of a message that cannot be read completely is used', () => {
   const protocol = protocolWith();
   const target = new Uint8Array(2_048);
   const end = protocol.encode(response, target, 0);

@@ -46,7 +46,7 @@ describe.each([
     }
   });
 
-  test('that cannot be read is reported with the field, its place and the STAN of the request, and nothing of its content', () => {
+  test('a response that cannot be read is reported with the field, its place and the STAN of the request, and nothing of its content', () => {
     const options = { nextStan: () => '000001', nowMs: () => 0 };
     const protocol = switchProtocol(processor, config, options);
     const bytes = bytesOf(approval());

@@ -91,29 +91,29 @@ function byNumber(message: Type1Message): Numbered {
 }
 
 describe('the package iso_8583 is wrong', () => {
-  test('about DE58: its length has three digits', () => {
+  test('the package iso_8583 is wrong about DE58: its length has three digits', () => {
     const ours = Buffer.from(bytesOf({ ...CARRIER, authorizingAgentId: '123' }), 'hex').toString('latin1');
     expect(ours).toContain('003123');
     expect(Buffer.from(packedByPackage('58', '123'), 'hex').toString('latin1')).not.toContain('003123');
   });
 
-  test('about 127.2: letters are allowed; digits are written in the same way', () => {
+  test('the package iso_8583 is wrong about 127.2: letters are allowed; digits are written in the same way', () => {
     expect(packedByPackage('127.2', 'ABC')).toContain("127.2: provided data is not of type 'n'");
     expect(bytesOf({ ...CARRIER, switchData: { switchKey: '123' } })).toBe(packedByPackage('127.2', '123'));
   });
 
-  test('about DE64, DE96 and DE128: they have eight bytes, not four', () => {
+  test('the package iso_8583 is wrong about DE64, DE96 and DE128: they have eight bytes, not four', () => {
     for (const field of ['64', '96', '128'])
       expect(packedByPackage(field, '0102030405060708')).toContain(`invalid length of data on field ${field}`);
     expect(bytesOf({ ...CARRIER, mac: new Uint8Array(8).fill(1) })).toMatch(/(01){8}$/);
   });
 
-  test('about 127.32: it contains binary data as bytes', () => {
+  test('the package iso_8583 is wrong about 127.32: it contains binary data as bytes', () => {
     expect(bytesOf({ ...CARRIER, switchData: { ucafData: Uint8Array.of(0xab, 0xcd) } })).toMatch(/3032abcd$/);
     expect(packedByPackage('127.32', Uint8Array.of(0xab, 0xcd))).toMatch(/303461626364$/);
   });
 
-  test('about a truncated message: it is read as if nothing were missing', () => {
+  test('the package iso_8583 is wrong about a truncated message: it is read as if nothing were missing', () => {
     const [tap] = samples;
     const cut = Buffer.from(tap!.wireHex, 'hex').subarray(0, 100);
     expect(new Iso8583().getIsoJSON(cut, { lenHeader: false })).toMatchObject({ 0: '0200', 41: '' });

@@ -105,7 +105,7 @@ describe('an access token', () => {
     ]);
   });
 
-  test('that is refused before its time is renewed once, not repeatedly', async () => {
+  test('an access token that is refused before its time is renewed once, not repeatedly', async () => {
     await sender.send(MESSAGE, WITHIN_MS);
     fcm.revoked.add('Bearer access-1');
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'sent' });
@@ -114,7 +114,7 @@ describe('an access token', () => {
     fcm.revoked.clear();
   });
 
-  test('that is not issued makes the message wait', async () => {
+  test('an access token that is not issued makes the message wait', async () => {
     fcm.tokenStatus = 500;
     expect(await sender.send(MESSAGE, WITHIN_MS)).toEqual({ kind: 'unavailable', retryAfterSeconds: undefined });
     fcm.tokenStatus = 200;

@@ -23,12 +23,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 describe('the client has a method for every operation that answers with JSON', () => {
   const documented = operationsOf(readStoredDocument()).filter(answersJson);
 
-  test('with the same names', () => {
+  test('the methods of the client have the names of the operations', () => {
     expect(Object.keys(OPERATIONS).sort()).toEqual(documented.map(({ operationId }) => operationId).sort());
     expect(Object.keys(createClient({ baseUrl: '' })).sort()).toEqual(Object.keys(OPERATIONS).sort());
   });
 
-  test('with the same method, address, credentials, body and idempotency', () => {
+  test('the requests of the client have the method, address, credentials, body and idempotency of the operations', () => {
     for (const operation of documented) {
       const row: Operation = OPERATIONS[operation.operationId as keyof typeof OPERATIONS];
       expect(row, operation.operationId).toMatchObject({ method: operation.method, path: operation.path });
@@ -200,7 +200,7 @@ describe('a response', () => {
     expect(await client.getCallbackUrl()).toEqual({ callbackUrl: null });
   });
 
-  test('that is a problem is thrown, with its code', async () => {
+  test('a response that is a problem is thrown, with its code', async () => {
     const { client } = clientOf([refusal(404)]);
     const error = await client.getTransaction({ params: { id: ID } }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(ProblemError);
@@ -211,7 +211,7 @@ describe('a response', () => {
     ['no JSON', () => new Response('<html>', { status: 200 })],
     ['another shape', () => json({ status: 'fine' })],
     ['an error of something on the way', () => new Response('bad gateway', { status: 404 })],
-  ])('that is %s is an AnswerError', async (_what, answer) => {
+  ])('a response that is %s is an AnswerError', async (_what, answer) => {
     const { client } = clientOf([answer()]);
     await expect(client.getLiveness()).rejects.toBeInstanceOf(AnswerError);
   });
@@ -283,7 +283,7 @@ describe('a random UUID', () => {
 });
 
 describe('a retry', () => {
-  test('of a safe request follows a temporary fault, with the same idempotency key', async () => {
+  test('a retry of a safe request follows a temporary fault, with the same idempotency key', async () => {
     const created = json({ serviceReference: ID, originalTransactionId: ID, amount: 1, currency: 'ZAR' }, 202);
     const { client, sent } = clientOf([new TypeError('fetch failed'), refusal(503, { 'retry-after': '0' }), created]);
     await client.voidSale({ params: { id: ID } });
@@ -292,7 +292,7 @@ describe('a retry', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test('of a tap is up to the caller: the same merchantReference gives the same response', async () => {
+  test('a retry of a tap is up to the caller: the same merchantReference gives the same response', async () => {
     const { client, sent } = clientOf([new TypeError('fetch failed')]);
     const body = { merchantReference: 'r', generalCardData: 'AA==', paymentCardData: 'AA==' };
     const headers = { 'x-device-installation-id': 'd' };

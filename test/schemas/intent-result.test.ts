@@ -60,7 +60,7 @@ describe('an outcome and a code give result_transaction_type', () => {
 });
 
 describe('result extras are read', () => {
-  test('of a payment', () => {
+  test('result extras of a payment are read', () => {
     const extras = {
       result_transaction_id: ID,
       result_transaction_type: 'Approved',
@@ -75,7 +75,7 @@ describe('result extras are read', () => {
     });
   });
 
-  test('without a transaction, and with an unknown code', () => {
+  test('result extras are read without a transaction, and with an unknown code', () => {
     const extras = { result_transaction_type: 'NetworkError', result_transaction_error_code: '777' };
     expect(readIntentResult(extras)).toEqual({
       transactionId: undefined,
@@ -106,20 +106,20 @@ describe('result extras are read', () => {
 });
 
 describe('a code has a text', () => {
-  test('of its own, or else of its range', () => {
+  test('a code has a text of its own, or else of its range', () => {
     expect(errorCodeText(100)?.name).toBe('Unauthorised');
     expect(errorCodeText(65)?.name).toBe('PinRequired');
     expect(errorCodeText(211)?.name).toBe('InvalidPinData');
   });
 
-  test('of its range, at both ends', () => {
+  test('a code has a text of its range, at both ends', () => {
     for (const { from, to, name } of ERROR_CODE_RANGES) {
       const own = new Set(ERROR_CODES.map(({ code }) => code));
       for (const code of [from, to]) if (!own.has(code)) expect(errorCodeText(code)?.name).toBe(name);
     }
   });
 
-  test.each([-1, 2.5, 324, 400, 406, 411, 500])('but not %j', (code) => {
+  test.each([-1, 2.5, 324, 400, 406, 411, 500])('the code %j has no text', (code) => {
     expect(errorCodeText(code)).toBeUndefined();
   });
 });

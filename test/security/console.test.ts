@@ -105,7 +105,7 @@ test('every route of the console has a row, or needs no session', () => {
   expect(routes().map(nameOf).sort()).toEqual([...Object.keys(ROWS), ...OPEN].sort());
 });
 
-test('without a session each is 401, with any other credential', async () => {
+test('every route of the console without a session is 401, with any other credential', async () => {
   const others: readonly { readonly name: string; readonly headers: Headers }[] = [
     { name: 'nothing', headers: {} },
     { name: 'a made-up session', headers: { cookie: `${session.cookie!.split('=')[0]}=${'a'.repeat(43)}` } },

@@ -107,10 +107,10 @@ describe('an invalid body is refused at every route with a body', () => {
     expect(faults).toEqual([]);
   };
 
-  test('over 192 KB: 413', () =>
+  test('a body over 192 KB is refused at every route: 413', () =>
     refused('too long', (route) => send(route, credentialFor(route), `{"a":"${'a'.repeat(192 * 1024)}"}`), 413, 104));
 
-  test('of 17 levels: 400', () =>
+  test('a body of 17 levels is refused at every route: 400', () =>
     refused('too deep', (route) => send(route, credentialFor(route), `${'['.repeat(17)}${']'.repeat(17)}`), 400, 104));
 
   test.each([
@@ -123,7 +123,7 @@ describe('an invalid body is refused at every route with a body', () => {
     'NaN',
   ])('%s: 400', (body) => refused(body, (route) => send(route, credentialFor(route), body), 400, 103));
 
-  test('of another type: 415', () =>
+  test('a body of another type is refused at every route: 415', () =>
     refused(
       'as XML',
       async (route) => {
@@ -186,7 +186,7 @@ describe('a request that two servers could read differently is refused, and its 
     expect(await toldTo(request())).toMatch(/^HTTP\/1\.1 (?:4\d\d|501) (?!.*HTTP\/1\.1)/s);
   });
 
-  test('but not one that they read in the same way', async () => {
+  test('a request that two servers read in the same way is not refused', async () => {
     const answer = await toldTo(post(`connection: close\r\ncontent-length: ${BODY.length}`, BODY));
     expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });

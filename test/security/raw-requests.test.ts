@@ -190,7 +190,7 @@ describe('a body', () => {
     ],
     ['an overlong character', Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
     ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
-  ])('of %s is 400, 103', async (_what, bytes) => {
+  ])('a body of %s is 400, 103', async (_what, bytes) => {
     const [answer] = await answersTo(sized(bytes));
     expectProblem(answer!, 400);
     expect(JSON.parse(answer!.body)).toMatchObject({ errorCode: 103 });
@@ -201,7 +201,7 @@ describe('a body', () => {
     'br',
     'GZIP',
     'identity, gzip',
-  ])('that is compressed with %s is 415 with the accepted types', async (coding) => {
+  ])('a body that is compressed with %s is 415 with the accepted types', async (coding) => {
     const [answer] = await answersTo(sized(LOGIN, `content-encoding: ${coding}\r\n`));
     expectProblem(answer!, 415);
     expect(answer!.headers.get('accept-encoding')).toBe('identity');

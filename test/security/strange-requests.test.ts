@@ -215,7 +215,7 @@ test(
 );
 
 test(
-  'and afterwards everything works as before',
+  'everything works as before after the strange requests',
   async () => {
     await removeAttesters();
     // The gateway knows of a removal within seconds.

@@ -40,7 +40,7 @@ test('a sale before sign-on is refused with 91', async () => {
   expect(events).toMatchObject([{ event: 'refused', responseCode: '91', reason: 'not signed on' }]);
 });
 
-test('after sign-off it is refused again', async () => {
+test('a sale after sign-off is refused again', async () => {
   await signedOn();
   line.write(line.frame(type1.networkRequest('signOff', { stan: '000003', sentAtMs: 0 }, exampleConfig)!));
   expect(await line.next()).toMatchObject({ mti: '0810', responseCode: '00' });

@@ -32,7 +32,7 @@ describe('a timetable', () => {
     [0, '2026-11-23T23:59:59.999Z', 1],
     [22 * 60, '2026-11-23T21:30:00.000Z', HOUR_MS / 2],
     [22 * 60, '2026-11-23T22:00:00.001Z', 24 * HOUR_MS - 1],
-  ])('from %s minutes after midnight at %s it is %s ms', (minute, now, expected) => {
+  ])('a timetable from %s minutes after midnight at %s it is %s ms', (minute, now, expected) => {
     expect(msUntil(minute, Date.parse(now))).toBe(expected);
   });
 });

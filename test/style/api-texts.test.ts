@@ -39,7 +39,7 @@ describe('a bad text is found', () => {
     'List transactions.',
     'Get the status of a link or of an intent by reference',
     'Get the keys of ours',
-  ])('in the summary "%s"', (summary) => {
+  ])('a bad text is found in the summary "%s"', (summary) => {
     expect(summaryFaults(summary)).toHaveLength(1);
   });
 
@@ -48,7 +48,7 @@ describe('a bad text is found', () => {
     'newest first.',
     'By name',
     'Lists what belongs to nobody.',
-  ])('in the description "%s"', (description) => {
+  ])('a bad text is found in the description "%s"', (description) => {
     expect(operationFaults(description)).toHaveLength(1);
   });
 
@@ -57,11 +57,11 @@ describe('a bad text is found', () => {
     'null for never',
     'Of the issuer; empty without one',
     'Time since which the device is away',
-  ])('in the field "%s"', (description) => {
+  ])('a bad text is found in the field "%s"', (description) => {
     expect(fieldFaults(description)).toHaveLength(1);
   });
 
-  test('and a field without a description, wherever it is', () => {
+  test('a field without a description is found, wherever it is', () => {
     const described = { description: 'Id of the device' };
     const bare = { properties: { id: described, name: {} } };
     const fields = fieldsOf({

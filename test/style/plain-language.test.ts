@@ -34,15 +34,15 @@ describe('a banned phrase is found', () => {
     'The database is away; nothing was stored.',
     'What became of the tap',
     'A field tells the outcome',
-  ])('in "%s"', (text) => {
+  ])('a banned phrase is found in "%s"', (text) => {
     expect(bannedPhrasesIn(text)).toHaveLength(1);
   });
 
-  test('but not in a similar text', () => {
+  test('a similar text is no banned phrase', () => {
     expect(bannedPhrasesIn('No more webhooks for refunds of no more than the approved amount.')).toEqual([]);
   });
 
-  test('in comments, texts and prose, separately', () => {
+  test('banned phrases are found in comments, texts and prose, separately', () => {
     const source = `/** Told to\n * nobody. */\nconst told = 'of ours'; // is away`;
     expect(textsOf('comments', source)).toEqual(['/** Told to nobody. */', '// is away']);
     expect(textsOf('texts', source)).toEqual(["'of ours'"]);

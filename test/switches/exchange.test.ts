@@ -64,7 +64,7 @@ test('an approval is routine for stored messages', async () => {
   expect(kept).toMatchObject([{ outcome: 'answered', isRoutine: true }]);
 });
 
-test('of a response that cannot be read, its length is kept', async () => {
+test('the length of a response that cannot be read is kept', async () => {
   const { answer, kept } = await exchangeOver(
     () => ({ kind: 'unreadable', error: UNREADABLE, connectionId: 'line' }) as never,
   );

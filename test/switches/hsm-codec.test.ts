@@ -43,7 +43,7 @@ describe.each(processors)('$type with its MAC keys in an HSM', (processor) => {
     expect(Buffer.compare(target.subarray(0, end), expected.subarray(0, expectedEnd))).toBe(0);
   });
 
-  test('never writes a message without MAC, also not one whose encoding was only tried', () => {
+  test('a switch with its MAC keys in an HSM never writes a message without MAC, also not one whose encoding was only tried', () => {
     const { codec, sale, target } = both(processor);
     const message = sale();
     expect(() => codec.encode(message, target, 0)).toThrow('without MAC');

@@ -104,7 +104,7 @@ describe('at sign-on', () => {
     await eventually(() => expect(asked.length).toBeGreaterThan(1));
   });
 
-  test('of two workers one requests', async () => {
+  test('one of two workers requests keys at sign-on', async () => {
     const kept = new KeptKeys();
     const [one, other] = [await workerWith(kept), await workerWith(kept)];
     kept.claims.add('mac'); // the other one requests
@@ -117,7 +117,7 @@ describe('at sign-on', () => {
   });
 });
 
-test('of two connections that sign on at once one requests, and uses its key', async () => {
+test('one of two connections that sign on at once requests a key, and uses it', async () => {
   const { exchange, line, asked } = await workerWith(new KeptKeys());
   const both = [exchange.afterSignOn(line('first'), undefined), exchange.afterSignOn(line('second'), undefined)];
   expect(await Promise.all(both)).toEqual([true, true]);

@@ -41,7 +41,7 @@ test('a received message is read unchanged, and its copy is masked', () => {
   expect(toHex(copies.of(message) as Uint8Array)).not.toContain(toHex(Buffer.from(String(tap.message.pan))));
 });
 
-test('of refused bytes the length is known, from their error', () => {
+test('the length of refused bytes is known, from their error', () => {
   const { copies, protocol } = open();
   try {
     protocol.decode(fromHex(tap.wireHex), 0, 99);
@@ -51,7 +51,7 @@ test('of refused bytes the length is known, from their error', () => {
   }
 });
 
-test('of a dialect without a known field table, only lengths are kept', () => {
+test('only lengths are kept of messages of a dialect without a known field table', () => {
   const copies = new MaskedCopies(undefined);
   const message = { ...tap.message };
   copies.around(plain).encode(message, new Uint8Array(4_096), 0);

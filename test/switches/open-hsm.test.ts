@@ -114,7 +114,7 @@ describe('a JSON file with payShield devices', () => {
     await hsm.close();
   });
 
-  test('with a device that is unavailable is opened, and its keys cannot be used', async () => {
+  test('a file with a payShield device that is unavailable is opened, and its keys cannot be used', async () => {
     const { port, stop } = await opened.simulator();
     await stop();
     const hsm = (await open({ module: fileOf('payshield.json', JSON.stringify(fileFor([port]))) })) as PayshieldHsm;

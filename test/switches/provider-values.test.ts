@@ -20,7 +20,7 @@ test.each([
   expect(providerValues(() => ({ rrn: '1', value }))).toEqual({ rrn: '1' });
 });
 
-test('of very many the first are stored', () => {
+test('the first of very many values are stored', () => {
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field${n}`, 'x']));
   expect(Object.keys(providerValues(() => many))).toHaveLength(32);
 });

@@ -143,7 +143,7 @@ describe('a key of the HSM', () => {
     expect(placesOf({ SWITCH_KEYS }, acquirerId, named(keyId))).toEqual(expected ? [] : PLACES);
   });
 
-  test('of the readers belongs to the acquirers for which its whole name is listed', () => {
+  test('a key of the HSM of the readers belongs to the acquirers for which its whole name is listed', () => {
     expect(placesOf({ SWITCH_KEYS: '*=*,1=reader-bdk' }, 1, named('reader-bdk'))).toEqual([]);
     expect(placesOf({ SWITCH_KEYS: '*=*,1=reader-bdk' }, 2, named('reader-bdk'))).toEqual(PLACES);
   });

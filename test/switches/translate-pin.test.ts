@@ -82,7 +82,7 @@ describe('without an HSM, in prod', () => {
     );
   });
 
-  test('without such terminals it starts', () => {
+  test('a gateway without such terminals starts', () => {
     expect(() => refusePinTerminals([])).not.toThrow();
   });
 });

@@ -76,7 +76,7 @@ describe('while the database is unavailable, an unmatched response', () => {
 });
 
 describe('an unmatched response', () => {
-  test('that is found is looked up once and counted with its kind', async () => {
+  test('an unmatched response that is found is looked up once and counted with its kind', async () => {
     const { unmatchedResponses, looks, counters } = open((stan) => (stan === '000001' ? 'late' : 'duplicate'));
     unmatchedResponses.take(unmatched('000001'), counters, DECIDED_AFTER_MS);
     unmatchedResponses.take(unmatched('000002'), counters, DECIDED_AFTER_MS);
@@ -85,7 +85,7 @@ describe('an unmatched response', () => {
     expect(counters).toMatchObject({ late: 1, duplicates: 1, unknown: 0, dropped: 0 });
   });
 
-  test('that is not found is looked up again in a second, and after everything in flight is decided; then it is reported', async () => {
+  test('an unmatched response that is not found is looked up again in a second, and after everything in flight is decided; then it is reported', async () => {
     const { unmatchedResponses, looks, unknown, counters } = open();
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
     await vi.advanceTimersByTimeAsync(0);
@@ -102,7 +102,7 @@ describe('an unmatched response', () => {
     expect(unmatchedResponses.waiting).toBe(0);
   });
 
-  test('that arrives before lookups begin waits for them', async () => {
+  test('an unmatched response that arrives before lookups begin waits for them', async () => {
     const unmatchedResponses = new UnmatchedResponses(() => {});
     const counters = new UnmatchedCounters();
     unmatchedResponses.take(unmatched(), counters, DECIDED_AFTER_MS);
@@ -142,7 +142,7 @@ describe('a switch that sends them endlessly', () => {
     expect(looks.flat()).toHaveLength(8_000);
   });
 
-  test('never has two statements at a time, however slow the database is', async () => {
+  test('a switch that sends them endlessly never has two statements at a time, however slow the database is', async () => {
     let running = 0;
     let most = 0;
     const unmatchedResponses = new UnmatchedResponses(() => {});
@@ -323,14 +323,17 @@ describe('responses of a switch without a waiting request', () => {
       ['57', 'refused'],
       ['25', 'unableToLocate'],
       ['96', 'undecided'],
-    ])('with %s are looked up as %s', async (code, answer) => {
+    ])('responses to reversals with %s are looked up as %s', async (code, answer) => {
       const { unmatchedResponses, taken } = intake();
       unmatchedResponses.take(late(code), 'line');
       await vi.advanceTimersByTimeAsync(0);
       expect(taken).toMatchObject([{ stan: request.stan, tid: request.tid, answer }]);
     });
 
-    test.each(['bad', 'unverifiable'] as const)('with a MAC that is %s report nothing', async (verdict) => {
+    test.each([
+      'bad',
+      'unverifiable',
+    ] as const)('responses to reversals with a MAC that is %s report nothing', async (verdict) => {
       const { unmatchedResponses, taken } = intake();
       const response = late('00');
       recordMacVerdict(response, verdict);
@@ -396,7 +399,7 @@ describe('responses of a switch without a waiting request', () => {
     expect(taken).toHaveLength(101);
   });
 
-  test('that cannot be verified are reported, and take no room', async () => {
+  test('responses without a waiting request that cannot be verified are reported, and take no room', async () => {
     const { unmatchedResponses, faults } = intake(() => Promise.reject(new TypeError('unexpected')));
     for (let n = 0; n < 10; n++) unmatchedResponses.take(response, 'line');
     await vi.advanceTimersByTimeAsync(0);

@@ -35,7 +35,8 @@ describe('a callback URL is refused', () => {
     'https://0177.0.0.1/',
     'https://127.1/',
     'https://①②⑦.0.0.1/',
-  ])('for every spelling of loopback: %s', (text) => expect(readCallbackUrl(text, PROD)).toBe('ADDRESS'));
+  ])('a callback URL is refused for every spelling of loopback: %s', (text) =>
+    expect(readCallbackUrl(text, PROD)).toBe('ADDRESS'));
 });
 
 test.each([

@@ -14,7 +14,7 @@ function fetcherOf(answer: Partial<GuardedAnswer>) {
 }
 
 describe('a key set is fetched', () => {
-  test('within a time and up to a size, with no credentials in the request', async () => {
+  test('a key set is fetched within a time and up to a size, with no credentials in the request', async () => {
     const fetcher = fetcherOf({});
     expect(await fetchKeySet(fetcher, 'https://shop.example/keys')).toBe('{"keys":[]}');
     expect(fetcher.asked).toEqual([
@@ -34,13 +34,13 @@ describe('a key set is fetched', () => {
     ['no content', { status: 204 }],
     ['a fault', { status: 500 }],
     ['more than there is room for, or half of it', { isCut: true }],
-  ])('without success if the response is %s', async (_, answer) => {
+  ])('a key set is fetched without success if the response is %s', async (_, answer) => {
     await expect(fetchKeySet(fetcherOf(answer), 'https://shop.example/keys')).rejects.toMatchObject({
       code: 'ANSWER_BROKEN',
     });
   });
 
-  test('not from an invalid URL', async () => {
+  test('a key set is not fetched from an invalid URL', async () => {
     const fetcher = fetcherOf({});
     await expect(fetchKeySet(fetcher, 'keys')).rejects.toMatchObject({ code: 'URL_REFUSED' });
     expect(fetcher.asked).toEqual([]);

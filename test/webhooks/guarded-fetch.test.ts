@@ -168,7 +168,7 @@ describe('a request', () => {
     expect(connections).toBe(2);
   });
 
-  test('over TLS is refused if no trusted authority vouches for the receiver', async () => {
+  test('a request over TLS is refused if no trusted authority vouches for the receiver', async () => {
     const root = createIdentity('root');
     const target = await receiver(ok, createIdentity('receiver', root));
     const url = `https://localhost:${target.port}/`;
@@ -181,7 +181,7 @@ describe('a request', () => {
 });
 
 describe('a response', () => {
-  test('of any length is truncated at the limit, and its status counts', async () => {
+  test('a response of any length is truncated at the limit, and its status counts', async () => {
     let isGone = false;
     const target = await receiver((response) => {
       response.writeHead(200);
@@ -197,19 +197,19 @@ describe('a response', () => {
     await expect.poll(() => isGone).toBe(true);
   });
 
-  test('that never ends is truncated at the deadline, and its status counts', async () => {
+  test('a response that never ends is truncated at the deadline, and its status counts', async () => {
     const target = await receiver((response) => void response.writeHead(200).write('wait'));
     const answer = await guarded().request(post(target.url, { timeoutMs: 3_000 }));
     expect(answer).toMatchObject({ status: 200, isCut: true });
     expect(answer.body.toString()).toBe('wait');
   });
 
-  test('of exactly the limit is complete', async () => {
+  test('a response of exactly the limit is complete', async () => {
     const target = await receiver(status(200, {}, 'x'.repeat(1_024)));
     expect(await guarded().request(post(target.url))).toMatchObject({ isCut: false });
   });
 
-  test('that breaks off after its status is truncated', async () => {
+  test('a response that breaks off after its status is truncated', async () => {
     const url = await rawServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'));

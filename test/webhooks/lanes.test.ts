@@ -223,7 +223,7 @@ describe('a receiver that fails', () => {
   });
 });
 
-test('of an endpoint that is new to this process, another one may have left deliveries to be brought forward', async () => {
+test('an endpoint that is new to this process may have deliveries of another one to be brought forward', async () => {
   expect(lanes.mayHaveWaiting('new')).toBe(true);
   lanes.setNoneWaiting('new');
   await learn('new', 10, 5);

@@ -116,7 +116,7 @@ describe('an endpoint that accepts deliveries again', () => {
     expect(scene.waiting).toBe(0);
   });
 
-  test('that is slow gets no more than it can process', async () => {
+  test('an endpoint that accepts deliveries again that is slow gets no more than it can process', async () => {
     scene.answerMs = 2_000;
     await failFor(10);
     await succeed();
@@ -150,7 +150,7 @@ describe('a check', () => {
     expect(scene.waiting).toBe(0);
   });
 
-  test('that fails is reported and runs again', async () => {
+  test('a check that fails is reported and runs again', async () => {
     const { bringForward } = scene;
     scene.bringForward = () => Promise.reject(new Error('no database'));
     await succeed();

@@ -29,7 +29,7 @@ test.each([
   ['new.example', ['2600:1f18::2']],
 ])('%s has the addresses %j', async (name, addresses) => expect(await resolve(name)).toEqual(addresses));
 
-test('of many addresses the first eight are used', async () => {
+test('the first eight of many addresses are used', async () => {
   expect(await resolve('many.example')).toHaveLength(8);
 });
 

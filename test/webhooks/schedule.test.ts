@@ -46,17 +46,17 @@ describe('the schedule', () => {
 });
 
 describe('an attempt', () => {
-  test.each([200, 201, 202, 204, 299])('with status %i is delivered', (status) => {
+  test.each([200, 201, 202, 204, 299])('an attempt with status %i is delivered', (status) => {
     expect(nextStep(1, { status }, 0)).toEqual({ kind: 'delivered' });
     expect(nextStep(MAX_DELIVERIES, { status }, 0)).toEqual({ kind: 'delivered' });
   });
 
   test.each([
     100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 408, 429, 500, 502, 503,
-  ])('with status %i is retried: redirects are failures, too', (status) =>
+  ])('an attempt with status %i is retried: redirects are failures, too', (status) =>
     expect(nextStep(1, { status }, 0)).toMatchObject({ kind: 'again', delivery: 2, afterSeconds: 5 }));
 
-  test('without a response is retried', () => {
+  test('an attempt without a response is retried', () => {
     expect(nextStep(2, { error: 'TIMEOUT' }, 0)).toMatchObject({ kind: 'again', delivery: 3, afterSeconds: 300 });
   });
 
@@ -115,7 +115,7 @@ describe('Retry-After', () => {
     expect(again(1, 120)).toMatchObject({ kind: 'again', delivery: 2, afterSeconds: 120 });
   });
 
-  test('never makes it earlier', () => {
+  test('Retry-After never makes it earlier', () => {
     expect(again(2, 1)).toMatchObject({ afterSeconds: 300 });
   });
 

@@ -10,7 +10,7 @@ describe('the PEM that an integrator registers', () => {
     ['RSA', rsa.publicKey, ['RS256', 'PS256']],
     ['P-256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, ['ES256']],
     ['Ed25519', generateKeyPairSync('ed25519').publicKey, ['EdDSA']],
-  ])('of an %s key gives the key and its allowed algorithms', (_, publicKey, algorithms) => {
+  ])('a PEM of an %s key gives the key and its allowed algorithms', (_, publicKey, algorithms) => {
     const read = readIssuerPem(publicPem(publicKey));
     expect(read?.algorithms).toEqual(algorithms);
     expect(read?.publicKey.equals(publicKey)).toBe(true);

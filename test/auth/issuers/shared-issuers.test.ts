@@ -60,7 +60,7 @@ describe.each([
     }
   });
 
-  test('never sign for a merchant of the other acquirer', async () => {
+  test('two acquirers with the same issuer never sign for a merchant of the other acquirer', async () => {
     const bench = new VerifierBench(registryOf(first, second));
     expect(await bench.refusal(await signToken(first, { sub: '2002' }))).toBe('FORBIDDEN owner');
     expect(await bench.refusal(await signToken(second, { sub: '3003' }))).toBe('FORBIDDEN owner');
@@ -177,7 +177,7 @@ describe('the name of the gateway', () => {
     'tapwire',
     'Tapwire',
     ' tapwire ',
-  ])('never signs, even if %j is registered', async (issuer) => {
+  ])('the name of the gateway never signs, even if %j is registered', async (issuer) => {
     const signer = createSigner('ES256');
     const registry = createRegistry(signer);
     registry.keys.set(issuer, [signer.registered]);

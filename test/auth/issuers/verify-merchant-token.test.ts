@@ -30,7 +30,7 @@ function assemble(header: unknown, claims: unknown, sign: (input: string) => Buf
 }
 
 describe('a token of a registered key', () => {
-  test.each(signers)('with $algorithm authenticates its merchant', async (signer) => {
+  test.each(signers)('a token of a registered key with $algorithm authenticates its merchant', async (signer) => {
     const principal = await bench().verifier.verify(await signToken(signer));
     expect(principal).toMatchObject({
       acquirerId: 1,
@@ -96,7 +96,7 @@ describe('a token of a registered key', () => {
 });
 
 describe('a token is refused', () => {
-  test('without a signature, in every spelling of "none"', async () => {
+  test('a token is refused without a signature, in every spelling of "none"', async () => {
     for (const alg of ['none', 'None', 'NONE', 'nOnE', '', null, undefined, ['RS256']]) {
       const bare = assemble({ alg, kid: rsa.registered.kid }, CLAIMS, () => Buffer.alloc(0));
       expect(await bench().refusal(bare)).toBe('JWT_INVALID shape');
@@ -105,7 +105,7 @@ describe('a token is refused', () => {
     }
   });
 
-  test.each(['HS256', 'HS384', 'HS512'])('with %s over the text of the public key', async (alg) => {
+  test.each(['HS256', 'HS384', 'HS512'])('a token is refused with %s over the text of the public key', async (alg) => {
     for (const { registered } of signers) {
       const { kid, publicKey } = registered;
       for (const secret of [
@@ -122,7 +122,7 @@ describe('a token is refused', () => {
     }
   });
 
-  test('with an algorithm that its key is not registered for', async () => {
+  test('a token is refused with an algorithm that its key is not registered for', async () => {
     const { privateKey } = rsa;
     const asPss = { ...rsa, algorithm: 'PS256' as const, privateKey };
     expect(await bench().refusal(await signToken(asPss))).toBe('JWT_INVALID algorithm');
@@ -133,7 +133,7 @@ describe('a token is refused', () => {
     }
   });
 
-  test('with a signature of zeros, of the length alone, or of another token', async () => {
+  test('a token is refused with a signature of zeros, of the length alone, or of another token', async () => {
     const { kid } = p256.registered;
     for (const signature of [Buffer.alloc(64), Buffer.alloc(64, 0xff), Buffer.alloc(70), Buffer.alloc(1)]) {
       expect(await bench().refusal(assemble({ alg: 'ES256', kid }, CLAIMS, () => signature))).toBe(
@@ -156,7 +156,7 @@ describe('a token is refused', () => {
     ['b64', () => true],
     ['enc', () => 'A256GCM'],
     ['zip', () => 'DEF'],
-  ])('if its header carries %s, although its signature is right', async (name, value) => {
+  ])('a token is refused if its header carries %s, although its signature is right', async (name, value) => {
     const header = { alg: 'EdDSA', kid: ed25519.registered.kid, [name]: value() };
     const token = assemble(header, CLAIMS, (input) => sign(null, Buffer.from(input), ed25519.privateKey));
     expect(await bench().refusal(token)).toBe('JWT_INVALID header');
@@ -168,7 +168,7 @@ describe('a token is refused', () => {
     ['a URL', 'https://attacker.example/key'],
     ['a property of objects', '__proto__'],
     ['another tenant’s', 'kid-of-tenant-2'],
-  ])('if its kid is %s', async (_, kid) => {
+  ])('a token is refused if its kid is %s', async (_, kid) => {
     const foreign = createSigner('ES256', { kid: 'kid-of-tenant-2', owner: { acquirerId: 2, integratorId: 22 } });
     const registry = createRegistry(p256);
     registry.keys.set('https://other-shop.example', [foreign.registered]);
@@ -185,12 +185,12 @@ describe('a token is refused', () => {
     ['a number', 7],
     ['an array', ['kid-1']],
     ['null', null],
-  ])('if its kid is %s', async (_, kid) => {
+  ])('a token is refused if its kid is %s', async (_, kid) => {
     const token = assemble({ alg: 'ES256', kid }, CLAIMS, () => Buffer.alloc(64, 1));
     expect(await bench().refusal(token)).toBe('JWT_INVALID header');
   });
 
-  test('if its kid has 10 KB, or the token 1 MB, before anything is looked up', async () => {
+  test('a token is refused if its kid has 10 KB, or the token 1 MB, before anything is looked up', async () => {
     const tenants = bench();
     expect(await tenants.refusal(await signToken(p256, {}, { kid: 'k'.repeat(10_240) }))).toBe('JWT_INVALID size');
     expect(await tenants.refusal('a'.repeat(1_048_576))).toBe('JWT_INVALID size');
@@ -198,7 +198,7 @@ describe('a token is refused', () => {
     expect(tenants.registry.asked.filter((question) => question !== 'generation')).toEqual([]);
   });
 
-  test('if it declares another type', async () => {
+  test('a token is refused if it declares another type', async () => {
     for (const typ of ['at+jwt', 'logout+jwt', 'secevent+jwt', 'JWE', 7]) {
       expect(await bench().refusal(await signToken(p256, {}, { typ }))).toBe('JWT_INVALID header');
     }
@@ -239,11 +239,11 @@ describe('a token is refused', () => {
     ['a claim longer than 255 characters', { usr: 'u'.repeat(256) }, 'claims'],
     ['a category code of letters', { mcc: 'food' }, 'claims'],
     ['permissions that are no texts', { permissions: [{}] }, 'claims'],
-  ])('with %s', async (_, claims, check) => {
+  ])('a token is refused with %s', async (_, claims, check) => {
     expect(await bench().refusal(await signToken(p256, claims))).toBe(`JWT_INVALID ${check}`);
   });
 
-  test('for its signature before its expiry, if both are wrong', async () => {
+  test('a token is refused for its signature before its expiry, if both are wrong', async () => {
     const claims = { ...CLAIMS, iat: NOW - 7_200, exp: NOW - 3_600 };
     const forged = assemble({ alg: 'ES256', kid: p256.registered.kid }, claims, () => Buffer.alloc(64, 1));
     expect(await bench().refusal(forged)).toBe('JWT_INVALID signature');
@@ -264,11 +264,11 @@ describe('a token is refused', () => {
     ['claims that are a number', 'e30.Nw.AAAA'],
     ['a header that is not UTF-8', `${Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')}.e30.AAAA`],
     ['control characters', 'e30.e30.AA\u0000A'],
-  ])('with %s', async (_, token) => {
+  ])('a token is refused with %s', async (_, token) => {
     expect(await bench().refusal(token)).toBe('JWT_INVALID shape');
   });
 
-  test('with 403 if the key’s owner does not own the merchant, whether it exists or not', async () => {
+  test('a token is refused with 403 if the key’s owner does not own the merchant, whether it exists or not', async () => {
     expect(await bench().refusal(await signToken(p256, { sub: '2002' }))).toBe('FORBIDDEN owner');
     expect(await bench().refusal(await signToken(p256, { sub: '9999' }))).toBe('FORBIDDEN owner');
     const ofMerchant = createSigner('ES256', { owner: { acquirerId: 1, integratorId: 11, merchantId: '1002' } });
@@ -277,13 +277,13 @@ describe('a token is refused', () => {
     );
   });
 
-  test('with 403 if the merchant is blocked', async () => {
+  test('a token is refused with 403 if the merchant is blocked', async () => {
     const tenants = bench();
     tenants.registry.merchants.set('1001', { ...tenants.registry.merchants.get('1001')!, isBlocked: true });
     expect(await tenants.refusal(await signToken(p256))).toBe('FORBIDDEN blocked');
   });
 
-  test('for any text, with one kind of error', async () => {
+  test('a token is refused for any text, with one kind of error', async () => {
     const { verifier } = bench();
     const part = fc.oneof(fc.json(), anyText()).map((text) => Buffer.from(text).toString('base64url'));
     const compact = fc.array(part, { minLength: 2, maxLength: 5 }).map((parts) => parts.join('.'));
@@ -295,7 +295,7 @@ describe('a token is refused', () => {
     );
   });
 
-  test('for any claims, unless they are right', async () => {
+  test('a token is refused for any claims, unless they are right', async () => {
     const { verifier } = bench();
     const names = fc.constantFrom('iss', 'sub', 'usr', 'aud', 'iat', 'exp', 'nbf', 'use', '__proto__');
     await fc.assert(

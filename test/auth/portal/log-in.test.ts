@@ -168,7 +168,7 @@ describe('a login', () => {
     await expect(attempt('wrong', 'unknown@shop.example')).rejects.toMatchObject(throttled);
   });
 
-  test('that succeeds does not count as an attempt', async () => {
+  test('a login that succeeds does not count as an attempt', async () => {
     for (let made = 0; made < 3 * LIMITS.perAddress; made++) await attempt();
     expect(recorded).toHaveLength(15);
     expect([...counted]).toEqual([['address 192.0.2.1', 0]]);
@@ -214,7 +214,7 @@ describe('the counter of attempts', () => {
     ['2001:db8:0:1::', 'address 2001:db8:0:1::/64'],
     ['::1', 'address 0:0:0:0::/64'],
     ['fe80::1%eth0', 'address fe80:0:0:0::/64'],
-  ])('of %s is that of %s', (ip, subject) => {
+  ])('the counter of attempts of %s is that of %s', (ip, subject) => {
     expect(addressSubject(ip)).toBe(subject);
   });
 

@@ -22,7 +22,7 @@ describe('a one-time code', () => {
     [1234567890, '89005924'],
     [2000000000, '69279037'],
     [20000000000, '65353130'],
-  ])('at %i s is that of RFC 6238, appendix B', (seconds, code) => {
+  ])('a one-time code at %i s is that of RFC 6238, appendix B', (seconds, code) => {
     expect(totpCode(RFC_SECRET, Math.floor(seconds / 30), 8)).toBe(code);
     expect(totpCode(RFC_SECRET, Math.floor(seconds / 30))).toBe(code.slice(2));
   });

@@ -210,7 +210,7 @@ describe('a key of payShield devices', () => {
     expect(keys.at(-1).key).toMatch(/^U[0-9A-F]{32}$/);
   });
 
-  test('that was formed at the console is registered after a device has confirmed its check value', async () => {
+  test('a key of payShield devices that was formed at the console is registered after a device has confirmed its check value', async () => {
     const devices = await environment();
     const path = join(folder, 'zmk.txt');
     const words = (value: string) => [

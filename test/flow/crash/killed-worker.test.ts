@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => installation.stop());
 
 describe('a killed worker', () => {
-  test('before it took the tap: a worker that joined later cannot open it, and the phone learns that nothing was sent', async () => {
+  test('a worker was killed before it took the tap: a worker that joined later cannot open it, and the phone learns that nothing was sent', async () => {
     const { database } = installation;
     const killed = await GatewayProcess.start(installation, 'worker');
     await untilApproved();
@@ -35,7 +35,7 @@ describe('a killed worker', () => {
     await other.stop();
   });
 
-  test('after the submission: another worker decides after the deadline, and the phone gets the outcome', async () => {
+  test('a worker was killed after the submission: another worker decides after the deadline, and the phone gets the outcome', async () => {
     const { database } = installation;
     const killed = await GatewayProcess.start(installation, 'worker');
     await untilApproved();

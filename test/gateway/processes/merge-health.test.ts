@@ -9,7 +9,7 @@ test('the port serves while one process does, with the best connection of any', 
   expect(mergeReadiness([draining, draining])).toMatchObject({ isReady: false, isDraining: true });
 });
 
-test('of an HSM device the worst status counts', () => {
+test('the worst status of an HSM device counts', () => {
   const sees = (status: 'ready' | 'circuitOpen') => ({ ...ready, hsm: { 'hsm-1': status, 'hsm-2': 'ready' } }) as const;
   const { hsm } = mergeReadiness([sees('ready'), ready, sees('circuitOpen')]);
   expect(hsm).toEqual({ 'hsm-1': 'circuitOpen', 'hsm-2': 'ready' });

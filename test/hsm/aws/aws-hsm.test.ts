@@ -127,7 +127,7 @@ describe('a PIN', () => {
     expect(service.faults).toEqual([]);
   });
 
-  test('whose block is wrong is PIN_BLOCK', async () => {
+  test('a PIN whose block is wrong is PIN_BLOCK', async () => {
     const from = { keyId: 'zone', format: 0, block: randomBytes(8) } as const;
     await expect(hsm.translatePin({ from, to: TO_ZONE, pan: PAN })).rejects.toThrow('PIN_BLOCK');
     await expect(hsm.translatePin({ from, to: TO_ZONE, pan: '41111111111' })).rejects.toThrow('PIN_BLOCK');
@@ -143,7 +143,7 @@ async function zoneBlock(pan: string): Promise<Uint8Array> {
 }
 
 describe('a key', () => {
-  test('with another check value, another use or disabled in the service is refused at its first use', async () => {
+  test('a key with another check value, another use or disabled in the service is refused at its first use', async () => {
     const request = { keyId: 'mac', method: METHODS[0]![2], message: randomBytes(10), lengthBytes: 8 };
     const other = (await filed()).map((key) => (key.keyId === 'mac' ? { ...key, kcv: '000000' } : key));
     await expect((await hsmOf({ keys: other })).mac(request)).rejects.toThrow('KEY_CHECK_VALUE');
@@ -155,7 +155,7 @@ describe('a key', () => {
     expect(await hsm.mac(request)).toHaveLength(8);
   });
 
-  test('from a key exchange is imported once, also by several processes, and deleted when it is forgotten', async () => {
+  test('a key from a key exchange is imported once, also by several processes, and deleted when it is forgotten', async () => {
     const far = new SoftHsm({ environment: 'qa', keys: [KEYS.wrap] });
     const generated = await far.generateKey({
       keyId: 'working',
@@ -193,7 +193,7 @@ describe('a key', () => {
     expect(await hsm.kcv(request.keyId)).toBe(request.kcv);
   });
 
-  test('never takes the place of a key with a similar id, nor of another key with the same id', async () => {
+  test('a key never takes the place of a key with a similar id, nor of another key with the same id', async () => {
     const [first, second] = [await sent(), await sent()];
     await hsm.importKey({ ...first, keyId: 'acquirer/1/a.b' });
     await hsm.importKey({ ...second, keyId: 'acquirer/1/a-b' });
@@ -248,14 +248,14 @@ async function sent() {
 describe('the service', () => {
   const request = { keyId: 'mac', method: METHODS[0]![2], message: randomBytes(10), lengthBytes: 8 };
 
-  test('that throttles or fails for a moment is asked again within the time limit', async () => {
+  test('a service that throttles or fails for a moment is asked again within the time limit', async () => {
     await hsm.mac(request);
     service.next.push('ThrottlingException', 'InternalServerException', 'ThrottlingException');
     expect(await hsm.mac(request)).toHaveLength(8);
     expect(hsm.deviceStates()).toMatchObject([{ status: 'ready', failures: { ThrottlingException: 2 } }]);
   });
 
-  test('that never answers fails after the limit, and so does one that throttles for longer', async () => {
+  test('a service that never responds fails after the limit, and so does one that throttles for longer', async () => {
     const impatient = await hsmOf({ timeLimitMs: 200 });
     await impatient.mac(request);
     service.next.push('hang');
@@ -283,7 +283,7 @@ describe('the service', () => {
     expect(narrow.deviceStates()).toMatchObject([{ failures: { BUSY: 1, TIMEOUT: 2 } }]);
   });
 
-  test('that does not accept the credentials is unavailable, and no secret is in the error', async () => {
+  test('a service that does not accept the credentials is unavailable, and no secret is in the error', async () => {
     const stranger = await hsmOf({ credentials: { ...CREDENTIALS, secretAccessKey: 'another' } });
     const error = await stranger.mac(request).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(HsmUnavailable);
@@ -306,14 +306,14 @@ describe('the service', () => {
     expect(hsmFindings(impatient.deviceStates())[0]!.description).toContain('TIMEOUT');
   });
 
-  test('that is not there is unavailable', async () => {
+  test('a service that is not there is unavailable', async () => {
     const gone = await hsmOf({});
     await service.close();
     await expect(gone.mac(request)).rejects.toThrow(HsmUnavailable);
     service = await SimulatedService.start([]);
   });
 
-  test('that refuses for an unknown reason refuses the call', async () => {
+  test('a service that refuses for an unknown reason refuses the call', async () => {
     await hsm.mac(request);
     service.next.push('AccessDeniedException');
     await expect(hsm.mac(request)).rejects.toThrow(CryptoError);

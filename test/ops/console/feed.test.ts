@@ -73,13 +73,13 @@ async function lastFrame(acquirerId: number | undefined): Promise<Frame> {
 }
 
 describe('a frame', () => {
-  test('of the installation has the latency of the phones, and what failed', async () => {
+  test('a frame of the installation has the latency of the phones, and what failed', async () => {
     const { taps } = await lastFrame(undefined);
     expect(taps).toMatchObject({ perSecond: 40, undecidedPerSecond: 5, failedPerSecond: 1 });
     expect(taps.p99).toBeLessThan(10);
   });
 
-  test("of an acquirer has the round trips of all its switches; a void is not a tap, and no other's taps are included", async () => {
+  test("a frame of an acquirer has the round trips of all its switches; a void is not a tap, and no other's taps are included", async () => {
     const { taps, switches, outcomes, processes } = await lastFrame(1);
     expect(taps).toMatchObject({ perSecond: 20, undecidedPerSecond: 3, failedPerSecond: null });
     // A fifth of the responses of both took up to a second.
@@ -100,14 +100,14 @@ describe('a frame', () => {
 });
 
 describe('consoles', () => {
-  test('of one person are at most five', () => {
+  test('consoles of one person are at most five', () => {
     const opened = Array.from({ length: 7 }, () => feed.watch(viewer(1, 'one')));
     expect(opened.map((leave) => leave !== undefined)).toEqual([true, true, true, true, true, false, false]);
     opened[0]!();
     expect(feed.watch(viewer(1, 'one'))).toBeDefined();
   });
 
-  test("of acquirers leave some for the operator's people, and all together are at most a hundred", () => {
+  test("consoles of acquirers leave some for the operator's people, and all together are at most a hundred", () => {
     const count = (acquirerId: number | undefined, prefix: string) =>
       Array.from({ length: 120 }, (_, at) => feed.watch(viewer(acquirerId, `${prefix} ${at}`))).filter(Boolean).length;
     expect([count(1, 'acquirer'), count(undefined, 'own')]).toEqual([80, 20]);

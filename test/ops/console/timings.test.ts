@@ -18,7 +18,7 @@ describe('percentiles of a histogram', () => {
     expect(percentileMs(timings([0, 0, 0, 0, 3]), 0.5)).toBe(1_000);
   });
 
-  test('never fall as the share grows, and never leave the bounds', () => {
+  test('percentiles of a histogram never fall as the share grows, and never leave the bounds', () => {
     const counts = fc.array(fc.nat(1_000), { minLength: 5, maxLength: 5 }).filter((each) => each.some(Boolean));
     const share = fc.double({ min: 0.01, max: 1, noNaN: true });
     fc.assert(

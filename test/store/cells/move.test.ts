@@ -146,7 +146,7 @@ describe('a new acquirer', () => {
   const add = async (side: 'a' | 'b') =>
     (await new Acquirers(cells.databases[side]).add('test', { name: 'New', blocked: false })).id;
 
-  test('of each cell gets a number of this cell, and none that an acquirer had which has moved', async () => {
+  test('a new acquirer of each cell gets a number of this cell, and none that an acquirer had which has moved', async () => {
     const { source, target } = await cells.sessions('a', 'b');
     await reserveNumbers(source);
     await reserveNumbers(target);
@@ -203,7 +203,7 @@ describe('a move back', () => {
     expect(outcomeOf(await enterPin(phoneAt(gateways.a.url), asked)).type).toBe('Approved');
   });
 
-  test('that has not come to the end can be undone, and leaves no row in the other cell', async () => {
+  test('a move back that has not come to the end can be undone, and leaves no row in the other cell', async () => {
     const onStep = (step: string) => {
       if (step === 'drained') throw new Killed();
     };

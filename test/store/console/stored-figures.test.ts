@@ -44,7 +44,7 @@ describe('stored figures', () => {
     { maxLength: 6 },
   );
 
-  test('of several processes are summed, each tenant sees its own, one switch can be chosen', async () => {
+  test('stored figures of several processes are summed, each tenant sees its own, one switch can be chosen', async () => {
     const adds = fc.array(switches, { minLength: 1, maxLength: 6 });
     const check = async (given: CountedSwitch[][]) => {
       await database.query('truncate stored_figures');
@@ -70,7 +70,7 @@ describe('stored figures', () => {
     await fc.assert(fc.asyncProperty(adds, check), { numRuns: 25 });
   });
 
-  test('of another acquirer are out of sight, also for a request that names it', async () => {
+  test('stored figures of another acquirer are out of sight, also for a request that names it', async () => {
     await addFigures(database, [counted(2, 1, { outcomes: { Approved: 7 } })], 0);
     const { points, switches: shown, declines } = await read(1, { range: '1h', acquirer: 2, processor: 1 });
     expect([points, shown, declines]).toEqual([[], [], []]);
@@ -89,7 +89,7 @@ describe('stored figures', () => {
     }
   });
 
-  test('of a time to come are out of sight after the clock of the database was set back, those before remain', async () => {
+  test('stored figures of a time to come are out of sight after the clock of the database was set back, those before remain', async () => {
     await addFigures(database, [counted(1, 1, { outcomes: { Approved: 2 } })], 300);
     await addFigures(database, [counted(1, 1, { outcomes: { Approved: 3 } })], -7_200);
     const { points, switches: shown } = await read(undefined, { range: '1h' });

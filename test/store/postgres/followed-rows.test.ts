@@ -49,7 +49,7 @@ interface Shelf {
   readonly label: string;
 }
 
-test('of a large table only the parts are passed on in which a row was inserted, deleted or updated', async () => {
+test('only the parts of a large table are passed on in which a row was inserted, deleted or updated', async () => {
   await database.query('create table shelves (id integer primary key, label text)');
   await database.query(`insert into shelves select n, 'shelf ' || n from generate_series(1, 5000) n`);
   const taken: RowChanges<Shelf>[] = [];

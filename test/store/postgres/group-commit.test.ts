@@ -101,7 +101,7 @@ describe('simultaneous writes', () => {
   });
 });
 
-test('that arrive during a batch are collected for the next', async () => {
+test('writes that arrive during a batch are collected for the next', async () => {
   const { open, opened } = gate();
   let writing = 0;
   const { commits, batches } = group({
@@ -122,7 +122,7 @@ test('that arrive during a batch are collected for the next', async () => {
   expect(batches.map(({ length }) => length)).toEqual([1, 19]);
 });
 
-test('that arrive while the transaction is being opened join its batch', async () => {
+test('writes that arrive while the transaction is being opened join its batch', async () => {
   const lone = await openDatabase(testDatabase.url, { maxConnections: 1 });
   try {
     const taken = await lone.connect();
@@ -143,7 +143,7 @@ describe('a write that the database refuses', () => {
     ['breaks a constraint (class 23)', { key: 'K0500', value: -1 }, '23514'],
     ['is out of range (class 22)', { key: 'K0500', value: 2 ** 40 }, '22003'],
     ['has a NUL in its text (class 22)', { key: 'K\0', value: 1 }, '22021'],
-  ])('because it %s fails alone, at any position among others', async (_why, bad, code) => {
+  ])('a write that the database refuses because it %s fails alone, at any position among others', async (_why, bad, code) => {
     const { commits, batches } = group();
     const good = items(33).map((item) => commits.submit(item));
     const refused = commits.submit(bad);
@@ -159,7 +159,7 @@ describe('a write that the database refuses', () => {
     expect(batches).toEqual([['bad']]);
   });
 
-  test('for another reason leaves nothing of its batch, and is not tried in parts', async () => {
+  test('a write that the database refuses for another reason leaves nothing of its batch, and is not tried in parts', async () => {
     const { commits, batches } = group({
       write: async (client, batch) => {
         await store(client, batch);
@@ -253,7 +253,7 @@ describe('a connection that is lost', () => {
     expect(await commits.submit({ key: 'AFTER', value: 1 })).toBe('after'); // the pool has recovered
   });
 
-  test('before the commit was sent leaves nothing stored, and is reported so', async () => {
+  test('a connection that is lost before the commit was sent leaves nothing stored, and is reported so', async () => {
     const { commits } = group({
       write: async (client, batch) => {
         await store(client, batch);
@@ -268,7 +268,7 @@ describe('a connection that is lost', () => {
     expect(await stored()).toEqual({});
   });
 
-  test('when the commit is sent may have stored everything, and is reported so', async () => {
+  test('a connection that is lost when the commit is sent may have stored everything, and is reported so', async () => {
     const { commits } = group({
       write: async (client, batch) => {
         const outcomes = await store(client, batch);
@@ -282,7 +282,7 @@ describe('a connection that is lost', () => {
     }
   });
 
-  test('before it could be taken from the pool stored nothing', async () => {
+  test('a connection that is lost before it could be taken from the pool stored nothing', async () => {
     const nowhere = await openDatabase(testDatabase.url, { maxConnections: 1 });
     await nowhere.end();
     const commits = new GroupCommit<Item, string>(nowhere, { keyOf: ({ key }) => key, write: store });

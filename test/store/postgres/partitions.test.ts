@@ -234,7 +234,7 @@ describe('partitions of the next days', () => {
     expect(await messagesByPartition()).toEqual({ attempt_messages_default: 1 });
   });
 
-  test('that cannot be made stop neither those of other tables nor the deletions', async () => {
+  test('partitions of the next days that cannot be made stop neither those of other tables nor the deletions', async () => {
     const [missing] = await dropDays(7);
     await database.query(`drop function refuse_change cascade`);
     await database.query(`drop table transaction_events_${(await monthIn(1)).replaceAll('-', '')}`);
@@ -282,7 +282,7 @@ describe('partitions past their retention', () => {
     expect(await dropPartitions(database, ATTEMPT_MESSAGES, 30)).toEqual({ done: [old], postponed: [] });
   });
 
-  test('that remain longer are shown by the doctor', async () => {
+  test('partitions past their retention that remain longer are shown by the doctor', async () => {
     const old = await addPartition(await dayIn(-32), await dayIn(-31));
     await addPartition(await dayIn(-31), await dayIn(-30));
     expect(await partitionFindings(database, RETENTION)).toMatchObject([
@@ -290,7 +290,7 @@ describe('partitions past their retention', () => {
     ]);
   });
 
-  test('of the audit trail are never younger than seven years', async () => {
+  test('partitions past their retention of the audit trail are never younger than seven years', async () => {
     await expect(dropPartitions(database, TRANSACTION_EVENTS, 365)).rejects.toThrow('append-only');
   });
 

@@ -51,7 +51,7 @@ describe('a connection that goes silent', () => {
     expect((await pool.query('select 3 as three')).rows).toEqual([{ three: 3 }]);
   });
 
-  test('also removes the idle connections that have received nothing since', async () => {
+  test('a connection that goes silent also removes the idle connections that have received nothing since', async () => {
     const pool = poolBehindRelay();
     const clients = await Promise.all([1, 2, 3, 4].map(() => pool.connect()));
     for (const client of clients) client.release();
@@ -61,7 +61,7 @@ describe('a connection that goes silent', () => {
     await pool.query('select 2');
   });
 
-  test('in a pool that has no other delays its successor by no more than the limit', async () => {
+  test('a connection that goes silent in a pool that has no other delays its successor by no more than the limit', async () => {
     const pool = poolBehindRelay(LIMITS, 1);
     await pool.query('select 1');
     relay.silence();
@@ -71,7 +71,7 @@ describe('a connection that goes silent', () => {
     expect((await next).rows).toEqual([{ three: 3 }]);
   });
 
-  test('before COMMIT has stored nothing, and the caller learns that', async () => {
+  test('a connection that goes silent before COMMIT has stored nothing, and the caller learns that', async () => {
     const pool = poolBehindRelay();
     const write = inTransaction(pool, async (client) => {
       await client.query(`insert into kept values ('before')`);
@@ -84,7 +84,7 @@ describe('a connection that goes silent', () => {
     expect(await keys()).not.toContain('before');
   });
 
-  test('at COMMIT may have stored everything, and the caller learns that', async () => {
+  test('a connection that goes silent at COMMIT may have stored everything, and the caller learns that', async () => {
     const pool = poolBehindRelay();
     const write = inTransaction(pool, async (client) => {
       await client.query(`insert into kept values ('at')`);

@@ -48,7 +48,7 @@ test('a switch that announces no business date uses the calendar, in UTC', async
 });
 
 describe('a business date', () => {
-  test('that one process receives is known to the others after their next read, and after a restart', async () => {
+  test('a business date that one process receives is known to the others after their next read, and after a restart', async () => {
     const [here, there] = [await openProcess(), await openProcess()];
     here.announce(one(), monthDay(1));
     expect(here.current(acquirerId)).toBe(day(1));
@@ -60,13 +60,13 @@ describe('a business date', () => {
     expect(there.current(acquirerId + 1_000)).toBe(day(0));
   });
 
-  test('only advances', async () => {
+  test('a business date only advances', async () => {
     const dates = await openProcess();
     for (const distance of [2, 1, 0, -1]) dates.announce(one(), monthDay(distance));
     expect(dates.current(acquirerId)).toBe(day(2));
   });
 
-  test('of an acquirer is the earliest of its switches, because they share their numbers', async () => {
+  test('a business date of an acquirer is the earliest of its switches, because they share their numbers', async () => {
     const dates = await openProcess();
     dates.announce(one(), monthDay(2));
     dates.announce(two(), monthDay(1));
@@ -75,7 +75,7 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(2));
   });
 
-  test('of a switch that is more than a day behind the newest does not count: it carries no traffic', async () => {
+  test('a business date of a switch that is more than a day behind the newest does not count: it carries no traffic', async () => {
     const dates = await openProcess();
     dates.announce(two(), monthDay(-3));
     dates.announce(one(), monthDay(1));
@@ -84,7 +84,7 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(0));
   });
 
-  test('of a removed processor does not count, neither elsewhere nor in the process that received it', async () => {
+  test('a business date of a removed processor does not count, neither elsewhere nor in the process that received it', async () => {
     await testDatabase.database.query(`insert into acquirers (id, name) values ($1, 'a')`, [acquirerId]);
     await testDatabase.database.query(
       `insert into processors (acquirer_id, id, type, config) values ($1, 1, 'type-2', '{}'), ($1, 2, 'type-2', '{}')`,
@@ -122,7 +122,7 @@ describe('a business date', () => {
     expect(dates.current(acquirerId)).toBe(day(1));
   });
 
-  test('that was received just before the end is stored', async () => {
+  test('a business date that was received just before the end is stored', async () => {
     const database = await openDatabase(testDatabase.url, { maxConnections: 1 });
     const dates = await BusinessDates.open(database, () => nowMs, failOnBug);
     for (const processorId of [1, 2, 3]) dates.announce({ acquirerId, processorId }, monthDay(1));
@@ -154,7 +154,7 @@ describe('a business date', () => {
 });
 
 describe('a cut-over without a date', () => {
-  test('in the evening begins tomorrow, after midnight today', async () => {
+  test('a cut-over without a date in the evening begins tomorrow, after midnight today', async () => {
     const evening = await openProcess();
     evening.announce(one());
     expect(evening.current(acquirerId)).toBe(day(1));

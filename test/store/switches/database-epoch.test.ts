@@ -32,13 +32,13 @@ describe('a database with another identity', () => {
   const atLeast = 10_000;
   const atMost = 40_000;
 
-  test('that was promoted from a synchronous standby skips nothing', async () => {
+  test('a database with another identity that was promoted from a synchronous standby skips nothing', async () => {
     await take(await openProcess(), 1);
     await failOver(true);
     expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
   });
 
-  test('that was promoted from an asynchronous standby skips what may have been lost, once', async () => {
+  test('a database with another identity that was promoted from an asynchronous standby skips what may have been lost, once', async () => {
     await take(await openProcess(), 1);
     await failOver(false);
     const skips: SkippedStans[] = [];
@@ -130,7 +130,7 @@ describe('a database with another identity', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  test('that makes a scope continue leaves those of other acquirers alone', async () => {
+  test('a database with another identity that makes a scope continue leaves those of other acquirers alone', async () => {
     const { one, other } = await holdWithBlocks();
     await one.next({ acquirerId: 7, tid: null }, DAY);
     await named(ACQUIRER, 150);
@@ -140,7 +140,7 @@ describe('a database with another identity', () => {
     expect(Number(another!.next) - Number(next)).toBeLessThan(BLOCK);
   });
 
-  test('never sets numbers back: a scope that is not held refuses a last number', async () => {
+  test('a database with another identity never sets numbers back: a scope that is not held refuses a last number', async () => {
     await saveAcquirer(testDatabase.database, ACQUIRER.acquirerId, 'Acquirer');
     const before = await take(await openProcess(), 500, ACQUIRER);
     expect(await named(ACQUIRER, 100)).toBe('not-held');
@@ -187,7 +187,7 @@ describe('a database with another identity', () => {
     expect(LAST_STAN - rows[0]!.used).toBeGreaterThan(left);
   });
 
-  test('that lost the reservation of a live process does not repeat those numbers, and skips', async () => {
+  test('a database with another identity that lost the reservation of a live process does not repeat those numbers, and skips', async () => {
     const blocks = await openProcess();
     await take(blocks, BLOCK);
     await testDatabase.database.query('update stan_blocks set next_value = 0, day_first = 0');
@@ -230,7 +230,7 @@ describe('a database that was not seen for a while', () => {
     expect(Number((await take(await openProcess(), 1))[0])).toBeGreaterThan(BLOCK + 10_000);
   });
 
-  test('of which one process stopped while the other one continued', async () => {
+  test('numbers are skipped after a snapshot from before the stop of one process, while the other one continued', async () => {
     const [one, other] = [await openProcess(), await openProcess()];
     await take(other, 1);
     await one.close();
@@ -261,7 +261,7 @@ describe('a database that was not seen for a while', () => {
     expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
   });
 
-  test('by a clock that was a day ahead may be a snapshot nevertheless', async () => {
+  test('a database that was not seen for a while by a clock that was a day ahead may be a snapshot nevertheless', async () => {
     await take(await openProcess(), 1);
     await change(`seen_at = seen_at + interval '1 day', server_started_at = null`);
     expect(Number((await take(await openProcess(), 1))[0])).toBeGreaterThan(10_000);
@@ -281,7 +281,7 @@ describe('a database that was not seen for a while', () => {
     expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
   });
 
-  test('and lacks what a process has noted was restored: numbers are skipped for all', async () => {
+  test('a database that was not seen for a while and lacks what a process has noted was restored: numbers are skipped for all', async () => {
     const skips: SkippedStans[] = [];
     const blocks = await openProcess((skip) => skips.push(skip));
     await take(blocks, 1);

@@ -55,7 +55,7 @@ describe('the numbers of a terminal', () => {
     expect(new Set(taken).size).toBe(3 * 350);
   });
 
-  test('that a process had reserved when it died are lost, not repeated', async () => {
+  test('the numbers of a terminal that a process had reserved when it died are lost, not repeated', async () => {
     await take(await openProcess(), 3);
     expect(await take(await openProcess(), 1)).toEqual(stansFrom(BLOCK + 1, 1));
   });
@@ -74,7 +74,7 @@ describe('the numbers of a terminal', () => {
 });
 
 describe('a business day', () => {
-  test('without numbers left gives none, and the next one continues', async () => {
+  test('a business day without numbers left gives none, and the next one continues', async () => {
     await setCounter(LAST_STAN - BLOCK);
     const blocks = await openProcess();
     expect(await take(blocks, BLOCK)).toEqual(stansFrom(LAST_STAN - BLOCK + 1, BLOCK));
@@ -95,7 +95,7 @@ describe('a business day', () => {
     expect(await takeLeaving(4 * BLOCK)).toBe(stansFrom(LAST_STAN - 5 * BLOCK + 2, 1)[0]);
   });
 
-  test('with few numbers left is reported once, and once more if there are none', async () => {
+  test('a business day with few numbers left is reported once, and once more if there are none', async () => {
     await setCounter(LAST_STAN - FEW_STANS);
     const reported: unknown[] = [];
     const blocks = await StanBlocks.open(
@@ -313,7 +313,7 @@ describe('a change of the scope on a business date', () => {
     );
   }
 
-  test('from the terminal to the acquirer repeats no number of any terminal', async () => {
+  test('a change of the scope on a business date from the terminal to the acquirer repeats no number of any terminal', async () => {
     const before = await openProcess();
     const used: (string | undefined)[] = [];
     for (const [index, till] of tills.entries()) used.push(...(await take(before, 3 + index * BLOCK, till)));
@@ -346,7 +346,7 @@ describe('a change of the scope on a business date', () => {
     expect(numbers.filter((stan) => ofOld.includes(stan))).toEqual([]);
   });
 
-  test('from the acquirer to the terminal repeats no number either', async () => {
+  test('a change of the scope on a business date from the acquirer to the terminal repeats no number either', async () => {
     const used = await take(await openProcess(), 250, WHOLE);
     const fresh = await take(await openProcess(), 250, tills[1]!);
     expect(fresh.filter((stan) => used.includes(stan))).toEqual([]);
@@ -373,7 +373,7 @@ describe('a change of the scope on a business date', () => {
     expect((await take(blocks, 1, WHOLE, NEXT_DAY))[0]).toMatch(/^\d{6}$/);
   });
 
-  test('without a free range waits for the next business date', async () => {
+  test('a change of the scope on a business date without a free range waits for the next business date', async () => {
     await setTill('TW000001', 500_000, 0);
     await setTill('TW000002', 1_000_000, 500_000);
     const blocks = await openProcess();

@@ -62,7 +62,9 @@ describe('the messages of attempts', () => {
     expect(await find(long)).toMatchObject([{ request: 16_385, response: null }]);
   });
 
-  test.each([...types])('of %s are described field by field, without secrets', async (type, processor) => {
+  test.each([
+    ...types,
+  ])('the messages of attempts of %s are described field by field, without secrets', async (type, processor) => {
     const messages = open();
     const tables = { types, processors: () => [{ acquirerId: 1, id: 1, type, config: processor.exampleConfig }] };
     const samples = processor.samples.filter(({ config }) => config === undefined);
@@ -81,7 +83,7 @@ describe('the messages of attempts', () => {
     expect(gone!.request).toMatchObject([{ withheld: true, details: [expect.stringContaining('was removed')] }]);
   });
 
-  test('of ordinary approvals are dropped and counted if the database is unavailable too long; the others have their own room', async () => {
+  test('the messages of attempts of ordinary approvals are dropped and counted if the database is unavailable too long; the others have their own room', async () => {
     const { promise: isBack, resolve: back } = Promise.withResolvers<void>();
     const frozen = { connect: () => isBack.then(() => database.connect()) } as never;
     const messages = open({ database: frozen });
@@ -105,7 +107,7 @@ describe('the messages of attempts', () => {
     ['all', [1, 1]],
     ['exceptions', [0, 1]],
     ['none', [0, 0]],
-  ] as const)('that are requested: %s', async (kept, expected) => {
+  ] as const)('the messages of attempts that are requested: %s', async (kept, expected) => {
     const messages = open({ kept });
     const both = [exchange(), exchange({ isRoutine: false })];
     for (const each of both) messages.keep(each);
@@ -128,7 +130,7 @@ describe('the messages of attempts', () => {
     await messages.close();
   });
 
-  test('that the database refuses are dropped, counted and reported, and later ones are stored', async () => {
+  test('the messages of attempts that the database refuses are dropped, counted and reported, and later ones are stored', async () => {
     const reported: unknown[] = [];
     const messages = open({ onError: (error) => reported.push(error) });
     messages.keep(exchange({ kind: 'nothing' as never, isRoutine: false }));

@@ -138,7 +138,7 @@ describe('an approved request', () => {
     expect(found).toEqual(found.map(() => undefined));
   });
 
-  test('of a later attempt is found with those that may still change, because its row is older', async () => {
+  test('an approved request of a later attempt is found with those that may still change, because its row is older', async () => {
     const { id } = await approved({ attempt: 2, createdAtMs: SENT_AT_MS - 86_400_000 });
     expect(await idsFor(identity())).toEqual([id]);
   });
@@ -269,7 +269,7 @@ describe('a late response', () => {
     expect(enqueued).toHaveLength(1);
   });
 
-  test('after eight different ones proves nothing new', async () => {
+  test('a late response after eight different ones proves nothing new', async () => {
     const transaction = await uncertain();
     const outcomes: string[] = [];
     for (let code = 0; code < 12; code++) {

@@ -107,7 +107,7 @@ describe('every filter of the list finds its page with an index', () => {
       expectIndex(await planOf(tenant, { after: rows[0]!.id }));
     });
 
-    test('with the plan that a connection keeps, if it keeps one', async () => {
+    test('a list finds its page with an index also with the plan that a connection keeps, if it keeps one', async () => {
       const { rows } = await testDatabase.database.query<{ id: string }>(`select ${seededId('5000')} as id`);
       for (const [, filter] of FILTERS) {
         const kept = [
@@ -185,7 +185,7 @@ describe('lists without an index in their order', () => {
     await expect(search({ acquirerId: 2 })).rejects.toThrow(Overloaded);
   });
 
-  test('and pages take turns by tenant: a flood of one delays no other', async () => {
+  test('pages without an index take turns by tenant: a flood of one delays no other', async () => {
     const order: unknown[] = [];
     const query = async ({ values }: { values: unknown[] }) => {
       order.push(values[0]);

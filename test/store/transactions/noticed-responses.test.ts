@@ -52,7 +52,7 @@ test.each([
   expect(after.updatedAtMs).not.toBe(seen.updatedAtMs);
 });
 
-test('so does an approval of an earlier attempt', async () => {
+test('an approval of an earlier attempt changes the row as well', async () => {
   const seen = await inReview({ disposition: Approved, attempt: 2 });
   await testDatabase.database.query(
     `insert into superseded_attempts (acquirer_id, transaction_id, attempt, route_id, tid, stan, sent_at, reversal_state, reversal_attempt)

@@ -91,20 +91,20 @@ describe('a PIN', () => {
     expect(removed).toEqual([['expire-pin', EXPIRY_JOB]]);
   });
 
-  test('of two in one batch is accepted once', async () => {
+  test('one of two submissions of a PIN in one batch is accepted', async () => {
     const before = await awaiting();
     const both = await Promise.all([store.submitPin(pinOf(before)), store.submitPin(pinOf(before))]);
     expect(both.toSorted()).toEqual([false, true]);
   });
 
-  test('in a batch with one that is too late is still accepted', async () => {
+  test('a PIN in a batch with one that is too late is still accepted', async () => {
     const [good, late] = [await awaiting(), await awaiting(0)];
     expect(await Promise.all([store.submitPin(pinOf(late)), store.submitPin(pinOf(good))])).toEqual([false, true]);
     expect(await stored(late)).toMatchObject({ attempt: 1, pinState: PinState.awaiting });
     expect(removed).toEqual([['expire-pin', EXPIRY_JOB]]);
   });
 
-  test('for the previous attempt is not accepted by the next one, which awaits another', async () => {
+  test('a PIN for the previous attempt is not accepted by the next one, which awaits another', async () => {
     const before = await awaiting();
     const again = await awaiting(90, { attempt: 2 });
     expect(await store.submitPin(pinOf({ ...before, id: again.id }))).toBe(false);
@@ -146,7 +146,7 @@ describe('the end of the wait', () => {
     expect(await stored(before)).toEqual(before);
   });
 
-  test('of the previous attempt does not affect the next one', async () => {
+  test('the end of the wait of the previous attempt does not affect the next one', async () => {
     const before = await awaiting(0, { attempt: 2 });
     expect(await store.expirePin(expiryOf({ ...before, attempt: 1 }))).toBe(false);
   });

@@ -244,7 +244,7 @@ describe('links', () => {
     ]);
   });
 
-  test('that stay do not keep the purge from those after them', async () => {
+  test('links that stay do not keep the purge from those after them', async () => {
     await tapped(Disposition.Approved, 300, 1_500);
     await tapped(Disposition.Declined, 200, 1_500);
     let rounds = 1;
@@ -269,7 +269,7 @@ describe('webhooks', () => {
     );
   }
 
-  test('that are settled are deleted after 30 days with their attempts; of a pending one the old attempts are', async () => {
+  test('webhooks that are settled are deleted after 30 days with their attempts; of a pending one the old attempts are', async () => {
     await event('delivered', 31);
     await event('delivered', 29);
     await event('pending', 31);
@@ -348,7 +348,7 @@ test('cards are kept at least until the reversal of a void at the end of the lon
   expect(readConfig({ RETENTION_CARD_DAYS: '10' })).toMatchObject({ RETENTION_CARD_DAYS: 10 });
 });
 
-test('for any number of processes there is one purge job', async () => {
+test('one purge job exists for any number of processes', async () => {
   const tables = await Promise.all([1, 2].map(() => JobTable.open(testDatabase.database, failOnBug)));
   try {
     await Promise.all(tables.map((table) => table.keepOne({ queue: 'purge', data: {} })));

@@ -124,7 +124,7 @@ describe('the completion of an approval', () => {
     expect(sent).toEqual([]);
   });
 
-  test('that no switch accepts for three days needs review', async () => {
+  test('the completion of an approval that no switch accepts for three days needs review', async () => {
     const nowMs = SENT_AT_MS + REVERSAL_SCHEDULE.giveUpAfterSeconds * 1_000 + 1;
     for (const hasSwitch of [true, false]) {
       const { deps, alarms, steps } = worldWith(APPROVED, TAKEN, { nowMs, hasSwitch });

@@ -21,7 +21,7 @@ describe('only an approved sale can be refunded or voided', () => {
     ['a void', { type: TransactionType.Void }, 'SALE_NOT_APPROVED'],
     ['voided', { disposition: Disposition.Voided }, 'ALREADY_VOIDED_OR_REFUNDED'],
     ['about to be voided', { voidState: VoidState.asked }, 'ALREADY_VOIDED_OR_REFUNDED'],
-  ])('not one that is %s', (_what, changes, code) => {
+  ])('a sale that is %s can be neither refunded nor voided', (_what, changes, code) => {
     expect(() => refuseUnlessApproved({ ...sale, ...changes })).toThrow(expect.objectContaining({ code }));
   });
 });

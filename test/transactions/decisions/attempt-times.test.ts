@@ -17,6 +17,6 @@ test('a reversal from a node whose clock is behind has a DE7 that its original a
   expect([first, second].map(transmissionDateTime)).toEqual(['0301102031', '0301102032']);
 });
 
-test('otherwise a reversal has the second in which it is sent', () => {
+test('a reversal has the second in which it is sent if that differs from those of the others', () => {
   expect(stampAfter(original, [{ sentAtMs: SENT_AT_MS + 2_600 }], SENT_AT_MS + 30_900)).toBe(SENT_AT_MS + 30_600);
 });

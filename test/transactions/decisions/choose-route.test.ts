@@ -13,7 +13,7 @@ function chosen(routes: readonly RouteRecord[], question = QUESTION): number[] {
 }
 
 describe('a route', () => {
-  test('without conditions matches every tap', () => {
+  test('a route without conditions matches every tap', () => {
     expect(chosen([route(1)])).toEqual([1]);
     expect(chosen([route(1)], { ...QUESTION, scheme: null })).toEqual([1]);
   });
@@ -22,11 +22,11 @@ describe('a route', () => {
     ['currency', { currency: 'ZAR' }, { currency: 'EUR' }],
     ['scheme', { scheme: 'Visa' }, { scheme: 'Amex' }],
     ['terminal', { xTid: 'TERM0001' }, { xTid: 'TERM0002' }],
-  ])('for a %s matches taps with it and no others', (_what, same, other) => {
+  ])('a route for a %s matches taps with it and no others', (_what, same, other) => {
     expect(chosen([route(1, same), route(2, other)])).toEqual([1]);
   });
 
-  test('that was removed matches none', () => {
+  test('a route that was removed matches none', () => {
     expect(chosen([route(1, { isRemoved: true }), route(2)])).toEqual([2]);
   });
 

@@ -62,7 +62,7 @@ describe('an approval', () => {
     expect(approved.enqueue).toEqual([]);
   });
 
-  test('of a part has the part as its amount', () => {
+  test('an approval of a part has the part as its amount', () => {
     const { result } = decide(answered({ ...FACTS, responseCode: '10', kind: 'approved', approvedMinor: 500 }));
     expect(result).toMatchObject({ disposition: Disposition.Approved, responseCode: '10', approvedMinor: 500 });
   });
@@ -79,7 +79,7 @@ describe('an approval', () => {
     expect(decideOutcome(transaction, event, NOW_MS).result.settlementDate).toBe(expected);
   });
 
-  test('without a reference of the switch keeps that of the gateway', () => {
+  test('an approval without a reference of the switch keeps that of the gateway', () => {
     const { result } = decide(answered({ ...FACTS, rrn: undefined, kind: 'approved', approvedMinor: 1_000 }));
     expect(result.providerReference).toBe('606010000017');
   });
@@ -101,13 +101,13 @@ describe('a decline', () => {
     expect(decision.enqueue).toEqual([]);
   });
 
-  test('that needs review is marked so, and is not reversed automatically', () => {
+  test('a decline that needs review is marked so, and is not reversed automatically', () => {
     const decision = decide(answered({ ...FACTS, responseCode: '94', kind: 'declined', needsReview: true }));
     expect(decision.result).toMatchObject({ needsReview: true, reversalState: ReversalState.none });
     expect(decision.enqueue).toEqual([]);
   });
 
-  test('that requires a PIN at a terminal without one has 65', () => {
+  test('a decline that requires a PIN at a terminal without one has 65', () => {
     const decision = decide(answered({ ...FACTS, responseCode: '70', kind: 'pinRequired' }, null));
     expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 65, approvedMinor: null });
     expect(decision).toMatchObject({ pin: NO_PIN, pinSeconds: null, enqueue: [] });
@@ -131,14 +131,14 @@ describe('a decline that requires a PIN', () => {
     expect(decision.auditEntries).toMatchObject([{ to: 'ResponseReceivedFromPaymentProcessor' }, { pin: 'awaiting' }]);
   });
 
-  test('after a PIN has 211 if the PIN was wrong, and 65 if the issuer requires one as before', () => {
+  test('a decline that requires a PIN after a PIN has 211 if the PIN was wrong, and 65 if the issuer requires one as before', () => {
     const afterPin = { pinState: PinState.submitted, attempt: 2 };
     expect(decide(wanted('55'), afterPin).result).toMatchObject({ disposition: null, errorCode: 211 });
     expect(decide(wanted('70'), afterPin).result).toMatchObject({ disposition: null, errorCode: 65 });
     expect(decide(wanted('55')).result).toMatchObject({ disposition: null, errorCode: 65 });
   });
 
-  test('for the third time is the outcome', () => {
+  test('a decline that requires a PIN for the third time is the outcome', () => {
     const decision = decide(wanted('55'), { pinState: PinState.submitted, pinTries: 2 });
     expect(decision.result).toMatchObject({ disposition: Disposition.Declined, errorCode: 211, responseCode: '55' });
     expect(decision).toMatchObject({ pin: { pinState: PinState.exhausted }, pinSeconds: null, enqueue: [] });

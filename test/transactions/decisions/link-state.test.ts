@@ -55,7 +55,7 @@ describe('an acknowledgement', () => {
     [TransactionCreated, ResponseReceivedByPhone, true, 'moves'],
     [TransactionStarted, ResponseReceivedByPhone, false, 'refused'],
     [ResponseReceivedByPhone, QRCodeGenerated, true, 'stays'],
-  ] as const)('from %i to %i, with an outcome: %s, %s', (from, to, hasOutcome, verdict) => {
+  ] as const)('an acknowledgement from %i to %i, with an outcome: %s, %s', (from, to, hasOutcome, verdict) => {
     expect(judgeAcknowledgement(from, to, hasOutcome)).toBe(verdict);
   });
 

@@ -70,15 +70,15 @@ describe.each(ALL)('from state %i', (from) => {
 });
 
 describe('an attempt without a PIN', () => {
-  test('that requires one awaits it with its job', () => {
+  test('an attempt without a PIN that requires one awaits it with its job', () => {
     expect(judgePin(NO_PIN, 'wanted', WAIT)).toEqual({ pinState: awaiting, pinTries: 0, pinJob: WAIT.job });
   });
 
-  test('that requires one at a terminal without PINs remains without', () => {
+  test('an attempt without a PIN that requires one at a terminal without PINs remains without', () => {
     expect(judgePin(NO_PIN, 'wanted', null)).toEqual(NO_PIN);
   });
 
-  test.each(['final', 'triesExceeded'] as const)('that is %s remains without', (verdict) => {
+  test.each(['final', 'triesExceeded'] as const)('an attempt without a PIN that is %s remains without', (verdict) => {
     expect(judgePin(NO_PIN, verdict, WAIT)).toEqual(NO_PIN);
   });
 
@@ -92,7 +92,7 @@ describe('a submitted PIN', () => {
     expect(judgePin(step(submitted, 1), 'final', WAIT)).toEqual(step(done, 1));
   });
 
-  test('that is wrong is awaited again until the third time', () => {
+  test('a submitted PIN that is wrong is awaited again until the third time', () => {
     let before = NO_PIN;
     const states: [string, number][] = [];
     for (let tries = 0; tries < MAX_PIN_TRIES; tries++) {
@@ -107,11 +107,11 @@ describe('a submitted PIN', () => {
     expect(before.pinJob).toBeNull();
   });
 
-  test('after which the issuer accepts no more is exhausted immediately', () => {
+  test('a submitted PIN after which the issuer accepts no more is exhausted immediately', () => {
     expect(judgePin(step(submitted), 'triesExceeded', WAIT)).toEqual(step(exhausted));
   });
 
-  test('that is wrong at a terminal without further PINs is exhausted', () => {
+  test('a submitted PIN that is wrong at a terminal without further PINs is exhausted', () => {
     expect(judgePin(step(submitted), 'wanted', null)).toEqual(step(exhausted, 1));
   });
 });

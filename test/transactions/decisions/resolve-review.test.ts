@@ -85,7 +85,7 @@ describe('a resolution', () => {
       UnableToGoOnline,
     ],
     ['a reversed tap', { disposition: Voided, reversalState: 3 }, undefined, Voided, 'refused', Voided],
-  ])('of %s follows declared transitions', (_what, changes, row, ...expected) => {
+  ])('a resolution of %s follows declared transitions', (_what, changes, row, ...expected) => {
     for (const [n, books] of SWITCH_BOOKS.entries()) {
       const decided = () => decide(books, changes, { voidRow: row });
       if (expected[n] === 'refused') {
@@ -114,7 +114,7 @@ describe('a resolution', () => {
     expect(eventsOf(decide('approved', refusedVoid, { voidRow: voidRow(Declined) }))).toEqual([]);
   });
 
-  test('of an uncertain tap as approved is for the whole amount, without the code of the unusable response', () => {
+  test('a resolution of an uncertain tap as approved is for the whole amount, without the code of the unusable response', () => {
     expect(decide('approved', { responseCode: '68', unusableAuthorizationCode: '123456' }).to).toMatchObject({
       approvedMinor: 1_000,
       responseCode: null,
@@ -123,7 +123,7 @@ describe('a resolution', () => {
     });
   });
 
-  test('of a sale without a reversal leaves it as it is: its completion goes on, and it can be voided', () => {
+  test('a resolution of a sale without a reversal leaves it as it is: its completion goes on, and it can be voided', () => {
     const earlier = { disposition: Approved, reversalState: ReversalState.none, approvedMinor: 1_000 };
     const facts = { ...FACTS, isEarlierReversalInReview: true, needsCompletion: true };
     for (const books of ['approved', 'adjusted'] as const)
@@ -134,7 +134,7 @@ describe('a resolution', () => {
     });
   });
 
-  test('as approved is refused if the switch would not post the sale without a completion', () => {
+  test('a resolution as approved is refused if the switch would not post the sale without a completion', () => {
     const facts = { ...FACTS, needsCompletion: true };
     for (const [changes, row] of [
       [{}, undefined],

@@ -89,12 +89,12 @@ describe('an acknowledgement', () => {
     });
   });
 
-  test('of a transaction reported as Declined leaves it so', () => {
+  test('an acknowledgement of a transaction reported as Declined leaves it so', () => {
     const decided = step({ disposition: Disposition.Declined }, 'acknowledged', { attempts: attemptsOf(null) });
     expect(decided?.to).toMatchObject({ reversalState: acknowledged, disposition: Disposition.Declined });
   });
 
-  test('that is known already records nothing new', () => {
+  test('an acknowledgement that is known already records nothing new', () => {
     expect(step({}, 'acknowledged', { attempts: attemptsOf('acknowledged') })).toBeUndefined();
     expect(step({}, 'refused', { attempts: attemptsOf('acknowledged') })).toBeUndefined();
   });
@@ -108,7 +108,7 @@ describe('a doubtful acknowledgement', () => {
   test.each([
     ['could not locate the original', 'unableToLocate', {}],
     ['came for an attempt that may have overtaken the original', 'acknowledged', { couldOvertake: true }],
-  ] as const)('because the switch %s must be confirmed a minute later', (_what, answer, attempt) => {
+  ] as const)('a doubtful acknowledgement because the switch %s must be confirmed a minute later', (_what, answer, attempt) => {
     expect(step({}, answer, { attempts: attemptsOf(attempt) })).toMatchObject({
       to: { reversalState: confirming, disposition: Disposition.Indeterminate },
       auditEntries: [{ reversal: 'confirming', attempt: 1 }],
@@ -148,7 +148,7 @@ describe('"duplicate transmission"', () => {
     remove: [`job ${number}`],
   });
 
-  test('of the first attempt acknowledges nothing, and needs review', () => {
+  test('"duplicate transmission" of the first attempt acknowledges nothing, and needs review', () => {
     expect(step({}, 'duplicate', { attempts: attemptsOf(null) })).toMatchObject(inReview(1));
   });
 
@@ -179,7 +179,7 @@ describe('"duplicate transmission"', () => {
     expect(step({}, 'duplicate', { attempts: withOwnStan('duplicate', null, null) })).toMatchObject(inReview(3));
   });
 
-  test('of the first attempt that comes after that of its repeat has the end of the reversal reviewed', () => {
+  test('"duplicate transmission" of the first attempt that comes after that of its repeat has the end of the reversal reviewed', () => {
     const ended = { reversalState: acknowledged, disposition: Disposition.Voided };
     const decided = step(ended, 'duplicate', { attempts: attemptsOf(null, 'duplicate'), number: 1 });
     expect(decided).toMatchObject({ to: { ...ended, needsReview: true }, enqueue: [], remove: [] });
@@ -187,7 +187,7 @@ describe('"duplicate transmission"', () => {
     expect(known?.to.needsReview).toBe(false);
   });
 
-  test('of a void has the sale stay blocked, in review', () => {
+  test('"duplicate transmission" of a void has the sale stay blocked, in review', () => {
     const decided = step(VOID, 'duplicate', { attempts: attemptsOf(null) });
     expect(decided?.to).toMatchObject({ ...VOID, reversalState: needsReview, needsReview: true });
   });
@@ -209,7 +209,7 @@ describe('a refusal', () => {
     ['refused', 'refused'],
     ['unableToLocate', 'unableToLocate'],
     ['refused', 'unableToLocate'],
-  ] as const)('of every attempt of a void, %s and %s, ends it: nothing of the reversal is left', (first, second) => {
+  ] as const)('a refusal of every attempt of a void, %s and %s, ends it: nothing of the reversal is left', (first, second) => {
     expect(step(VOID, second, { attempts: attemptsOf(first, null) })).toMatchObject({
       to: {
         reversalState: none,
@@ -247,17 +247,17 @@ describe('a refusal', () => {
     });
   });
 
-  test('with an unanswered attempt between them is not a second one', () => {
+  test('a refusal after an attempt without a response, which followed the first refusal, is not a second one', () => {
     expect(step(VOID, 'refused', { attempts: attemptsOf('refused', null, null) })).toMatchObject(goesOn('refused', 3));
   });
 
-  test('of the attempt that was open ends a void in doubt', () => {
+  test('a refusal of the attempt that was open ends a void in doubt', () => {
     const attempts = attemptsOf(null, 'refused', 'refused');
     const decided = step({ ...VOID, reversalState: needsReview }, 'refused', { attempts, number: 1 });
     expect(decided?.auditEntries).toEqual([{ reversal: 'refused', attempt: 1 }]);
   });
 
-  test('of a previous void does not count for the next one', () => {
+  test('a refusal of a previous void does not count for the next one', () => {
     const before = attemptsOf('refused', 'refused');
     const now = attemptsOf(null, null, { number: 1 }).slice(2);
     const decided = step({ ...VOID, reversalAttempt: 1 }, 'refused', { attempts: [...before, ...now] });
@@ -273,7 +273,7 @@ describe('an acknowledgement of a void', () => {
     expect(decided?.to).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
   });
 
-  test('that was permanently refused makes it disputed', () => {
+  test('an acknowledgement of a void that was permanently refused makes it disputed', () => {
     const refused = { ...VOID, voidState: null, reversalState: none, reversalAttempt: 0 };
     expect(step(refused, 'acknowledged', { attempts: attemptsOf('refused', 'refused') })).toMatchObject({
       to: {
@@ -285,7 +285,7 @@ describe('an acknowledgement of a void', () => {
     });
   });
 
-  test('that was permanently refused makes it disputed, also for an attempt sent before a late approval', () => {
+  test('an acknowledgement of a void that was permanently refused makes it disputed, also for an attempt sent before a late approval', () => {
     const refused = { ...VOID, voidState: null, reversalState: none, reversalAttempt: 0 };
     const attempts = attemptsOf({ answer: 'refused', counts: false }, 'refused', 'refused');
     expect(step(refused, 'acknowledged', { attempts, number: 1, wasApprovedLate: true })?.to).toMatchObject({
@@ -294,13 +294,13 @@ describe('an acknowledgement of a void', () => {
     });
   });
 
-  test('that was refused and requested again ends the new one', () => {
+  test('an acknowledgement of a void that was refused and requested again ends the new one', () => {
     const again = { ...VOID, reversalState: owed, reversalAttempt: 0 };
     const decided = step(again, 'acknowledged', { attempts: attemptsOf('refused', 'refused') });
     expect(decided?.to).toMatchObject({ disposition: Disposition.Voided, voidState: VoidState.done });
   });
 
-  test('that is disputed changes nothing further', () => {
+  test('an acknowledgement of a void that is disputed changes nothing further', () => {
     const disputed = { ...VOID, voidState: VoidState.disputed, reversalState: needsReview };
     const decided = step(disputed, 'acknowledged', { attempts: attemptsOf('refused', 'acknowledged'), number: 1 });
     expect(decided?.to).toMatchObject({ voidState: VoidState.disputed, disposition: Disposition.Approved });

@@ -58,11 +58,11 @@ describe('an attempt is due', () => {
     ['waiting for a person', needsReview, true],
     ['acknowledged', acknowledged, false],
     ['not owed at all', none, false],
-  ])('while the reversal is %s: %s -> %s', (_what, state, expected) => {
+  ])('an attempt is due while the reversal is %s: %s -> %s', (_what, state, expected) => {
     expect(isDue(uncertain(state, 2), 3)).toBe(expected);
   });
 
-  test.each([1, 2, 4])('only if it is the next one: not attempt %i after two', (number) => {
+  test.each([1, 2, 4])('an attempt is due only if it is the next one: not attempt %i after two', (number) => {
     expect(isDue(uncertain(sent, 2), number)).toBe(false);
   });
 });
@@ -77,7 +77,7 @@ describe('an attempt that is sent', () => {
     [6, HOUR],
     [7, HOUR],
     [30, HOUR],
-  ])('as number %i has the next one committed with it, %i s later', (number, delaySeconds) => {
+  ])('an attempt that is sent as number %i has the next one committed with it, %i s later', (number, delaySeconds) => {
     const before = uncertain(number === 1 ? owed : sent, number - 1);
     const step = sentStep(before, attempt(number), number - 1, PROFILE);
     expect(step.to).toEqual({
@@ -96,7 +96,7 @@ describe('an attempt that is sent', () => {
   test.each([
     [1, 30],
     [3, 120],
-  ])('as number %i is not followed before its own deadline', (number, delaySeconds) => {
+  ])('an attempt that is sent as number %i is not followed before its own deadline', (number, delaySeconds) => {
     const slow = { ...PROFILE, deadlineMs: 30_000 };
     const step = sentStep(uncertain(sent, number - 1), attempt(number), number - 1, slow);
     const [next] = step.enqueue;
@@ -109,7 +109,7 @@ describe('an attempt that is sent', () => {
     expect(sentStep(armed, attempt(1, 80 * HOUR), 0, PROFILE).to.reversalState).toBe(sent);
   });
 
-  test('as the last one within the time needs review and has none after it', () => {
+  test('an attempt that is sent as the last one within the time needs review and has none after it', () => {
     const atSeconds = 72 * HOUR - HOUR + 1;
     const step = sentStep(uncertain(sent, 80), attempt(81, atSeconds), 80, PROFILE);
     expect(step.to).toMatchObject({ reversalState: needsReview, needsReview: true, reversalAttempt: 81 });
@@ -117,13 +117,13 @@ describe('an attempt that is sent', () => {
     expect(step.enqueue).toEqual([]);
   });
 
-  test('as the last but one has one after it', () => {
+  test('an attempt that is sent as the last but one has one after it', () => {
     const step = sentStep(uncertain(sent, 80), attempt(81, 72 * HOUR - HOUR), 80, PROFILE);
     expect(step.to.reversalState).toBe(sent);
     expect(step.enqueue).toHaveLength(1);
   });
 
-  test('while the reversal is confirming leaves it so', () => {
+  test('an attempt that is sent while the reversal is confirming leaves it so', () => {
     expect(sentStep(uncertain(confirming, 1), attempt(2), 1, PROFILE).to.reversalState).toBe(confirming);
   });
 });
@@ -143,7 +143,7 @@ describe('an attempt of which no byte was sent', () => {
     expect(step.auditEntries).toEqual([{ reversal: 'unsent', attempt: before + 1 }]);
   });
 
-  test('after the time for attempts also needs review', () => {
+  test('an attempt of which no byte was sent after the time for attempts also needs review', () => {
     const transaction = uncertain(sent, 3);
     const last = attempt(4, 73 * HOUR);
     const after = sentStep(transaction, last, 3, PROFILE);

@@ -25,7 +25,7 @@ describe('applications', () => {
     expect(outsideOf(profile([]), { aid: undefined, kernelId: undefined })).toBeNull();
   });
 
-  test('that are named are accepted, and no others', () => {
+  test('applications that are named are accepted, and no others', () => {
     const onlyVisa = profile([{ ...visa, ...any }]);
     expect(outsideOf(onlyVisa, {})).toBeNull();
     expect(outsideOf(onlyVisa, MAESTRO)).toBe('application');
@@ -44,7 +44,7 @@ describe('applications', () => {
     expect(outsideOf(onlyVisa, { kernelId: undefined })).toBeNull();
   });
 
-  test('that are removed are not accepted, all others are', () => {
+  test('applications that are removed are not accepted, all others are', () => {
     const withoutMaestro = profile([{ aid: MAESTRO.aid!, kernelID: '02', remove: true }]);
     expect(outsideOf(withoutMaestro, MAESTRO)).toBe('application');
     expect(outsideOf(withoutMaestro, {})).toBeNull();
@@ -67,14 +67,14 @@ describe('transaction types', () => {
     ...transactionTypeConfigs: NonNullable<TerminalProfile['overrides'][number]['transactionTypeConfigs']>
   ) => profile([{ ...visa, transactionTypeConfigs }]);
 
-  test('that are named are accepted, and no others', () => {
+  test('transaction types that are named are accepted, and no others', () => {
     const purchases = types({ transactionType: '00', tlvDatabase: [] });
     expect(outsideOf(purchases, {})).toBeNull();
     expect(outsideOf(purchases, { transactionType: '09' })).toBe('transactionType');
     expect(outsideOf(purchases, { transactionType: undefined })).toBe('transactionType');
   });
 
-  test('that are removed are not accepted, all others are', () => {
+  test('transaction types that are removed are not accepted, all others are', () => {
     const noRefunds = types({ transactionType: '20', remove: true });
     expect(outsideOf(noRefunds, { transactionType: '20' })).toBe('transactionType');
     expect(outsideOf(noRefunds, {})).toBeNull();
@@ -91,7 +91,7 @@ describe('currency and country', () => {
     expect(outsideOf(profile([], '978'), {})).toBe('currency');
   });
 
-  test('that of a transaction type has priority over the profile’s', () => {
+  test('the currency and country of a transaction type have priority over the profile’s', () => {
     const of = profile(type({ tag: '5F2A', value: '0710' }), '978');
     expect(outsideOf(of, {})).toBeNull();
     expect(outsideOf(of, { currency: '0978' })).toBe('currency');

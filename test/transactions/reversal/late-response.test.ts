@@ -75,7 +75,7 @@ function worldWith(
 }
 
 describe('an unmatched response', () => {
-  test('of an uncertain transaction is late, and is recorded with the step that it causes', async () => {
+  test('an unmatched response of an uncertain transaction is late, and is recorded with the step that it causes', async () => {
     const { deps, records } = worldWith([VOIDED]);
     expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
     expect(records).toMatchObject([
@@ -88,18 +88,18 @@ describe('an unmatched response', () => {
     ]);
   });
 
-  test('that declines is recorded and causes nothing', async () => {
+  test('an unmatched response that declines is recorded and causes nothing', async () => {
     const { deps, records } = worldWith([VOIDED]);
     expect(await recordUnmatchedResponses(deps, [unmatched(DECLINED)])).toEqual(['late']);
     expect(records[0]).toMatchObject({ late: { kind: 'declined', authorizationCode: '' }, rearm: undefined });
   });
 
-  test('that was recorded before is a duplicate', async () => {
+  test('an unmatched response that was recorded before is a duplicate', async () => {
     const { deps } = worldWith([VOIDED], { outcomes: ['known'] });
     expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['duplicate']);
   });
 
-  test('that answers nothing uncertain, or another kind of message, is unknown', async () => {
+  test('an unmatched response that belongs to nothing uncertain, or to another kind of message, is unknown', async () => {
     const { deps, records } = worldWith([undefined, VOIDED]);
     const ofAnotherKind = { ...unmatched(), read: () => undefined };
     expect(await recordUnmatchedResponses(deps, [unmatched(), ofAnotherKind])).toEqual(['unknown', 'unknown']);
@@ -123,7 +123,7 @@ describe('an unmatched response', () => {
     expect(gone.records).toHaveLength(1);
   });
 
-  test('whose original can no longer be opened may have been an approval', async () => {
+  test('an unmatched response whose original can no longer be opened may have been an approval', async () => {
     const { deps, records } = worldWith([VOIDED], {}, () => {
       throw new SealError('KEY_GONE');
     });
@@ -131,7 +131,7 @@ describe('an unmatched response', () => {
     expect(records[0]).toMatchObject({ late: { kind: 'unknown', authorizationCode: '' }, rearm: expect.anything() });
   });
 
-  test('on which the processor fails may have been an approval, and does not affect the others of its batch', async () => {
+  test('an unmatched response on which the processor fails may have been an approval, and does not affect the others of its batch', async () => {
     const strange: UnmatchedResponse = {
       ...unmatched(),
       read: () => {
@@ -163,7 +163,7 @@ test.each<[Outcome, object]>([
     { ...FACTS, kind: 'unknown', why: 'MAC bad' },
     { kind: 'unknown', responseCode: '00', authorizationCode: '' },
   ],
-])('with late outcome %o states no more than is certain', (outcome, facts) => {
+])('a late response with outcome %o states no more than is certain', (outcome, facts) => {
   expect(lateFactsOf(outcome)).toEqual(facts);
 });
 
@@ -196,7 +196,10 @@ describe('the effect of a late response', () => {
     expect(causedBy(request, late)).toBeUndefined();
   });
 
-  test.each(['approved', 'unknown'] as const)('after a decline, %s, is a reversal and a review', (kind) => {
+  test.each([
+    'approved',
+    'unknown',
+  ] as const)('the effect of a late response after a decline, %s, is a reversal and a review', (kind) => {
     const declined = sampleTransaction({ disposition: Disposition.Declined, responseCode: '91' });
     expect(causedBy(declined, { ...approved, kind })).toMatchObject({
       to: { disposition: Disposition.Declined, needsReview: true },
@@ -204,7 +207,7 @@ describe('the effect of a late response', () => {
     });
   });
 
-  test('while a PIN is awaited is also the end of the wait, which the integrator is notified of', () => {
+  test('the effect of a late response while a PIN is awaited is also the end of the wait, which the integrator is notified of', () => {
     const pinJob = '44444444-2222-4333-8444-555555555555';
     const awaiting = sampleTransaction({ pinState: PinState.awaiting, pinJob });
     expect(causedBy(awaiting)).toMatchObject({
@@ -230,7 +233,7 @@ describe('the response that decided, repeated,', () => {
     expect(records).toEqual([]);
   });
 
-  test('with another DE38 is another approval: the void is sent again', async () => {
+  test('the response that decided, repeated, with another DE38 is another approval: the void is sent again', async () => {
     const sale = sampleTransaction({
       ...asked,
       disposition: Approved,

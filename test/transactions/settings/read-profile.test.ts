@@ -89,7 +89,7 @@ describe('a profile has one canonical form', () => {
     });
   });
 
-  test('which is read again unchanged, and is what is shown', () => {
+  test('the canonical form of a profile is read again unchanged, and is what is shown', () => {
     for (const example of newTerminalProfile.meta()!.examples as NewTerminalProfile[]) {
       const { name: _, ...body } = newTerminalProfile.parse(example);
       const canonical = readNewProfile(body);
@@ -98,7 +98,7 @@ describe('a profile has one canonical form', () => {
     }
   });
 
-  test('with neither format it accepts everything', () => {
+  test('a profile with neither format accepts everything', () => {
     expect(readNewProfile({})).toEqual({ overrides: [] });
   });
 

@@ -65,12 +65,12 @@ describe('the profile in force', () => {
 describe('a tap', () => {
   const directory = directoryWith({ za: SOUTH_AFRICA });
 
-  test('without a profile is unchanged', () => {
+  test('a tap without a profile is unchanged', () => {
     expect(applyProfile(directory, by(null), TAP)).toEqual({ opened: TAP, fault: undefined });
     expect(applyProfile(directory, by(null), TAP).opened).toBe(TAP);
   });
 
-  test('inside its profile and complete is unchanged', () => {
+  test('a tap inside its profile and complete is unchanged', () => {
     expect(applyProfile(directory, by('za'), TAP).opened).toBe(TAP);
   });
 
@@ -90,7 +90,7 @@ describe('a tap', () => {
     expect(opened).toBe(tapOfReader);
   });
 
-  test('whose blob has no room for more is refused as card data', () => {
+  test('a tap whose blob has no room for more is refused as card data', () => {
     const full = tapOf([...VISA_PURCHASE, ...Array(MAX_TLV_OBJECTS - 3).fill([0xdf01, '00'] as const)]);
     expect(() => applyProfile(directory, by('za'), full)).toThrow(TapRefused);
   });

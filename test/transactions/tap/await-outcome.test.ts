@@ -96,7 +96,7 @@ test('an outcome without a notice is found within a second', async () => {
 });
 
 describe('after the last moment the waiting request decides itself, and reports what it has stored', () => {
-  test('of a tap that no worker took: nothing was sent', async () => {
+  test('the waiting request decides on a tap that no worker took: nothing was sent', async () => {
     const lost = deps(waitingForWorker);
     const outcome = await awaitOutcome(lost.deps, waitingForWorker);
     expect(outcome).toMatchObject({ disposition: Disposition.UnableToGoOnline, reversalState: ReversalState.none });
@@ -104,7 +104,7 @@ describe('after the last moment the waiting request decides itself, and reports 
     expect(lost.decisions).toMatchObject([{ isOverdue: true }]);
   });
 
-  test('of a submitted tap: Indeterminate, and a reversal is pending', async () => {
+  test('the waiting request decides on a submitted tap: Indeterminate, and a reversal is pending', async () => {
     const lost = deps(submitted);
     const outcome = await awaitOutcome(lost.deps, submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });

@@ -20,7 +20,7 @@ const tap = indexTlv(
   encodeTlv(Object.entries(VALUES).map(([tag, value]) => ({ tag: Number.parseInt(tag, 16), value: fromHex(value) }))),
 );
 
-test('of a tap only what DE55 may carry and the names of the application are stored: no track, PAN, name, expiry or PIN', () => {
+test('only what DE55 may carry and the names of the application are stored of a tap: no track, PAN, name, expiry or PIN', () => {
   expect(listChipTags(keepChipTags(tap))).toEqual([
     { tag: '84', value: 'A0000000031010' },
     { tag: '5F34', value: '01' },
@@ -31,7 +31,7 @@ test('of a tap only what DE55 may carry and the names of the application are sto
   ]);
 });
 
-test('of a tap of which nothing was stored, nothing is listed', () => {
+test('nothing is listed for a tap of which nothing was stored', () => {
   expect(listChipTags(null)).toEqual([]);
   expect(indexChipTags(null).has(0x50)).toBe(false);
 });

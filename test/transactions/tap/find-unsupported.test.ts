@@ -31,7 +31,7 @@ function fateOf(announced: Announced, type: TransactionTypeId = TransactionType.
 
 const hexByte = (value: number) => value.toString(16).padStart(2, '0').toUpperCase();
 
-test('of every one-byte value of 9C, only a purchase is sent', () => {
+test('only a purchase is sent, of all one-byte values of 9C', () => {
   for (let value = 0; value < 256; value++) {
     expect(fateOf({ 156: hexByte(value) })).toBe(value === 0 ? 'sent' : 'TRANSACTION_TYPE_UNSUPPORTED');
   }

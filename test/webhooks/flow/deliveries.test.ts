@@ -54,7 +54,7 @@ async function letTimePass(seconds: number): Promise<void> {
 }
 
 describe('a receiver that fails', () => {
-  test('for a day gets the event when it is back, with the same id, a fresh timestamp and a record of each attempt', async () => {
+  test('a receiver that fails for a day gets the event when it is back, with the same id, a fresh timestamp and a record of each attempt', async () => {
     receiver.answer = status(500, {}, 'out of order');
     const id = await tap();
     let event = await untilEvent(id, { attempts: 1, state: 'pending' });
@@ -82,7 +82,7 @@ describe('a receiver that fails', () => {
     expect(attempts[0]).toMatchObject({ url: receiver.url, error: null, answer: 'out of order' });
   });
 
-  test('until the end of the schedule gets no eleventh attempt', async () => {
+  test('a receiver that fails until the end of the schedule gets no eleventh attempt', async () => {
     receiver.answer = status(503);
     const id = await tap();
     for (let attempts = 1; attempts < 10; attempts++) {
@@ -97,7 +97,7 @@ describe('a receiver that fails', () => {
     expect(rows).toEqual([]);
   });
 
-  test('with a redirect is not followed', async () => {
+  test('a receiver that fails with a redirect is not followed', async () => {
     const elsewhere = await startReceiver();
     receiver.answer = status(302, { location: elsewhere.url });
     const id = await tap();
@@ -107,7 +107,7 @@ describe('a receiver that fails', () => {
     await elsewhere.close();
   });
 
-  test('and requests a delay gets it, for all of its events', async () => {
+  test('a receiver that fails and requests a delay gets it, for all of its events', async () => {
     const tailor = await Backend.open(installation, 'tailor');
     const patient = await startReceiver(status(429, { 'retry-after': '120' }));
     await tailor.listenAt(patient.url);
@@ -128,7 +128,7 @@ describe('a receiver that fails', () => {
     await patient.close();
   });
 
-  test('because it does not exist has the reason recorded', async () => {
+  test('a receiver that fails because it does not exist has the reason recorded', async () => {
     const gone = await startReceiver();
     await gone.close();
     await backend.register(gone.url);
@@ -138,7 +138,7 @@ describe('a receiver that fails', () => {
     ]);
   });
 
-  test('with a huge response has its first kilobyte recorded', async () => {
+  test('a receiver that fails with a huge response has its first kilobyte recorded', async () => {
     receiver.answer = status(400, {}, 'no\0'.repeat(1_000_000));
     const { id } = await untilEvent(await tap(), { attempts: 1, state: 'pending' });
     const [attempt] = await backend.attempts(id);
@@ -170,7 +170,7 @@ describe('a receiver that was removed', () => {
 });
 
 describe('a replay', () => {
-  test('of one event sends it again with its id, and continues the count of attempts', async () => {
+  test('a replay of one event sends it again with its id, and continues the count of attempts', async () => {
     const id = await tap();
     const event = await untilEvent(id, { attempts: 1, state: 'delivered' });
     const answer = await backend.ask('POST', `/integrator/events/${event.id}/replay`);
@@ -200,7 +200,7 @@ describe('a replay', () => {
     expect(genuine(receiver, secret, id)).toHaveLength(3);
   });
 
-  test('of a time range includes undelivered events, or all', async () => {
+  test('a replay of a time range includes undelivered events, or all', async () => {
     const from = new Date().toISOString();
     const arrived = await tap();
     await untilEvent(arrived, { state: 'delivered' });

@@ -195,7 +195,7 @@ describe('the events of an integrator', () => {
     expect(await backend.ask(method, path, body, merchants)).toMatchObject({ status: 403 });
   });
 
-  test('of another owner are answered exactly like unknown ones', async () => {
+  test('events of another owner receive exactly the same response as unknown ones', async () => {
     const id = await event();
     for (const [method, action] of [
       ['GET', 'attempts'],
@@ -258,7 +258,7 @@ describe('the events of an integrator', () => {
     expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toContain(pointer);
   });
 
-  test('that are due are not replayed again and again', async () => {
+  test('the events of an integrator that are due are not replayed again and again', async () => {
     const id = await event();
     const { database } = installation;
     await database.query(`update webhook_events set state = 'pending', next_at = now() where id = $1`, [id]);
@@ -281,7 +281,7 @@ describe('the events of an integrator', () => {
     expect(await jobs()).toBe(before);
   });
 
-  test('with a thousand attempts are not replayed, and their last hundred attempts are shown', async () => {
+  test('the events of an integrator with a thousand attempts are not replayed, and their last hundred attempts are shown', async () => {
     const id = await event();
     const { database } = installation;
     await database.query(

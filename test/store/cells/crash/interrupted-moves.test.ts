@@ -162,7 +162,7 @@ describe('while a command moves an acquirer', () => {
 });
 
 describe('a move that is undone', () => {
-  test('after the source has given the acquirer up leaves it in the source, with its jobs', async () => {
+  test('a move that is undone after the source has given the acquirer up leaves it in the source, with its jobs', async () => {
     const jobs = async () =>
       (
         await cells.databases.a.query(
@@ -189,7 +189,7 @@ describe('a move that is undone', () => {
   test.each([
     'replicating',
     'gaveUp',
-  ] as const)('by a command that dies after %s can be undone again, and moved', async (step) => {
+  ] as const)('a move that is undone by a command that dies after %s can be undone again, and moved', async (step) => {
     await cells.moveUntil(step, 'a', 'b');
     const dying = async (statement: RegExp) => {
       const fault = cells.withSessions('a', 'b', ({ source, target }) => {

@@ -78,7 +78,7 @@ describe('a move whose target is lost', () => {
     'copied',
     'closed',
     'gaveUp',
-  ])('after %s is ended in the source, which serves the acquirer with its jobs and can move it again', async (step) => {
+  ])('a move whose target is lost after %s is ended in the source, which serves the acquirer with its jobs and can move it again', async (step) => {
     await addJobs();
     const jobs = await read('a', TEST_JOBS);
     await cells.moveUntil(step, 'a', 'b');
@@ -94,7 +94,7 @@ describe('a move whose target is lost', () => {
     await cells.move('b', 'a');
   });
 
-  test('after it may have served the acquirer is not ended: its taps would be missing', async () => {
+  test('a move whose target is lost after it may have served the acquirer is not ended: its taps would be missing', async () => {
     await cells.moveUntil('arrived', 'a', 'b');
     await expect(recover('a', 'b')).rejects.toThrow('b may have served acquirer 1');
     await cells.moveUntil('tookOver', 'a', 'b');
@@ -106,7 +106,7 @@ describe('a move whose target is lost', () => {
 });
 
 describe('a move whose source is lost', () => {
-  test('before the target has its last change is not ended: taps would be missing', async () => {
+  test('a move whose source is lost before the target has its last change is not ended: taps would be missing', async () => {
     await cells.moveUntil('copied', 'a', 'b');
     await expect(recover('b', 'a')).rejects.toThrow('b does not have the last changes of acquirer 1');
     await cells.move('a', 'b');
@@ -117,7 +117,7 @@ describe('a move whose source is lost', () => {
     'gaveUp',
     'tookOver',
     'flipped',
-  ])('after %s is ended in the target, which serves the acquirer with its jobs and can move it on', async (step) => {
+  ])('a move whose source is lost after %s is ended in the target, which serves the acquirer with its jobs and can move it on', async (step) => {
     await addJobs();
     const jobs = await read('a', TEST_JOBS);
     await cells.moveUntil(step, 'a', 'b');
