@@ -57,7 +57,7 @@ import {
 } from './terminal-profile.ts';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from './webhook.ts';
 
-/** For a response without a body. */
+/** Schema of a response without a body. */
 const nothing = z.unknown().transform(() => undefined);
 const empty = z.object({});
 const acquirer = '/acquirers/{acquirerId}';

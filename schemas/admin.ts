@@ -4,7 +4,7 @@ import { plainText } from './plain-text.ts';
 
 /** Maximum of PostgreSQL's integer, which numbers acquirers, integrators, processors and routes. */
 const MAX_ID = 2_147_483_647;
-/** The same as for a list of transactions (contract, row 4.1). */
+/** Limit of a page, the same as for a list of transactions (contract, row 4.1). */
 const MAX_PAGE = 500;
 const DEFAULT_PAGE = 100;
 /** The same as for the references and names of the interface (section 8). */

@@ -54,7 +54,7 @@ export interface Credentials<Secret = string> {
 export type Secretive = string | (() => string | Promise<string>);
 
 export interface ClientOptions {
-  /** Its path, if any, is put before every other path. */
+  /** URL of the gateway. Its path, if any, is put before every other path. */
   readonly baseUrl: string;
   /** Base URL of logins and intent session tokens; `baseUrl` by default. */
   readonly authUrl?: string;
@@ -85,11 +85,11 @@ export interface CallOptions extends RequestMarks {
 /** A request that any HTTP client can send. */
 export interface RawRequest {
   readonly method: Operation['method'];
-  /** With its query; append it to the URL of the gateway. */
+  /** Path with its query; append it to the URL of the gateway. */
   readonly path: string;
   /** Names in lower case. Values are not escaped: a caller that writes headers itself must reject line ends. */
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON. */
+  /** The body as JSON. */
   readonly body: string | undefined;
 }
 
@@ -188,7 +188,7 @@ export function requestOf<Name extends OperationName>(
   };
 }
 
-/** If both are accepted, the key is used. */
+/** The credential that a request shows. If both are accepted, it is the key. */
 function shownOf<Secret>({ shows }: Operation, { apiKey, token }: Credentials<Secret>): Credentials<Secret> {
   if (shows === 'nothing') return {};
   if (shows === 'both') return { apiKey, token };

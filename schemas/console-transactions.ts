@@ -29,7 +29,7 @@ export const OUTCOME_FILTERS = [
   'unableToGoOnline',
   'indeterminate',
   'voided',
-  /** Without an outcome yet. */
+  /** Transactions without an outcome yet. */
   'open',
 ] as const;
 

@@ -21,7 +21,7 @@ const formId = z.string().regex(/^[\da-f]{32}$/, 'must be 32 hexadecimal digits'
 /** A refund from the console. Its outcome depends on the switch, so it is not one of the actions. */
 export const consoleRefund = z.strictObject({
   acquirerId: z.int().positive(),
-  /** Of the sale. */
+  /** Id of the sale. */
   id: z.uuid(),
   /** Major units of the sale's currency. */
   amount: z.string().regex(/^\d{1,12}(\.\d{1,4})?$/, 'must be an amount such as 10.00'),
@@ -51,7 +51,7 @@ export const consoleAct = z.discriminatedUnion('act', [
   z.strictObject({
     act: z.enum(['confirmResolution', 'rejectResolution']),
     acquirerId: z.int().positive(),
-    /** Of the resolution. */
+    /** Id of the resolution. */
     id: z.uuid(),
   }),
   z.strictObject({

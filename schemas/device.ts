@@ -6,9 +6,9 @@ import { plainText } from './plain-text.ts';
 
 /** FCM guarantees no length. Its tokens have 140 to 200 characters, and none over 4 KB is known. */
 const MAX_PUSH_TOKEN_CHARS = 4_096;
-/** From the contract. */
+/** Limit of a device's name, from the contract. */
 const MAX_FRIENDLY_NAME_CHARS = 32;
-/** The same as in the merchant's record. */
+/** Limit of a merchant id, the same as in the merchant's record. */
 const MAX_MERCHANT_ID_CHARS = 64;
 
 const friendlyName = plainText(MAX_FRIENDLY_NAME_CHARS)

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ERROR_CODE_RANGES, ERROR_CODES } from './error-codes.ts';
 import { RESPONSE_CODES } from './response-codes.ts';
 
-/** 3.3, by transactionstatusId. */
+/** Statuses of 3.3, by transactionstatusId. */
 export const STATUSES = [
   { id: 0, name: 'BadRequestReceived', meaning: 'The card data of the device cannot be used' },
   { id: 1, name: 'RequestReceived', meaning: 'The request of the device is stored' },
@@ -36,7 +36,7 @@ export const DISPOSITION_TEXTS = [
   { id: 5, name: 'Voided', meaning: 'The transaction was reversed' },
 ] as const;
 
-/** By transactionTypeId. */
+/** Transaction types by transactionTypeId. */
 export const TRANSACTION_TYPES = [
   { id: 1, name: 'Tap', meaning: 'A card was tapped on a phone' },
   { id: 2, name: 'TT3', meaning: 'A tap that authenticates a debit order mandate' },
@@ -45,7 +45,7 @@ export const TRANSACTION_TYPES = [
   { id: 5, name: 'Void', meaning: 'Cancels a sale before settlement' },
 ] as const;
 
-/** 3.2. */
+/** Texts of the QR code states of 3.2. */
 export const QR_CODE_STATE_TEXTS = [
   { id: 0, name: 'QRCodeGenerated', meaning: 'The link or intent was created' },
   { id: 1, name: 'QRCodeScanned', meaning: 'A device fetched the payment details' },

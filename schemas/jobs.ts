@@ -61,9 +61,9 @@ export const jobPayloads = {
   /** Send a push message again, because the device may not have received it. */
   push: z.strictObject({
     acquirerId: z.int().positive(),
-    /** Of the link. */
+    /** Reference of the link. */
     reference: z.uuid(),
-    /** Of the registration. */
+    /** Device id of the registration. */
     deviceId: z.uuid(),
     attempt: z.int().positive(),
   }),

@@ -24,7 +24,7 @@ export type TokenKeySet = z.infer<typeof tokenKeySet>;
 
 /** A larger set is not a list of one issuer's signing keys. */
 const MAX_KEYS = 100;
-/** The same as for keys that are registered individually. */
+/** Limit of a kid, the same as for keys that are registered individually. */
 const MAX_KID_CHARS = 255;
 const MAX_WORD_CHARS = 32;
 

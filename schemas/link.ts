@@ -6,7 +6,7 @@ import { plainText } from './plain-text.ts';
 
 /** Major units with twelve digits. */
 const MAX_AMOUNT = 999_999_999_999;
-/** The same as for stored merchant ids. */
+/** Limit of a merchant id, the same as for stored ones. */
 const MAX_MERCHANT_ID_CHARS = 64;
 /** IBANs are the longest account numbers (ISO 13616-1). */
 const MAX_ACCOUNT_CHARS = 34;
@@ -115,7 +115,7 @@ export const tt3LinkRequest = linkRequest.extend(mandateRequest).meta({ id: 'Tt3
 
 const expiresAt = z.iso.datetime().describe('Time until which the payment can begin, ISO 8601 in UTC (extension)');
 
-/** 2.8. */
+/** The response of 2.8. */
 export const linkAnswer = z
   .object({
     url: z
@@ -132,7 +132,7 @@ export const linkAnswer = z
   })
   .meta({ id: 'LinkAnswer' });
 
-/** 2.9. */
+/** The response of 2.9. */
 export const intentAnswer = z
   .object({
     id: z
@@ -161,7 +161,7 @@ export const sessionRequest = z
   .nullish()
   .transform((body) => body ?? { expiryMinutes: MIN_SESSION_MINUTES, merchantId: undefined });
 
-/** 2.10. */
+/** The response of 2.10. */
 export const sessionAnswer = z
   .object({
     token: z.string().describe('JWT for the creation of many intent transactions of the merchant'),
@@ -245,7 +245,7 @@ export const shownMandate = {
   maxCollectionAmount: decimalText.describe('Maximum amount of one collection as decimal text in major units'),
 };
 
-/** 2.4. */
+/** The status of a TT3 link, 2.4. */
 export const tt3LinkStatus = linkStatus
   .extend({
     ...shownMandate,
@@ -262,7 +262,7 @@ export type ShownMandate = z.infer<z.ZodObject<typeof shownMandate>>;
 
 export const tapOnOwnPath = z.object({ merchantReference });
 
-/** 2.5. */
+/** The status of a tap on a phone of the customer, 2.5. */
 export const tapOnOwnStatus = z
   .object({
     id: z.uuid().describe('Id of the backend transaction'),

@@ -20,7 +20,7 @@ const VISIBLE = /[^\s\u00ad\u115f\u1160\u200b-\u200f\u202a-\u202e\u2060-\u206f\u
 export const plainText = (maxChars: number) =>
   plainTextOrNone(maxChars).min(1, { abort: true }).regex(VISIBLE, 'must not be blank');
 
-/** As `plainText`, or empty. */
+/** Schema of plain text that may be empty. */
 export const plainTextOrNone = (maxChars: number) =>
   z
     .string()

@@ -12,7 +12,7 @@ export type TapValues = ReadonlyMap<number, Uint8Array>;
 
 /** Binding of a blob: it cannot be opened with other values. */
 export interface SealedFor {
-  /** The same as in the header X-Device-Installation-Id. */
+  /** Id of the installation, as in the header X-Device-Installation-Id. */
   readonly deviceInstallationId: string;
   readonly merchantReference: string;
   /** The merchant of the token. Without it, a copy of the blob opens for other merchants, too. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { acquirerPath, pageOf, storableObject, times } from './admin.ts';
 import { plainText } from './plain-text.ts';
 
-/** From the contract. */
+/** Limit of a profile's name, from the contract. */
 const MAX_NAME_CHARS = 255;
 /** A reader has one application per scheme and product; the largest kernels have forty. */
 const MAX_OVERRIDES = 64;
@@ -112,7 +112,7 @@ const override = z
 /** A format's own schema checks its settings; this bounds what is stored. */
 const MAX_READER_SETTINGS_CHARS = 8_192;
 
-/** Which format a reader's card data have, and its settings. */
+/** The format of a reader's card data, and its settings. */
 const profileReader = z
   .object({
     format: z
@@ -251,7 +251,7 @@ export const profilePath = acquirerPath.extend({
   profile: plainText(MAX_NAME_CHARS).describe('Name of the terminal profile'),
 });
 
-/** By name. */
+/** A page of profiles, by name. */
 export const profilePage = pageOf(plainText(MAX_NAME_CHARS));
 
 /** The configuration that a reader gets for its proximity token (extension). */

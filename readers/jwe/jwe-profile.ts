@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 export const JWE_ALGORITHM = 'ECDH-ES';
 export const JWE_ENCRYPTION = 'A256GCM';
 
-/** Both curves give 32 bytes. */
+/** Length of an agreed secret: both curves give 32 bytes. */
 const SECRET_BYTES = 32;
 /** AlgorithmID of OtherInfo: the name of `enc` after its 32-bit length (RFC 7518 4.6.2). */
 const ALGORITHM_ID = lengthPrefixed(Buffer.from(JWE_ENCRYPTION));

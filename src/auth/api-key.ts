@@ -37,14 +37,13 @@ export class RecentReads<Value> {
   }
 }
 
-/**
- * API keys: `tw_test_<id>_<secret>` and `tw_live_<id>_<secret>`. The id finds the row. The secret has 256 bits and is
- * stored only as SHA-256: it cannot be guessed, so a slow hash would bring only delay.
- */
-
 const ID_BYTES = 8;
 const SECRET_BYTES = 32;
-/** Hex only: there is a single spelling, and a double click selects the whole key. */
+/**
+ * The form of an API key, `tw_test_<id>_<secret>` or `tw_live_<id>_<secret>`. The id finds the row. The secret has 256
+ * bits and is stored only as SHA-256: it cannot be guessed, so a slow hash would bring only delay. Both are hex, so there
+ * is a single spelling, and a double click selects the whole key.
+ */
 const API_KEY = /^tw_(test|live)_([0-9a-f]{16})_([0-9a-f]{64})$/;
 /** Keys in use at once whose last use was recorded. */
 const MAX_KEYS_IN_USE = 4_096;
@@ -68,7 +67,7 @@ export interface ApiKeyRecord {
   readonly secretHash: Uint8Array;
   readonly owner: ApiKeyOwner;
   readonly scopes: readonly string[];
-  /** For people. */
+  /** Name of the key, for people. */
   readonly name: string;
   /** Milliseconds since 1970; null for never. */
   readonly expiresAtMs: number | null;

@@ -8,12 +8,10 @@ import type { KeyRing, NamedSecretKey, SecretKeys } from './key-ring.ts';
 import { openBytes, sealBytes } from './seal-bytes.ts';
 
 /**
- * The bytes of a kept card before they are sealed: a format byte, then PAN, expiry, and the fields of its original, each
+ * The first of the bytes of a kept card before they are sealed. PAN, expiry, and the fields of its original follow, each
  * as a name and a value. A common name takes one byte. As JSON, the names took half of the 540 bytes of a sale, which
- * every change of a transaction's row copies.
+ * every change of a transaction's row copies. Another format would have another byte.
  */
-
-/** Another format would have another byte. */
 const FORMAT = 1;
 
 /** A name's code is its position here plus one. Stored cards have these codes: only append. */
@@ -43,9 +41,9 @@ const COMMON_NAMES = [
 ];
 
 const CODES: ReadonlyMap<string, number> = new Map(COMMON_NAMES.map((name, n) => [name, n + 1]));
-/** The name follows as text. */
+/** The code of a name that is not common: the name follows as text. */
 const OTHER_NAME = 0;
-/** A text has its length before it, in bytes. */
+/** Size of the length that precedes a text. */
 const LENGTH_BYTES = 2;
 /** The fields that a reversal repeats (DE43 and the chip's tags are the longest) stay under 2 KB. */
 const MAX_CHARACTERS = 8_192;
@@ -110,11 +108,6 @@ function writeText(bytes: Buffer, text: string, offset: number): number {
 }
 
 /**
- * Seals the card data that reversal and refund need. The data are sealed to their transaction, under keys with no
- * other use.
- */
-
-/**
  * More than one process has in progress at once, or shows on pages that are read again. An expiry date without its
  * PAN needs no protection (PCI DSS 3.3).
  */
@@ -137,7 +130,8 @@ export interface SearchableCardVault extends CardVault {
 }
 
 /**
- * Creates a vault over the keys of an installation. The hash of a PAN is `<key id>:<HMAC-SHA-256 over all its
+ * Creates a vault over the keys of an installation. It seals the card data that reversal and refund need, to their
+ * transaction, under keys with no other use. The hash of a PAN is `<key id>:<HMAC-SHA-256 over all its
  * digits, Base64url>`.
  */
 export function createCardVault(

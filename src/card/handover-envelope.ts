@@ -81,17 +81,6 @@ function agree(privateKey: KeyObject, x: string): KeyObject {
   }
 }
 
-/**
- * The byte layout of a sealed handover:
- *
- * - version (1), sender's public key (32), salt (16), count (1)
- * - for each recipient: key id (8), wrapped content key (32 + 16)
- * - ciphertext, tag (16)
- *
- * The plaintext is the length of the general blob (4), the general blob and the payment blob. Each key encrypts once
- * (the content key is random, a wrapping key belongs to one salt and recipient), so the nonces are zeros.
- */
-
 /** More workers than any switch gives connections to. A value sealed for 16 is 900 bytes longer than its blobs. */
 export const MAX_RECIPIENTS = 16;
 export const SALT_BYTES = 16;
@@ -104,7 +93,7 @@ const WRAPPED_BYTES = KEY_ID_BYTES + CONTENT_KEY_BYTES + GCM_TAG_BYTES;
 const SALT_AT = 1 + PUBLIC_KEY_BYTES;
 const COUNT_AT = SALT_AT + SALT_BYTES;
 const WRAPS_AT = COUNT_AT + 1;
-/** Both blobs at their maximum length. */
+/** Length of a sealed handover with both blobs at their maximum length. */
 const MAX_SEALED_BYTES = WRAPS_AT + MAX_RECIPIENTS * WRAPPED_BYTES + LENGTH_BYTES + 2 * MAX_TLV_BYTES + GCM_TAG_BYTES;
 
 /** The attempt for which a tap is handed over. The seal is bound to it, so the value opens for no other attempt. */
@@ -124,6 +113,16 @@ export interface WrappedKey {
   readonly wrapped: Uint8Array;
 }
 
+/**
+ * The parts of a sealed handover. Its bytes:
+ *
+ * - version (1), sender's public key (32), salt (16), count (1)
+ * - for each recipient: key id (8), wrapped content key (32 + 16)
+ * - ciphertext, tag (16)
+ *
+ * The plaintext is the length of the general blob (4), the general blob and the payment blob. Each key encrypts once
+ * (the content key is random, a wrapping key belongs to one salt and recipient), so the nonces are zeros.
+ */
 export interface HandoverEnvelope {
   readonly sender: Uint8Array;
   readonly salt: Uint8Array;

@@ -134,12 +134,6 @@ function pointOf(publicKey: KeyObject): Buffer {
   return Buffer.concat([Buffer.of(0x04), Buffer.from(x!, 'base64url'), Buffer.from(y!, 'base64url')]);
 }
 
-/**
- * The keys of one installation, from one JSON file that no other user may read, or from a token. Each list is newest
- * first: the first key seals, hashes or signs, and the others still open, find and verify older values. No key serves
- * two purposes.
- */
-
 /** The keys of one purpose. */
 export interface SecretKeys {
   readonly current: NamedSecretKey;
@@ -147,6 +141,11 @@ export interface SecretKeys {
   find(id: string): NamedSecretKey | undefined;
 }
 
+/**
+ * The keys of one installation, from one JSON file that no other user may read, or from a token. Each list is newest
+ * first: the first key seals, hashes or signs, and the others still open, find and verify older values. No key serves
+ * two purposes.
+ */
 export interface KeyRing {
   /** The key that a blob names, retired or not: the caller decides whether the key may still open. */
   cardDataKey(kid: string): CardDataKey | undefined;

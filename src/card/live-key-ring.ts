@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 2_000;
 /** Requests for unknown keys must not cause a read of the file each time. */
 const LEAST_BETWEEN_LOOKS_MS = 200;
 
-/** After a token did not respond. */
+/** Pause after a token did not respond. */
 const TOKEN_PAUSE_MS = 30_000;
 
 /** A ring that follows its file. */

@@ -8,7 +8,7 @@ export function readText(what: string, path: string | undefined): string {
   return read(what, path, (text) => text);
 }
 
-/** Like `readText`, for JSON. */
+/** Reads JSON, from the same places as `readText`. */
 export function readJson(what: string | undefined, path: string | undefined): unknown {
   return read(what, path, JSON.parse);
 }

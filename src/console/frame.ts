@@ -33,7 +33,7 @@ export interface OutcomeRate {
   readonly processor: string;
   readonly scheme: string;
   readonly disposition: string;
-  /** Since the start of the processes. */
+  /** Total since the start of the processes. */
   readonly total: number;
   readonly perSecond: number;
 }
@@ -91,7 +91,7 @@ export interface DatabaseState {
 
 interface MovedAcquirer {
   readonly acquirerId: number;
-  /** Of this cell (table acquirer_cells). */
+  /** State of this cell (table acquirer_cells). */
   readonly state: string;
   /** The other cell. */
   readonly peer: string;

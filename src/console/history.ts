@@ -19,7 +19,7 @@ interface Percentiles {
 
 /** What the switches did in one span of time. */
 interface HistoryPoint extends Percentiles {
-  /** Its begin. */
+  /** Begin of the span. */
   readonly atMs: number;
   /** Numbers of taps by disposition. */
   readonly outcomes: Counts;
@@ -33,7 +33,7 @@ interface SwitchHistory extends Percentiles {
 
 interface CountedReason {
   readonly code: string;
-  /** In the words of the interface. */
+  /** Meaning in the words of the interface. */
   readonly meaning: string;
   readonly count: number;
 }

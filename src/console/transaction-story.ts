@@ -112,7 +112,7 @@ interface RelatedTransaction {
   readonly id: string;
   readonly type: string;
   readonly reference: string;
-  /** With its currency. */
+  /** The amount, with its currency. */
   readonly amount: string | null;
   readonly disposition: string | null;
   readonly needsReview: boolean;

@@ -12,7 +12,7 @@ import { parsePayshieldFile } from './payshield/open-payshield.ts';
 import type { PayshieldFile } from './payshield/payshield-file.ts';
 import { PayshieldHsm } from './payshield/payshield-hsm.ts';
 
-/** In messages. */
+/** Name of the file in messages. */
 const WHAT = 'the key file of the HSM';
 
 /** A key that the file of an HSM lists. */
@@ -31,7 +31,7 @@ type ImportBlockRequest = Omit<ImportKeyRequest, keyof KeyBlockSource> & KeyBloc
 /** A key that was formed at the console of a device. */
 interface KeyUnderLmk extends AddedKey, Pick<PayshieldFile['keys'][number], 'algorithm' | 'lengthBytes'> {
   readonly type: KeyType | undefined;
-  /** Under the LMK, with its scheme. */
+  /** The key under the LMK, with its scheme. */
   readonly key: string;
 }
 

@@ -46,7 +46,7 @@ export interface HsmOptions {
    * or keys in AWS Payment Cryptography (src/hsm-devices/README.md).
    */
   readonly module: string | undefined;
-  /** Of the devices; without it they log nothing. */
+  /** Log of the devices; without it they log nothing. */
   readonly log?: DeviceLog | undefined;
 }
 

@@ -25,7 +25,7 @@ interface Place {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** For the deadline of the request. */
+    /** Place of the request in the list of deadlines. */
     deadlinePlace: Place | undefined;
   }
 }

@@ -116,7 +116,7 @@ function endSilent({ server }: FastifyInstance, openedAtMs: ReadonlyMap<Socket, 
 
 /** What has not been answered on a connection. */
 export interface Pending {
-  /** In the order of their requests. */
+  /** Responses in progress, in the order of their requests. */
   readonly responses: readonly ServerResponse[];
   /** The latest request, if its response ended before it had arrived completely, as a 413 does. */
   readonly cutShort: IncomingMessage | undefined;

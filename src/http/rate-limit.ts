@@ -61,15 +61,6 @@ export class TokenBuckets<Key> {
   }
 }
 
-/**
- * Limits requests per credential, and per address for requests without a credential or with an unknown one.
- *
- * Each process counts separately, because the limit protects the cores of this process. `@fastify/rate-limit` was
- * considered: it identifies a caller before its credential is checked. Any client could then use up another caller's
- * quota, or invent a new identity for each request. Here a credential gets its own bucket after the first accepted
- * request, and the address pays until then.
- */
-
 export interface RateLimitOptions {
   /** Requests per second of one credential; 0 for no limit. */
   readonly perCredential: number;
@@ -86,7 +77,7 @@ const BURST_SECONDS = 10;
 const MAX_BUCKETS = 65_536;
 
 /**
- * Routes without this limit. Taps have their own limits (`rate-limit.ts`) and share no quota with other requests.
+ * Routes without this limit. Taps have their own limits (`TapLimits`) and share no quota with other requests.
  * Health must be visible while everything else is refused.
  */
 export const UNLIMITED_ROUTES: ReadonlySet<string | undefined> = new Set<string | undefined>([
@@ -109,6 +100,14 @@ declare module 'fastify' {
   }
 }
 
+/**
+ * Limits requests per credential, and per address for requests without a credential or with an unknown one.
+ *
+ * Each process counts separately, because the limit protects the cores of this process. `@fastify/rate-limit` was
+ * considered: it identifies a caller before its credential is checked. Any client could then use up another caller's
+ * quota, or invent a new identity for each request. Here a credential gets its own bucket after the first accepted
+ * request, and the address pays until then.
+ */
 export function limitRates(
   server: Server,
   { perCredential, perAppToken, perAddress, monotonicMs }: RateLimitOptions,
@@ -194,14 +193,6 @@ export function fingerprint(text: string): number {
   return (high >>> 0) * 0x100000 + (low >>> 12);
 }
 
-/**
- * Limits how many taps, PINs and acknowledgements a token and a merchant may submit. A busy shop never reaches these
- * limits. They stop a token that was lost or given to a customer, and a client in a loop, before they exhaust
- * database and switches.
- *
- * Each process counts separately, as for the other limits (`rate-limit.ts`).
- */
-
 /** Requests per second; 0 for no limit. */
 interface TapRates {
   /** All tokens of one link or intent. */
@@ -216,6 +207,11 @@ export interface TapLimitsOptions extends TapRates {
   readonly monotonicMs: () => number;
 }
 
+/**
+ * Limits how many taps, PINs and acknowledgements a token and a merchant may submit. A busy shop never reaches these
+ * limits. They stop a token that was lost or given to a customer, and a client in a loop, before they exhaust
+ * database and switches. Each process counts separately, as in `limitRates`.
+ */
 export class TapLimits {
   readonly #monotonicMs: () => number;
   readonly #links: TokenBuckets<string>;

@@ -6,7 +6,7 @@ import { isIdempotent } from './idempotency.ts';
 /** A registered route: source of the API document. */
 export interface KnownRoute {
   readonly method: string;
-  /** In fastify's notation, `/transactions/:id`. */
+  /** The path in fastify's notation, `/transactions/:id`. */
   readonly url: string;
   /** The zod schemas of the request, and the response schemas by status. */
   readonly schema: RouteSchemas;

@@ -16,7 +16,7 @@ import { readTlsFiles, type TlsFiles } from './tls-files.ts';
 
 export { answerList, answerSchema } from './answer-schema.ts';
 
-/** Both blobs at their maximum size, and the reference. */
+/** Limit of a body: both blobs at their maximum size, and the reference. */
 const MAX_BODY_BYTES = 192 * 1024;
 /** A phone on a slow connection sends its few kilobytes well within this time; a slow-loris attack does not. */
 const REQUEST_TIMEOUT_MS = 20_000;
@@ -35,7 +35,7 @@ const LONGEST_TIMES: AnswerTimes = { switchWaitMs: () => 127_000 };
 const MAX_PARAM_CHARS = 255;
 /** Start of a request target in absolute form (RFC 9112 3.2.2). Its host makes no difference here. */
 const ORIGIN = /^https?:\/\/[^/?]*(?=[/?]|$)/i;
-/** For routes without query parameters. */
+/** Schema of routes without query parameters. */
 const NO_QUERY = z.strictObject({});
 
 export type Server = FastifyInstance;

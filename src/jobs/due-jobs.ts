@@ -7,7 +7,7 @@ const EARLY = 3 / 4;
 interface Watched {
   readonly everyMs: number;
   readonly onDue: () => void;
-  /** By the monotonic clock of the process. */
+  /** When the queue was last asked about, on the monotonic clock. */
   askedAtMs: number;
 }
 

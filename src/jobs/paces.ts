@@ -52,9 +52,9 @@ const FULL_LOAD = 0.8;
 
 /** How much of the less urgent work may be taken at once. */
 export interface Ration {
-  /** In a process without other work. */
+  /** Amount in a process without other work. */
   readonly idle: number;
-  /** In a process whose event loop was fully busy since the last poll. */
+  /** Amount in a process whose event loop was fully busy since the last poll. */
   readonly busy: number;
 }
 

@@ -64,7 +64,7 @@ export class Pump<Queue extends QueueName> {
   /** Number of running jobs that have released their slots. */
   #released = 0;
   readonly #shares: FairShares | undefined;
-  /** By acquirer. */
+  /** Work that waits to be done before its job is taken, by acquirer. */
   readonly #ahead = new Map<number, (() => Promise<unknown>)[]>();
   #aheadCount = 0;
   #timer: NodeJS.Timeout | undefined;

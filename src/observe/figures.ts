@@ -51,7 +51,7 @@ export interface ProcessFigures {
   readonly host: string;
   readonly pid: number;
   readonly startedAtMs: number;
-  /** On the process's monotonic clock. */
+  /** When the figures were read, on the process's monotonic clock. */
   readonly atMs: number;
   readonly isDraining: boolean;
   /** Share of time during which the event loop was busy, since the previous reading. */

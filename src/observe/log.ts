@@ -6,7 +6,7 @@ import { TapwireError } from '../basics/errors.ts';
 /** The fields that have their own place in a line, or none. */
 const PLACED = new Set(['level', 'time', 'msg', 'name', 'pid', 'process']);
 type Style = Parameters<typeof styleText>[0];
-/** By pino's number of the level. */
+/** Names and styles of the levels, by pino's number. */
 const LEVELS: Readonly<Record<number, readonly [name: string, style: Style]>> = {
   10: ['TRACE', 'dim'],
   20: ['DEBUG', 'dim'],

@@ -35,7 +35,7 @@ export function withSecretFiles(variables: NodeJS.ProcessEnv): SecretFiles {
   return { variables: found, faults };
 }
 
-/** Without the newline that editors append. */
+/** Reads a secret without the newline that editors append. */
 function readSecret(path: string): string {
   const stat = statSync(path);
   if (!stat.isFile() || stat.size > MAX_SECRET_BYTES)

@@ -26,7 +26,7 @@ export interface AccessTokensOptions {
 
 interface HeldToken {
   readonly token: Secret<string>;
-  /** On the monotonic clock. */
+  /** When the token is renewed, on the monotonic clock. */
   readonly renewAtMs: number;
 }
 

@@ -57,7 +57,7 @@ export interface DeviceStore {
 
 /** The merchants of a tenant. */
 export interface OwnedMerchants {
-  /** Its only merchant; undefined if it has several. */
+  /** The only merchant of an owner; undefined if it has several. */
   onlyMerchant(owner: Tenant): Promise<string | undefined>;
   findOwned(owner: Tenant, merchantId: string): Promise<{ readonly isBlocked: boolean } | undefined>;
 }

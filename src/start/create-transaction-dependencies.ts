@@ -37,7 +37,7 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
   readonly switches: AcquirerSwitches | undefined;
   /** Present in a process that shares the switches with others. */
   readonly others: OtherProcesses | undefined;
-  /** For taps that this process hands over. */
+  /** Seals taps that this process hands over. */
   readonly sealer: HandoverSealer;
   /** Receives each refusal of card data. */
   readonly onRefused: (refused: RefusedCardData) => void;

@@ -26,7 +26,7 @@ export async function openKeyToken(config: Config): Promise<Token | undefined> {
   return new Token({ modulePath, label, pin: await readPin(pinFile) });
 }
 
-/** Without the newline at the end of a text file. */
+/** Reads a PIN without the newline at the end of a text file. */
 async function readPin(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((cause: NodeJS.ErrnoException) => {
     throw new StartError('BAD_CONFIG', `the PIN file ${path} cannot be read (${cause.code})`);

@@ -52,7 +52,7 @@ export interface SwitchParts {
   readonly clock: TransactionDependencies['clock'];
   readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
-  /** In an installation of several cells. */
+  /** Claims of lines, in an installation of several cells. */
   readonly claims: LineClaims | undefined;
   readonly hsm: OpenedHsm | undefined;
   readonly log: Log;
@@ -168,13 +168,13 @@ export class LongestDeadlines {
     this.#directory = directory;
   }
 
-  /** In seconds, of one acquirer. */
+  /** The longest deadline of one acquirer's switches, in seconds. */
   readonly secondsOf = (acquirerId: number): number => {
     this.#refresh();
     return this.#byAcquirer.get(acquirerId) ?? LONGEST_DEADLINE_SECONDS;
   };
 
-  /** In seconds, of the installation. */
+  /** The longest deadline of the installation's switches, in seconds. */
   get seconds(): number {
     this.#refresh();
     return this.#longest;

@@ -18,7 +18,7 @@ export interface CallbackRegistryOptions {
 /** A secret that is shown now and never again. */
 export interface IssuedSecret {
   readonly secret: Secret<string>;
-  /** Until then the previous secret also signs. */
+  /** Time until which the previous secret also signs; null without one. */
   readonly previousEndsAtMs: number | null;
 }
 

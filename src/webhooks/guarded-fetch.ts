@@ -72,7 +72,7 @@ const LOCALHOST = /(^|\.)localhost\.?$/i;
 export interface NameResolverOptions {
   /** Replaces the machine's own name servers: `address` or `address:port`. */
   readonly servers?: readonly string[];
-  /** Per server and try. */
+  /** Limit of one try at one server. */
   readonly timeoutMs?: number;
 }
 
@@ -118,7 +118,7 @@ export interface GuardedRequest {
 export interface GuardedAnswer {
   readonly status: number;
   readonly headers: http.IncomingHttpHeaders;
-  /** At most `maxAnswerBytes`. */
+  /** The body, at most `maxAnswerBytes`. */
   readonly body: Buffer;
   /** The body was longer, or did not end in time. */
   readonly isCut: boolean;

@@ -25,7 +25,7 @@ export interface WebhookEndpoint extends Integrator {
 export interface Registration extends Integrator {
   readonly serves: WebhookOrigin;
   readonly url: string;
-  /** For a new endpoint; an existing one keeps its own. */
+  /** Id of a new endpoint; an existing one keeps its own. */
   readonly id: string;
   readonly sealedSecret: Uint8Array;
 }
@@ -78,7 +78,7 @@ export interface StoredEvent {
   readonly dueInSeconds: number;
   /** Attempts that were brought forward since the last one of the schedule. */
   readonly earlyAttempts: number;
-  /** Of the request that caused the event, if any. */
+  /** Correlation id of the request that caused the event, if any. */
   readonly correlationId: string | null;
   readonly endpoint: WebhookEndpoint;
 }

@@ -42,7 +42,7 @@ export type NextStep =
 
 /** An attempt as the schedule sees it. */
 export interface ScheduledAttempt {
-  /** Its number in the schedule, from 1. */
+  /** Number of the delivery in the schedule, from 1. */
   readonly delivery: number;
   /** How long before the scheduled time it ended; 0 unless it was brought forward. */
   readonly dueInSeconds: number;

@@ -22,7 +22,7 @@ export type VerifiedWebhook =
   | { readonly isGenuine: false; readonly check: WebhookCheck; readonly reason: string };
 
 export interface ReceivedWebhook {
-  /** As received, with names in lower case. */
+  /** The headers as received, with names in lower case. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The raw body, before any JSON parser. */
   readonly body: Uint8Array;

@@ -14,7 +14,7 @@ const TIMEOUT_MS = 15_000;
 const MAX_ANSWER_BYTES = 1_024;
 /** A slower response is awaited without a worker slot, because slots are for endpoints that respond. */
 const SLOT_FOR_MS = 1_000;
-/** For a probe that found no room among too many others. */
+/** Delay of a probe that found no room among too many others. */
 const PROBE_AGAIN_SECONDS = { least: 15, most: 60 } as const;
 /** A stop waits this long for responses that are about to arrive. */
 const STOP_AFTER_MS = 500;
@@ -26,7 +26,7 @@ export interface WebhookDelivererOptions {
   readonly lanes: Lanes;
   readonly recoveries: Recoveries;
   readonly clock: Clock;
-  /** From 0 to 1. */
+  /** Returns numbers from 0 to 1. */
   readonly random: () => number;
 }
 

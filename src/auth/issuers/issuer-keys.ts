@@ -178,14 +178,7 @@ function folded(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/**
- * The proof with which the holder of a private key registers its public key at an acquirer: a JWS that the private key
- * signs, about one issuer, one acquirer and one gateway. Public keys are public. Without the proof, an acquirer could
- * register a copy of the key of another acquirer's integrator, and claim its tokens. The type of the JWS keeps it from
- * being read as a token, and a token from being read as a proof.
- */
-
-/** Proofs are sent to acquirers by people. It is valid for one registration by one acquirer, so a theft gains nothing. */
+/** People send proofs to acquirers. A proof is valid for one registration by one acquirer, so a theft gains nothing. */
 const MAX_AGE_SECONDS = 7 * 24 * 60 * 60;
 /** Difference of clocks, the same as for the tokens that the key will sign. */
 const LEEWAY_SECONDS = 60;
@@ -198,7 +191,12 @@ export interface Registration {
   readonly audience: string;
 }
 
-/** Whether the holder of the private key agrees to the registration. */
+/**
+ * Whether the holder of a private key agrees to the registration of its public key at an acquirer. The proof is a JWS
+ * that the private key signs, about one issuer, one acquirer and one gateway. Public keys are public. Without the proof,
+ * an acquirer could register a copy of the key of another acquirer's integrator, and claim its tokens. The type of the
+ * JWS keeps it from being read as a token, and a token from being read as a proof.
+ */
 export async function isPossessionProof(
   proof: string,
   { publicKey, algorithms }: { readonly publicKey: KeyObject; readonly algorithms: readonly SigningAlgorithm[] },

@@ -11,15 +11,6 @@ import {
   type ScopedIssuer,
 } from './issuer-keys.ts';
 
-/**
- * The key sets that issuers publish, in the last fetched version.
- *
- * A set is fetched when it is first needed, then refreshed in the background while it is used. A withdrawal of a key
- * is therefore known within minutes, and no request waits for it. A kid that is not in the set causes one more fetch,
- * but not one for every invented token. While the URL is unavailable, the last known set remains in use for half a
- * day.
- */
-
 /** @throws OutboundError if there is no response with status 200, in time and within the limits */
 type FetchKeySet = (url: string) => Promise<string>;
 
@@ -77,6 +68,14 @@ interface KeySet extends OwnedKeySet {
   fetching: Promise<void> | undefined;
 }
 
+/**
+ * The key sets that issuers publish, in the last fetched version.
+ *
+ * A set is fetched when it is first needed, then refreshed in the background while it is used. A withdrawal of a key
+ * is therefore known within minutes, and no request waits for it. A kid that is not in the set causes one more fetch,
+ * but not one for every invented token. While the URL is unavailable, the last known set remains in use for half a
+ * day.
+ */
 export class KeySets {
   readonly #options: KeySetsOptions;
   readonly #sets = new Map<string, KeySet>();

@@ -40,7 +40,7 @@ export interface MerchantPrincipal extends Principal {
   /** `mbn` */
   readonly merchantName: string | null;
   readonly mcc: string | null;
-  /** From `scope` and `permissions`. */
+  /** The permissions in `scope` and `permissions`. */
   readonly permissions: ReadonlySet<string>;
   readonly expiresAtMs: number;
 }

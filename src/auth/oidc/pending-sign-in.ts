@@ -56,7 +56,7 @@ export function beginSignIn(returnTo: unknown, replaces: string | undefined, now
 }
 
 export interface PendingSignIns {
-  /** For the cookie. */
+  /** Seals a started sign-in for the cookie. */
   seal(pending: PendingSignIn): string;
   /** @returns undefined if the text was not sealed here, or has expired */
   open(sealed: string, nowMs: number): PendingSignIn | undefined;

@@ -17,14 +17,14 @@ export interface SignInParts {
 }
 
 export interface StartedSignIn {
-  /** At the provider. */
+  /** Address of the sign-in page at the provider. */
   readonly url: string;
-  /** For a cookie of the browser. */
+  /** The sealed state of the sign-in, for a cookie of the browser. */
   readonly sealed: string;
 }
 
 export interface FinishedSignIn {
-  /** Of the new session, for the cookie. */
+  /** Secret of the new session, for the cookie. */
   readonly secret: string;
   /** Path of the console. */
   readonly returnTo: string;

@@ -10,9 +10,9 @@ import type { PortalUser } from './portal-user.ts';
 
 /** Limits of password attempts. */
 export interface LoginLimits {
-  /** For one username, whether the user exists or not (PCI DSS 4.0 8.3.4: at most ten). */
+  /** Attempts for one username, whether the user exists or not (PCI DSS 4.0 8.3.4: at most ten). */
   readonly perUser: number;
-  /** From one address, which may be shared by an office. */
+  /** Attempts from one address, which an office may share. */
   readonly perAddress: number;
   /** Counted from the first attempt (PCI DSS 4.0 8.3.4: locked for at least 30 minutes). */
   readonly windowSeconds: number;
@@ -21,7 +21,7 @@ export interface LoginLimits {
 export interface TriesSoFar {
   /** Within the window, including this one. */
   readonly tries: number;
-  /** Until the window ends and counting starts again. */
+  /** Time until the window ends and counting starts again. */
   readonly secondsLeft: number;
 }
 

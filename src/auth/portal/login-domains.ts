@@ -3,7 +3,7 @@ import { loginNameOf } from './log-in.ts';
 /** The domain of the user names that only one acquirer creates. */
 export interface LoginDomain {
   readonly acquirerId: number;
-  /** As in a mail address, in lower case. */
+  /** The domain as in a mail address, in lower case. */
   readonly domain: string;
 }
 

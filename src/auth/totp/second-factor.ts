@@ -126,7 +126,7 @@ const ISSUER = 'Tapwire';
 
 /** What a person needs to add the secret to an authenticator app. */
 export interface EnrolmentCode {
-  /** To type, for an app that cannot scan. */
+  /** The secret to type into an app that cannot scan. */
   readonly secret: string;
   /** QR code: modules of a side, and the dark ones as an SVG path of one unit per module. */
   readonly size: number;

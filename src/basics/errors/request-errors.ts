@@ -69,7 +69,7 @@ export class Overloaded extends TapwireError {
  */
 export type OverloadedResource = 'gateway' | 'store' | 'switch' | 'other';
 
-/** At most `most` requests within `windowSeconds`. */
+/** A limit of `most` requests within `windowSeconds`. */
 export interface Quota {
   /** Names the quota in the response. */
   readonly name: string;

@@ -24,7 +24,7 @@ export class ConcurrencyLimit {
   readonly #waitMost: number;
   readonly #waitMostOfOne: number;
   readonly #waitAtMostMs: number;
-  /** By owner, in the order of their turns. None is empty. */
+  /** The waiting calls by owner, in the order of their turns. No queue is empty. */
   readonly #queues = new Map<string, Queue>();
   #waiting = 0;
   #running = 0;

@@ -233,24 +233,25 @@ function withoutPadding(text: string): string {
   return text.slice(0, end);
 }
 
-/**
- * Overwrites the secret digits of PANs and tracks. The length stays, and `parsePan` and `parseTrack2` still accept
- * the result.
- */
-
 const ZERO = 0x30;
 const NINE = 0x39;
 /** YYMM, which follows the separator of every track (ISO/IEC 7813). */
 const LEAST_BEHIND_SEPARATOR = 4;
 
-/** A PAN that keeps only the digits that `maskPan` shows; undefined for anything but a PAN. Trailing `F` stays. */
+/**
+ * Overwrites the digits of a PAN that `maskPan` does not show; undefined for anything but a PAN. The length and a
+ * trailing `F` stay, and `parsePan` still accepts the result.
+ */
 export function blankPan(text: string, filler = '0'): string | undefined {
   const digits = endOfDigits(text, 0);
   if (!isPanLength(digits) || digits < endOfContent(text)) return undefined;
   return withoutSecrets(text, digits, filler) + text.substring(digits);
 }
 
-/** Track 2 that keeps the same digits, and none after its separator; undefined for anything but a track. */
+/**
+ * Overwrites the same digits of track 2, and all after its separator; undefined for anything but a track. The length
+ * stays, and `parseTrack2` still accepts the result.
+ */
 export function blankTrack2(text: string, filler = '0'): string | undefined {
   const end = endOfContent(text);
   const panDigits = endOfDigits(text, 0);

@@ -12,7 +12,7 @@ import { type Spec, specOf } from './spec.ts';
 
 /** One value of a message with its row. */
 export interface Entry {
-  /** By number: `127.25.24`. */
+  /** Path of the value by numbers: `127.25.24`. */
   readonly path: string;
   /** Number of composites that contain it. */
   readonly depth: number;
@@ -81,7 +81,7 @@ export type { DescribeOptions } from '../emv/describe-tlv.ts';
 
 /** One value of a message, described. */
 export interface MessageRow {
-  /** By number: `127.25.24`; `mti` and `header` for these. */
+  /** Path of the value by numbers: `127.25.24`; `mti` and `header` for these. */
   readonly path: string;
   readonly depth: number;
   /** The title of its row, otherwise its name. */

@@ -28,7 +28,7 @@ interface RowOptions<Name extends string> {
   readonly safe?: boolean;
   readonly emvTag?: number;
   readonly prefix?: Prefix;
-  /** In place of a prefix: where the value ends. */
+  /** Where the value ends, in place of a prefix. */
   readonly end?: Ending;
 }
 

@@ -52,7 +52,7 @@ interface Sized {
   readonly min: number;
   readonly max: number;
   readonly prefix?: Prefix | undefined;
-  /** In place of a prefix. */
+  /** Where the value ends, in place of a prefix. */
   readonly end?: Ending | undefined;
 }
 

@@ -27,7 +27,7 @@ function wireWalk(spec: Spec, onField: OnWireField): MessageWalk {
 /** The value of a field in a message. */
 export interface WireField {
   readonly field: Field;
-  /** Its number, `mti` or `header`. */
+  /** Number of the field, `mti` or `header`. */
   readonly path: string;
   readonly from: number;
   readonly to: number;

@@ -69,9 +69,9 @@ export const logOut = () => ask('/ops/session', { method: 'DELETE' });
 const post = (path, body) => ask(path, { method: 'POST', body });
 const id = encodeURIComponent;
 
-/** Without a session, too. */
+/** Reads the ways to sign in. Needs no session. */
 export const readWaysToSignIn = () => ask('/ops/sign-in');
-/** Without the database, too. */
+/** Reads what is available, also without the database. */
 export const readAvailability = () => ask('/ops/availability');
 export const readAccount = () => ask('/ops/data/account');
 export const readAllSessions = () => ask('/ops/data/sessions');

@@ -16,7 +16,7 @@ const RANGES = {
   '30d': '30 days',
 };
 const FIRST = '1h';
-/** In these ranges a time needs its day. */
+/** Ranges in which a time is shown with its day. */
 const OF_DAYS = ['24h', '7d', '30d'];
 /** Processes store what they counted three times a minute. */
 const LOOKED_EVERY_MS = 20_000;

@@ -23,7 +23,7 @@ export async function openNames() {
   await renew();
 }
 
-/** Without names, ids are shown. */
+/** Reads the names again. Without names, ids are shown. */
 async function renew() {
   try {
     names = await readNames();

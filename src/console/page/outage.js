@@ -7,7 +7,7 @@ import { clockTime, zoneName } from './time.js';
 const LOOKED_EVERY_MS = 2_000;
 
 let looking;
-/** Since when the gateway has not responded to this page. */
+/** The time since which the gateway has not responded to this page. */
 let silentFromAtMs;
 let onReturn = () => {};
 

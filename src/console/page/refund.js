@@ -7,7 +7,7 @@ import { words } from './list-row.js';
 /** The form that refunds a sale, in part or in full. */
 
 const MAX_REASON_CHARS = 500;
-/** As people write it: `10.00`, or `ZAR 10.00`. */
+/** An amount as people write it: `10.00`, or `ZAR 10.00`. */
 const AMOUNT = /^(?:([a-z]{3})\s*)?(\d{1,12}(?:\.\d{1,4})?)$/i;
 
 /**

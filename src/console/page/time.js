@@ -45,12 +45,12 @@ export function zoneName(at = new Date()) {
   return formats.zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? zone;
 }
 
-/** For tables whose title names the zone. */
+/** A time without its zone, for tables whose title names the zone. */
 export const plainTime = (iso) => formats.moment.format(new Date(iso));
 export const clockTime = (at) => formats.clock.format(new Date(at));
-/** Of a day in the last weeks. */
+/** A time with its day, in the last weeks. */
 export const dayTime = (at) => formats.day.format(new Date(at));
-/** With its zone. */
+/** A time with its zone. */
 export const time = (iso) => `${plainTime(iso)} ${zoneName(new Date(iso))}`;
 
 /** The time of a field for date and time, which has no zone of its own. @returns ISO 8601 in UTC */

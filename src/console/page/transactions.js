@@ -36,7 +36,7 @@ let shownAddress;
 /** What the person typed, until its list is shown. */
 let submitted;
 let watching;
-/** When the shown rows were those of the gateway. */
+/** The time at which the shown rows were those of the gateway. */
 let presentAtMs;
 /** A response to an earlier request is dropped. */
 let asked = 0;

@@ -12,11 +12,11 @@ export type Counts = Readonly<Record<string, number>>;
 
 /** What one switch did. */
 export interface SwitchCounts {
-  /** By disposition. */
+  /** Outcomes by disposition. */
   readonly outcomes: Counts;
-  /** By response code. */
+  /** Declines by response code. */
   readonly declines: Counts;
-  /** By the upper bound of the bucket in seconds, as text. */
+  /** Round trips by the upper bound of the bucket in seconds, as text. */
   readonly roundTrips: Counts;
 }
 
@@ -99,7 +99,7 @@ export interface WantedFigures {
 export interface ReadSpans {
   /** The present of the database. */
   readonly nowMs: number;
-  /** In order; spans without taps are missing. */
+  /** Spans in order; those without taps are missing. */
   readonly spans: readonly CountedSpan[];
   /** All in sight. */
   readonly switches: readonly CountedSwitch[];

@@ -211,7 +211,7 @@ async function countRows(
   return { count: Math.min(n, most), isMore: n > most };
 }
 
-/** Without a search term there is one list, of everything. */
+/** The meanings of a search term. Without one there is one list, of everything. */
 function meaningsOf({ wanted }: ListQuery): readonly (Wanted | undefined)[] {
   return wanted.length === 0 ? [undefined] : wanted;
 }

@@ -249,7 +249,7 @@ const awsKey = z.strictObject({
 export const awsFile = z.strictObject({
   kind: z.literal('aws-payment-cryptography'),
   region: z.string().regex(/^[a-z]{2}(-[a-z]+)+-\d$/),
-  /** Instead of those of the region, such as VPC endpoints. */
+  /** Endpoints in place of those of the region, such as VPC endpoints. */
   endpoints: z.strictObject({ data: z.url(), control: z.url() }).optional(),
   timeLimitMs: z.int().min(50).max(MAX_TIME_LIMIT_MS).default(2_000),
   /** Outstanding at once, in this process. */

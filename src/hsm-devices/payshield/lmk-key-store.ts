@@ -10,7 +10,7 @@ const MAX_KEYS = 10_000;
 export interface LmkKey extends KeyDescription {
   readonly type: KeyType;
   readonly algorithm: KeyAlgorithm;
-  /** Under the LMK, with its scheme. */
+  /** The key under the LMK, with its scheme. */
   readonly key: string;
 }
 

@@ -35,7 +35,7 @@ export function isRefusalOfPin(code: string): boolean {
   return code.startsWith('CKR_PIN_');
 }
 
-/** For the thread of a token. */
+/** Data for the thread of a token. */
 export interface TokenThreadData {
   /** Path of the PKCS #11 library. */
   readonly modulePath: string;

@@ -165,7 +165,7 @@ function addCopyButtons() {
   }
 }
 
-/** Without a clipboard (plain HTTP), selects the text instead. */
+/** Copies the text; without a clipboard (plain HTTP), selects it. */
 async function copy(pre) {
   try {
     await navigator.clipboard.writeText(pre.textContent);

@@ -26,7 +26,7 @@ const main = /** @type {HTMLElement} */ (document.querySelector('main'));
 
 let timer;
 let isLast = false;
-/** On the monotonic clock. */
+/** Until then a tap may begin, on the monotonic clock. */
 let endsAtMs = Number.POSITIVE_INFINITY;
 /** When the bank was asked, on the monotonic clock. */
 let askedAtMs = 0;

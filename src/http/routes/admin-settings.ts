@@ -40,7 +40,7 @@ type SettingsOperation = Operation & { readonly params: z.ZodType };
 
 /** Description of one kind of an acquirer's settings for its routes. */
 export interface SettingsRoutes<Stored extends object> {
-  /** Its entry in `SETTINGS` of schemas/admin-operations.ts. */
+  /** The entry in `SETTINGS` of schemas/admin-operations.ts. */
   readonly operations: {
     readonly list: SettingsOperation & { readonly query: z.ZodType; readonly answer: z.ZodType<Stored[]> };
     readonly add: SettingsOperation & { readonly body: z.ZodType };
@@ -48,7 +48,7 @@ export interface SettingsRoutes<Stored extends object> {
     readonly remove: SettingsOperation;
     readonly change?: SettingsOperation & { readonly method: 'PATCH' | 'PUT'; readonly body: z.ZodType };
   };
-  /** For summaries: `a processor`, `processors`. */
+  /** What an entry is called in summaries: `a processor`. */
   readonly one: string;
   readonly many: string;
   readonly scope: Scope;

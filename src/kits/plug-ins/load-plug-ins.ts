@@ -122,13 +122,13 @@ function provideKits(): void {
 
 /** A kind of plug-in: processors, reader formats. */
 export interface PlugInKind<PlugIn> {
-  /** In messages: `processor`. */
+  /** Name of the kind in messages: `processor`. */
   readonly name: string;
   /** The function of the kit that makes one: `defineProcessor`. */
   readonly madeBy: string;
   /** The folder whose folders are always loaded. */
   readonly builtInFolder: string;
-  /** What its id is called: `type`. */
+  /** Name of the id: `type`. */
   readonly idName: string;
   /** The id by which settings select it. */
   readonly idOf: (plugIn: Partial<PlugIn>) => unknown;

@@ -74,7 +74,7 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
   readonly type: string;
   /** The version of the kit that it was written for (`PROCESSOR_KIT`). Absent in processors of version 1. */
   readonly kit?: number | undefined;
-  /** For people: `Type 1 (ISO 8583:1987, ASCII)`. */
+  /** Name for people: `Type 1 (ISO 8583:1987, ASCII)`. */
   readonly name: string;
   /** Validates the configuration of one switch; extends `switchConfig` of the kit. */
   readonly configSchema: z.ZodType<Config>;
@@ -153,7 +153,7 @@ export interface OutcomeFacts {
    * the switch sent it. Empty if the response has none.
    */
   readonly responseCode: string;
-  /** DE38. */
+  /** The authorization code, DE38. */
   readonly authorizationCode?: string | undefined;
   /** DE37 as the switch returned it. */
   readonly rrn?: string | undefined;
@@ -254,7 +254,7 @@ export interface Completion extends LocalStamp {
   readonly amountMinor: number;
   /** DE38 of the approval. */
   readonly authorizationCode?: string | undefined;
-  /** From 1; later ones are repeats. */
+  /** Number of the attempt, from 1; later ones are repeats. */
   readonly attempt: number;
 }
 

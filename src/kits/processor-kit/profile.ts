@@ -146,7 +146,7 @@ export const profileOverrides = z
     overtakingGuardSeconds: z.int().min(0).max(600),
     /** For reversals: seconds before attempt 2, 3, ... Set for a network with its own rules, or by a test. */
     reversalDelaysSeconds: z.array(z.number().min(1).max(86_400)).min(1).max(20),
-    /** For reversals: when the transaction needs review. */
+    /** Time after which attempts end and the transaction needs review. */
     reversalGiveUpAfterSeconds: z.int().min(10).max(604_800),
   })
   .partial();

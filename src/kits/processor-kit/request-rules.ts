@@ -8,7 +8,7 @@ import type { IsoMessage } from './iso-message.ts';
 export interface RequestRule<Message extends IsoMessage = IsoMessage> {
   /** The field by name, as the log of the simulated switch names it; `switchData.originalKey` inside another one. */
   readonly field: string;
-  /** The same for people, if it is inside another one: `127.11`. */
+  /** Number of the field for people, if it is inside another one: `127.11`. */
   readonly label?: string;
   /** The message types that must keep the rule. */
   readonly mtis: readonly string[];

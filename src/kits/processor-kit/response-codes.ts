@@ -223,7 +223,7 @@ export const REVERSAL_CODES_1993: ReversalCodes = {
 /** Accepted, by the class of the message that is answered. */
 const ACCEPTED: Readonly<Record<string, string>> = { 4: '400', 8: '800' };
 
-/** Not assigned by the standard, and in no table. */
+/** A code that the standard does not assign, and that is in no table. */
 const UNASSIGNED = '999';
 
 const CODE_BY_MEANING: ReadonlyMap<string, string> = new Map(

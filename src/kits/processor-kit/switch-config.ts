@@ -71,7 +71,7 @@ export const switchConfig = z.strictObject({
     .array(z.strictObject({ host: z.string().min(1).max(253), port: z.int().min(1).max(65_535) }))
     .max(MAX_ADDRESSES)
     .default([]),
-  /** To each address; most switches allow an acquirer few. */
+  /** Connections to each address; most switches allow an acquirer few. */
   connectionsPerAddress: z.int().min(1).max(MAX_CONNECTIONS).default(1),
   /**
    * If present, the switch connects to the gateway, here. If `from` is given, it must connect from one of those

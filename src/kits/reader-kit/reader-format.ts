@@ -28,7 +28,7 @@ export interface SealedBlobs {
 
 /** What a format may use to open a blob. */
 export interface OpenContext<Settings = unknown> {
-  /** From the terminal profile. */
+  /** Settings from the terminal profile. */
   readonly settings: Settings;
   readonly keys: ReaderKeys;
   /** What the request states. A format whose reader sends no binding in clear authenticates these values. */
@@ -50,7 +50,7 @@ export interface OpenedBlob {
 export interface ReaderFormat<Settings = unknown> {
   /** Its name in terminal profiles: lower-case letters, digits and hyphens. */
   readonly format: string;
-  /** For people, such as `TLV under DUKPT keys`. */
+  /** Name for people, such as `TLV under DUKPT keys`. */
   readonly name: string;
   /** What a terminal profile may set for it. */
   readonly settingsSchema: z.ZodType<Settings>;

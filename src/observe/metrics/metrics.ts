@@ -49,7 +49,7 @@ function measureEventLoopLag(registry: Registry): void {
   }));
 }
 
-/** From an echo to a switch's longest deadline. */
+/** Buckets from the time of an echo to a switch's longest deadline. */
 const REQUEST_BUCKETS_S = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 35, 60];
 /** One fsync of a good disk takes a millisecond; a commit of a second is an alarm. */
 const COMMIT_BUCKETS_S = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];

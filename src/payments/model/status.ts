@@ -1,3 +1,5 @@
+import { formatMoment } from '../../kits/processor-kit/field-values.ts';
+
 /**
  * The status is the position of a transaction in its lifecycle (interface 3.3). The numbers are the published ids of
  * `transactionstatusId`.
@@ -16,9 +18,6 @@
  * Within an attempt, the only backward transitions are 4 -> 3, when it is proven that nothing was written, and 9 -> 8, when
  * the phone gets its response later.
  */
-
-import { formatMoment } from '../../kits/processor-kit/field-values.ts';
-
 export const Status = {
   BadRequestReceived: 0,
   RequestReceived: 1,

@@ -19,7 +19,7 @@ export const PROFILE_TAGS = { country: '9F1A', currency: '5F2A', floorLimit: 'DF
 export interface ProfiledTap {
   /** Upper-case hex. */
   readonly aid: string | undefined;
-  /** As `kernelIdOf` returns it. */
+  /** Id of the kernel, as `kernelIdOf` returns it. */
   readonly kernelId: string | undefined;
   /** 9C, two digits. */
   readonly transactionType: string | undefined;

@@ -254,7 +254,7 @@ export interface PinExpiry {
 export interface SentReversal {
   /** DE7, in whole seconds: identifies the attempt among those of its request. */
   readonly sentAtMs: number;
-  /** From 1 for each void and each uncertain request. */
+  /** Number of the attempt, from 1 for each void and each uncertain request. */
   readonly number: number;
   readonly stan: string;
   /** Whether the attempt may have reached the switch before its original. */

@@ -104,7 +104,7 @@ export interface Switch {
   readonly takesMandates: boolean;
   /** The same for a mandate, which verifies the card and takes no money; only if mandates are supported. */
   prepareMandate(purchase: Purchase): PreparedRequest;
-  /** The same for a refund; undefined if the switch takes none. */
+  /** Prepares a refund; undefined if the switch takes none. */
   prepareRefund(refund: Refund): PreparedRequest | undefined;
   /**
    * Translates a PIN inside the HSM from the reader's key to the switch's.

@@ -40,7 +40,7 @@ async function readConnectionLimit(database: Database): Promise<number> {
 export interface ConnectionLimits {
   /** DATABASE_CONNECTIONS. */
   readonly connections: number;
-  /** By the database. */
+  /** Connections that the database allows. */
   readonly allowed: number;
   readonly isInCell?: boolean | undefined;
 }

@@ -135,7 +135,7 @@ export interface MemberReports {
 
 /** What the primary answers for the whole group. */
 export interface GroupReports {
-  /** In the text format of Prometheus. */
+  /** Metrics in the text format of Prometheus. */
   readonly metrics: string;
   readonly health: HealthReport;
 }

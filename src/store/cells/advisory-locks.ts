@@ -188,7 +188,7 @@ export class LineLocks {
     if (this.#holders.delete(holder)) await this.#unlock(holder);
   }
 
-  /** After the loss of the session its locks are lost, too. */
+  /** Releases the locks. With a lost session they are lost, too. */
   async #unlock(holder: Holder): Promise<void> {
     const { session, acquirerId } = holder;
     holder.session = undefined;

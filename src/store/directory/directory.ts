@@ -56,7 +56,7 @@ interface UserRow extends Omit<KnownUser, 'isOfAnother'> {
 }
 
 interface MerchantRow extends MerchantRecord {
-  /** Also true if the integrator or acquirer is blocked. */
+  /** Whether the merchant, its integrator or its acquirer is blocked. */
   readonly isBlocked: boolean;
 }
 
@@ -235,7 +235,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     await this.#endpointRows.look();
   }
 
-  /** As `refreshWebhookEndpoints`. */
+  /** Reads the changes of terminal profiles, as `refreshWebhookEndpoints` does for endpoints. */
   async refreshTerminalProfiles(): Promise<void> {
     await this.#profiles.refresh();
   }

@@ -40,7 +40,7 @@ const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_
  */
 export class IssuerDirectory {
   readonly #table: FollowedTable<Row>;
-  /** By issuer name, then by acquirer. */
+  /** Registrations by issuer name, then by acquirer. */
   readonly #issuers = new Map<string, ReadonlyMap<number, OwnRegistrations>>();
   #changes = 0;
 

@@ -115,7 +115,7 @@ const MAX_CONNECTIONS = 300;
 const START_TIMEOUT_SECONDS = 60;
 const STOP_TIMEOUT_SECONDS = 60;
 const LOOK_EVERY_MS = 100;
-/** In the data folder, mode 0600. */
+/** Name of the password file in the data folder, which has mode 0600. */
 const PASSWORD_FILE = 'tapwire.password';
 const PASSWORD_BYTES = 32;
 

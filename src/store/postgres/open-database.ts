@@ -54,12 +54,12 @@ export function destroyConnection(client: pg.ClientBase): void {
 const LOOK_EVERY_MS = 250;
 
 interface Use {
-  /** When it was taken; undefined while it is idle. */
+  /** When the client was taken; undefined while it is idle. */
   takenAtMs: number | undefined;
   /** When the server last responded on it. */
   heardAtMs: number;
   heldMs: number;
-  /** Its limit had passed at the last check. */
+  /** Whether its limit had passed at the last check. */
   isLate: boolean;
 }
 
@@ -201,7 +201,7 @@ export async function openDatabase(url: string, options: DatabaseOptions = {}): 
   throw new StartError('DATABASE_TOO_OLD', `The database at ${urlWithoutSecrets(url)} is older than Postgres 15.`);
 }
 
-/** For messages about a URL that cannot be used. */
+/** The form of a URL, for messages about one that cannot be used. */
 export const DATABASE_URL_FORM = 'postgres://USER:PASSWORD@HOST/NAME';
 
 /** pg takes other text for a name on the host `base`, or for the folder of a socket if it begins with a slash. */

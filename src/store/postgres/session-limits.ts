@@ -8,7 +8,7 @@ import type pg from 'pg';
 export interface SessionLimits {
   /** Wait for a client of the pool if all are taken. */
   readonly waitMs: number;
-  /** To open a connection; 4 s unless given. */
+  /** Limit of opening a connection; 4 s unless given. */
   readonly connectMs?: number;
   readonly statementMs: number;
   readonly lockMs: number;
@@ -16,7 +16,7 @@ export interface SessionLimits {
   readonly idleInTransactionMs: number;
   /** A whole transaction; Postgres 17 and newer. */
   readonly transactionMs: number;
-  /** From taking a client of the pool until its return. */
+  /** Limit from taking a client of the pool until its return. */
   readonly heldMs: number;
 }
 

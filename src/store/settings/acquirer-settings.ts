@@ -122,7 +122,7 @@ export class StoredSettings<Settings extends object, Stored extends object> {
     return inAdminCommit(this.#database, change.acquirerId, act);
   }
 
-  /** As `find`, within a running commit. */
+  /** Finds an entry within a running commit. */
   async findIn(client: Pick<pg.ClientBase, 'query'>, reach: Reach, id: Id): Promise<Stored> {
     const values: unknown[] = [reach.acquirerId, id];
     const text = `${this.#select} and ${this.#table.key.column} = $2${within(reach, values)}`;

@@ -42,7 +42,7 @@ export interface ChainedEvent {
   readonly subjectId: string;
   readonly before: string | null;
   readonly after: string | null;
-  /** Of the event before; null for the first one. */
+  /** Time of the event before; null for the first one. */
   readonly previousAt: string | null;
   readonly previousHash: string | null;
   readonly hash: string;

@@ -179,7 +179,7 @@ export class StanBlocks {
     return opening;
   }
 
-  /** After the commit: what was rolled back is no evidence. */
+  /** Called after the commit: what was rolled back is no evidence. */
   #remember(scope: string, { block, noted }: Reservation): Block | undefined {
     if (noted) this.#noted = noted;
     if (!block) return undefined;
@@ -233,7 +233,7 @@ interface Block {
   readonly day: string;
   /** The beginning of the period whose RRNs may have the numbers, by the clock of the database. */
   readonly periodAtMs: number;
-  /** By the clock of this process. */
+  /** When the block was reserved, by the clock of this process. */
   readonly reservedAtMs: number;
   /** The new value of the counter. */
   readonly end: number;

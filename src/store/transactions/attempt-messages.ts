@@ -159,7 +159,7 @@ function bytesOf(message: MaskedMessage | undefined): Uint8Array | null {
   return message instanceof Uint8Array && message.length <= MAX_MESSAGE_BYTES ? message : null;
 }
 
-/** For a message that is not stored itself. */
+/** Length of a message that is not stored itself. */
 function lengthOf(message: MaskedMessage | undefined): number | null {
   if (message === undefined || bytesOf(message) !== null) return null;
   return typeof message === 'number' ? message : message.length;

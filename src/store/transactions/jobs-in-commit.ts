@@ -67,7 +67,7 @@ export class OfferedJobs {
 }
 
 interface Offered {
-  /** Without the events that have no endpoint. */
+  /** Jobs of each write, without events that have no endpoint. */
   readonly ofWrites: readonly (readonly IdentifiedJob[])[];
   readonly inserted: ReadonlySet<string>;
 }
@@ -168,11 +168,11 @@ export interface BatchJobs {
  * With a job for each tap, its insertion and removal took 30 µs of Postgres's time and 0.5 KB of write-ahead log.
  */
 export class SharedTimers {
-  /** By each job that a timer replaces. */
+  /** The timers, by each job that one replaces. */
   readonly #timers = new Map<string, SharedTimer>();
-  /** In the order of their commits. */
+  /** The timers in the order of their commits. */
   #inOrder: SharedTimer[] = [];
-  /** Of taps whose commit has not ended. */
+  /** The timers of taps whose commit has not ended. */
   readonly #prepared = new WeakMap<NewAttempt, SharedTimer>();
 
   /** Replaces the `overdue` jobs of a batch where at least two can share one. */

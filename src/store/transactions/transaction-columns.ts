@@ -72,19 +72,17 @@ export function selectList(properties: readonly string[]): string {
 }
 
 /**
- * What a review blocks, as conditions on a row with the given name: the same as the functions of
- * payments/model/review.ts. Every guard of a commit uses these.
+ * `isInDoubt` of payments/model/review.ts, as a condition on a row with the given name. Every guard of a commit uses this
+ * one and the two below, which say what a review blocks.
  */
-
-/** `isInDoubt` of the model. */
 export const IS_IN_DOUBT = (row: string) =>
   `(${row}.needs_review or ${row}.reversal_state in (${OPEN_REVERSAL_STATES.join()}))`;
 
-/** `keepsAmount` of the model. */
+/** `keepsAmount` of payments/model/review.ts. */
 export const KEEPS_AMOUNT = (row: string) =>
   `(${row}.disposition is null or ${row}.disposition not in (${RELEASING_DISPOSITIONS.join()}) or ${IS_IN_DOUBT(row)})`;
 
-/** `isBlocked` of the model, for a sale: one look-up in the index of its refunds and voids. */
+/** `isBlocked` of payments/model/review.ts, for a sale: one look-up in the index of its refunds and voids. */
 export const IS_BLOCKED = (sale: string) => `(${sale}.needs_review or exists (select from transactions related
     where related.acquirer_id = ${sale}.acquirer_id and related.original_id = ${sale}.id and related.needs_review))`;
 

@@ -136,7 +136,7 @@ export class RecentKeys {
 
 /** Why a request got no response. */
 export type RequestFailure =
-  /** Its deadline passed. */
+  /** The deadline of the request passed. */
   | 'deadline'
   /** The time by which it had to be written passed first. Never written. */
   | 'sendBy'

@@ -32,7 +32,7 @@ export const DEFAULT_LIMITS: PoolLimits = {
 
 /** Durations in milliseconds. */
 export interface PoolTimeouts {
-  /** From dialling to an open stream, including TLS. */
+  /** Limit from dialling to an open stream, including TLS. */
   readonly connectMs: number;
   /** Limit of the whole sign-on step, and of each exchange in it. */
   readonly signOnMs: number;
@@ -75,11 +75,11 @@ export const DEFAULT_TIMEOUTS: PoolTimeouts = {
   /** Firewalls on the way to a switch drop a silent connection after minutes; this is well below. */
   idleEchoMs: 60_000,
   echoMs: 10_000,
-  /** Never: only the owner of a pool knows how soon its switch responds. */
+  /** No default limit: only the owner of a pool knows how soon its switch responds. */
   suspectMs: Number.POSITIVE_INFINITY,
   /** The default deadline of a profile. */
   suspectEchoMs: 30_000,
-  /** Then one request tries the connection again: one lost tap per half a minute while it stays silent. */
+  /** After half a minute one request tries a silent connection again, so at most one tap per half a minute is lost. */
   avoidMs: 30_000,
   /** Three deadlines of a typical profile: by then there would have been a response. */
   silenceMs: 120_000,
@@ -152,7 +152,7 @@ export interface PoolOptions<Message> {
   readonly onStateChange?: ((change: StateChange) => void) | undefined;
   /** By default, the pool's own deadlines on the monotonic clock. */
   readonly deadlines?: Deadlines | undefined;
-  /** From 0 to 1, for the jitter of backoffs. */
+  /** Returns numbers from 0 to 1, for the jitter of backoffs. */
   readonly random?: (() => number) | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface HsmDeviceState {
   readonly circuitOpenings: number;
   /** The last failure in words: device, command and error code. */
   readonly lastFailure: string | undefined;
-  /** From the last diagnostics that passed. */
+  /** The firmware that the last passed diagnostics reported. */
   readonly firmware: string | undefined;
   readonly lmkCheckValue: string | undefined;
   readonly roundTrips: RoundTripHistogram;

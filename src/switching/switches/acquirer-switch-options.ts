@@ -23,7 +23,7 @@ export interface AcquirerSwitchOptions {
   /** The HSM that authenticates messages; undefined if the installation has none. */
   readonly macs: MacHsm | undefined;
   readonly pins: PinTranslation | undefined;
-  /** Also from the HSM. */
+  /** The key exchange with the switch, whose keys are in the HSM; undefined if none was agreed. */
   readonly keyExchange: KeyExchangeParts | undefined;
   /** Which parts of the machine, its network and its HSM acquirers may use. */
   readonly access: SwitchAccess;

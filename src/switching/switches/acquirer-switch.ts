@@ -192,7 +192,7 @@ export class AcquirerSwitch implements Switch {
     return { type, availability, lastEchoAtMs: this.#lastEchoAtMs, ...this.#pool.stats, ...counts };
   }
 
-  /** For people, who may sign connections off and on. */
+  /** The connections, for people who sign them off and on. */
   get lines(): Pick<Pool<IsoMessage>, 'lines' | 'signOff' | 'signOn'> {
     return this.#pool;
   }

@@ -117,7 +117,7 @@ export class AcquirerSwitches implements Switches {
     return this.#open.get(`${acquirerId} ${processorId}`)?.line;
   }
 
-  /** By name, for readiness and metrics. */
+  /** The open switches with their names, for readiness and metrics. */
   *[Symbol.iterator](): Generator<[string, AcquirerSwitch]> {
     for (const [name, { line }] of this.#open) yield [name, line];
   }

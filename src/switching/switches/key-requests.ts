@@ -10,7 +10,7 @@ import { codeOf, type KeyFaults } from './key-faults.ts';
 import type { ExchangedKeys, ProcessorKey } from './ports.ts';
 import type { WorkingKeys } from './working-keys.ts';
 
-/** By then the claim expires, also if its owner has crashed. */
+/** Time after which the claim expires, also if its owner has crashed. */
 const CLAIM_SECONDS = 15;
 const RETRY = { firstMs: 1_000, mostMs: 300_000 };
 

@@ -35,10 +35,10 @@ export interface ProcessorKey {
 
 /** A working key as a switch has announced it: enciphered under a key of the HSM. */
 export interface ExchangedKey {
-  /** Its id in the HSM. */
+  /** Id of the key in the HSM. */
   readonly keyId: string;
   readonly use: WorkingKeyUse;
-  /** Its number in messages. */
+  /** Number of the key in messages. */
   readonly number: number;
   readonly transportKeyId: string;
   readonly form: 'keyBlock' | 'cryptogram';

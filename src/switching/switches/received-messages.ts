@@ -108,7 +108,7 @@ export interface ReceivedMessagesParts extends AcquirerSwitchOptions {
   readonly keys: KeyExchange | undefined;
   readonly fieldsOf: (message: IsoMessage) => StandardFields;
   readonly approvals: RecentApprovals;
-  /** By then every request that is in flight now will have been decided. */
+  /** Time until every request that is in flight now will have been decided. */
   readonly decidedAfterMs: number;
   readonly signOnAgain: (connectionId: string) => void;
   readonly reportFault: ReportFault;

@@ -33,7 +33,7 @@ export interface UnmatchedIntakeParts extends ProcessorKey {
   readonly approvals: Pick<RecentApprovals, 'find'>;
   /** Checks the MAC with the current keys and records the result. */
   readonly judge: (response: IsoMessage, connectionId: string) => Promise<void>;
-  /** By then every request that is in flight now will have been decided. */
+  /** Time until every request that is in flight now will have been decided. */
   readonly decidedAfterMs: number;
   readonly reportFault: ReportFault;
 }

@@ -50,7 +50,7 @@ interface Waiting {
   readonly againMs: readonly number[];
   /** Consecutive look-ups that failed because the database was unavailable. */
   readonly failures: number;
-  /** Until the next look-up is due. */
+  /** Runs until the next look-up is due. */
   timer?: NodeJS.Timeout;
 }
 

@@ -99,7 +99,7 @@ async function isSignedOnInTime(target: CellSession, acquirerId: number): Promis
   return until(performance.now() + SIGN_ON_WITHIN_MS, () => isSignedOn(target, acquirerId));
 }
 
-/** After each step; the order is the order of a move. */
+/** The steps of a move, in their order; each is reported when it is done. */
 export type MoveStep =
   | 'checked'
   | 'announced'

@@ -17,7 +17,7 @@ const ARGUMENTS: Readonly<Record<string, 'new' | 'skip'>> = { reversal_attempts:
 const WITHOUT = ['handed_over'];
 
 interface Fenced {
-  /** With its schema. */
+  /** Name of the table, with its schema. */
   readonly table: string;
   readonly trigger: string;
 }

@@ -135,11 +135,6 @@ function fault(why: string): LoadError {
   return new LoadError('BAD_OPTION', `--arrivals ${why}`);
 }
 
-/**
- * When requests are due. The schedule is fixed before the first of them is sent and does not depend on responses, so a
- * slow gateway cannot slow its own test (open loop).
- */
-
 /** A period in which the rate changes linearly from one value to another. */
 export interface RateSegment {
   readonly seconds: number;
@@ -154,7 +149,7 @@ export type Spacing = 'even' | 'poisson';
 
 /**
  * The times at which arrivals are due, in milliseconds from the start, ascending. The same random numbers give the same
- * times.
+ * times. The schedule does not depend on responses, so a slow gateway cannot slow its own test (open loop).
  */
 export function* dueTimes(segments: readonly RateSegment[], spacing: Spacing, random: Random): Generator<number> {
   // Measured in arrivals, the next one is 1 further, or a standard exponential further; the rate converts that to a

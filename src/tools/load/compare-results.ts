@@ -22,7 +22,7 @@ interface Figure {
 
 /** Timers and schedulers alone cause this much. */
 const LATENCY_NOISE_MS = 1;
-/** As a percentage of all calls: one in ten thousand. */
+/** Difference of shares that is noise, as a percentage of all calls: one in ten thousand. */
 const SHARE_NOISE = 0.01;
 
 const latency = (name: string, key: 'p50Ms' | 'p90Ms' | 'p99Ms' | 'p999Ms'): Figure => ({

@@ -15,7 +15,7 @@ export type HttpEnd =
   | { readonly kind: 'lost'; readonly reason: string }
   | { readonly kind: 'unsent'; readonly reason: string };
 
-/** For connections that close without an error. */
+/** Reason of connections that close without an error. */
 const NO_REASON = 'closed';
 
 /**

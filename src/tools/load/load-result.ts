@@ -59,7 +59,7 @@ function median(values: readonly number[]): number {
 /** The parts of a result besides the counts. */
 export interface ResultParts {
   readonly plan: LoadPlan;
-  /** As given on the command line. */
+  /** The arrivals as given on the command line. */
   readonly arrivals: string;
   readonly perSecond: number;
   readonly ledger: LoadResult['ledger'];

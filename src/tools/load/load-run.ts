@@ -84,7 +84,7 @@ export class WorkerProcess {
 
 /** One test, for all workers together. */
 export interface LoadPlan extends Omit<WorkerPlan, 'worker'> {
-  /** For the whole test. */
+  /** Number of phones of the whole test. */
   readonly phones: number;
 }
 

@@ -61,7 +61,7 @@ function usageOf(family: readonly ListedProcess[]): ProcessUsage | undefined {
   return { seconds: ticks / TICKS_PER_SECOND, memoryBytes: (own + shared) * PAGE_BYTES };
 }
 
-/** In pages. */
+/** Memory of a process, in pages. */
 function memoryOf(pid: number): { readonly own: number; readonly shared: number } {
   try {
     const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ').map(Number);
@@ -94,7 +94,7 @@ function listProcesses(): ListedProcess[] {
 
 /** Figures other than those of the calls, at one moment of a test. */
 export interface MachineSample {
-  /** Since the start of the calls. */
+  /** Seconds since the start of the calls. */
   readonly second: number;
   readonly gateway: GatewaySample | undefined;
   /** By process: cores in use since the last sample, and memory. */

@@ -44,7 +44,7 @@ export class OpenLoop {
   /** Due calls without a connection. */
   readonly #waiting: Due[] = [];
   #waitingFrom = 0;
-  /** In the order in which they were sent. */
+  /** Calls in progress, in the order in which they were sent. */
   readonly #underWay = new Set<UnderWay>();
   #startAtMs = 0;
   #nextAtMs: number | undefined;
@@ -219,5 +219,5 @@ export class OpenLoop {
   }
 }
 
-/** For calls at the end of a test that the user stopped. */
+/** Reason of calls that were in progress when the user stopped the test. */
 const GIVEN_UP = 'given up';

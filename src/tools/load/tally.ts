@@ -8,7 +8,7 @@ export interface ScenarioSlice {
   /** Responses that the scenario does not expect, errors included. */
   unexpected: number;
   errors: number;
-  /** From the time at which a call was due to its response. */
+  /** Times from when a call was due to its response. */
   latencies: HistogramCounts;
 }
 
@@ -23,7 +23,7 @@ export interface Slice {
   lost: number;
   /** Never sent: there was no connection. */
   unsent: number;
-  /** In progress when the user stopped the test. */
+  /** Calls in progress when the user stopped the test. */
   abandoned: number;
   /** HTTP requests: a tap with a PIN has two. */
   requests: number;
@@ -36,7 +36,7 @@ export interface Slice {
    */
   lags: HistogramCounts;
 
-  /** At the end of the period. */
+  /** Calls in flight at the end of the period. */
   inFlight: number;
   /** Calls that wait for a connection. */
   waiting: number;

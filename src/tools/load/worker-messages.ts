@@ -15,7 +15,7 @@ export interface WorkerPlan {
   /** Its number among all workers, from 0: it takes every nth call of the test. */
   readonly worker: number;
   readonly workers: number;
-  /** Of this worker. */
+  /** Number of phones of this worker. */
   readonly phones: number;
   readonly connections: { readonly kept: number; readonly most: number; readonly isNewEach: boolean };
   readonly answerWithinMs: number;

@@ -127,7 +127,7 @@ export class Phone {
     return { merchantReference, values };
   }
 
-  /** The same tap with its PIN, enciphered by the reader. */
+  /** Adds a PIN, enciphered by the reader, to a tap. */
   enterPin({ merchantReference, values }: TapReading, pin: string): TapReading {
     const [pan = ''] = toHex(values.get(TRACK_2) ?? new Uint8Array()).split('D', 1);
     const added = valuesOfPin(this.#pinPad.enter(pin, pan));

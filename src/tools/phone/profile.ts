@@ -11,7 +11,7 @@ export const profile = z.object({
   url: z.url(),
   apiKey: z.string(),
   login: z.object({ username: z.string(), password: z.string() }),
-  /** For the console. */
+  /** User and password for the console. */
   operator: z.object({ username: z.string(), password: z.string() }).optional(),
   /** Of the merchant; absent in a profile of an older version. Its phones then bind their taps to no merchant. */
   acquirerId: z.int().optional(),

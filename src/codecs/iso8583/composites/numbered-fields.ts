@@ -28,7 +28,7 @@ export class NumberedFields {
   readonly bits: Bits;
   readonly #path: string;
   readonly #third: FieldBitmap | undefined;
-  /** By number. */
+  /** The slots of the fields, by number. */
   readonly #slots: (Slot | undefined)[];
   readonly #numbers = new Map<string, number>();
   readonly #values: unknown[];

@@ -24,7 +24,7 @@ export class NumberedMasks {
   readonly bits: Bits;
   readonly #path: string;
   readonly #third: FieldBitmap | undefined;
-  /** By number. */
+  /** The masks of the fields, by number. */
   readonly #masks: (Mask | undefined)[];
 
   /**

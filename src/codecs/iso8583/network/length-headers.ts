@@ -15,7 +15,7 @@ export interface LengthHeader {
   readonly countsItself: boolean;
   /** Bytes after the length that it does not count: sent as zeros, not read. */
   readonly reservedBytes: number;
-  /** For people: "2-byte length". */
+  /** Description for people: "2-byte length". */
   readonly description: string;
 }
 

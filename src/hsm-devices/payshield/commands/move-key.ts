@@ -3,7 +3,7 @@ import { type KeyType, keyLengthBytes, keyTypeField, readKeyField } from '../key
 
 /** A key and its check value: the first 6 hex digits. */
 export interface KeyResponse {
-  /** With its scheme. */
+  /** The key, with its scheme. */
   readonly key: string;
   readonly kcv: string;
   readonly hasOddParity: boolean;
@@ -54,7 +54,7 @@ export interface ExportKey {
   readonly lmk: Lmk;
   readonly keyType: KeyType;
   readonly zmk: string;
-  /** Under the LMK. */
+  /** The key under the LMK. */
   readonly key: string;
   /** Key Scheme (ZMK): `X` and `Y` for X9.17, `U` and `T` with variants, `R` for TR-31. */
   readonly scheme: string;

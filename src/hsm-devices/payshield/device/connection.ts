@@ -79,7 +79,7 @@ const RESPONSE_CHARS_LEAST = 2 * CODE_CHARS;
 const LATE_RESPONSE_MS = 10_000;
 
 export interface DeviceConnectionOptions {
-  /** Of the device, for errors. */
+  /** Name of the device, for errors. */
   readonly name: string;
   readonly address: SwitchAddress;
   readonly tls?: SwitchTls | undefined;

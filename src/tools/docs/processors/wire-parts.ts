@@ -10,7 +10,7 @@ export interface WirePart {
   readonly path: string;
   readonly name: string;
   readonly prefix: Uint8Array;
-  /** Of a composite with a bitmap, the bitmap. */
+  /** The bytes of the part; of a composite with a bitmap, those of the bitmap. */
   readonly bytes: Uint8Array;
   readonly value: unknown;
 }

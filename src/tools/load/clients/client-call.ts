@@ -23,7 +23,7 @@ export interface ClientCall {
 }
 
 export interface CallOutcome {
-  /** In a word or two: `Approved`, `Declined`, `HTTP 503`. */
+  /** The outcome in a word or two: `Approved`, `Declined`, `HTTP 503`. */
   readonly outcome: string;
   /** Whether this is the expected outcome of the scenario. */
   readonly isExpected: boolean;

@@ -129,7 +129,7 @@ const MAX_OPENED = 1_000;
 /** The test local master key of the simulated device. Everybody knows it. */
 export class TestLmk {
   readonly form: LmkForm;
-  /** The same object for the same key, whose ciphers stay open. */
+  /** Opened keys: the same object for the same key, whose ciphers stay open. */
   readonly #opened = new LruMap<string, BlockKey>(MAX_OPENED);
 
   constructor(form: LmkForm) {
