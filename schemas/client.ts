@@ -32,9 +32,20 @@ type RowParts<Row extends Operation> = (Row extends { params: infer Params }
       : { readonly body: z.input<Body> }
     : unknown);
 
-/** The argument of a method. */
+/**
+ * The argument of a method.
+ *
+ * @example
+ * const request: RequestOf<'listTransactions'> = { query: { limit: 20 } };
+ * const page = await client.listTransactions(request);
+ */
 export type RequestOf<Name extends OperationName> = RowParts<Operations[Name]>;
-/** The result of a method, without fields that this version does not know. */
+/**
+ * The result of a method, without fields that this version does not know.
+ *
+ * @example
+ * const page: AnswerOf<'listTransactions'> = await client.listTransactions();
+ */
 export type AnswerOf<Name extends OperationName> = z.output<Operations[Name]['answer']>;
 
 type Method<Name extends OperationName> =
@@ -53,6 +64,16 @@ export interface Credentials<Secret = string> {
 /** A value, or a function that is called for each request, because tokens expire. */
 export type Secretive = string | (() => string | Promise<string>);
 
+/**
+ * Options of `createClient`.
+ *
+ * @example
+ * const client = createClient({
+ *   baseUrl: 'https://tap.example',
+ *   credentials: { token: async () => (await currentSession()).token },
+ *   timeoutMs: 10_000,
+ * });
+ */
 export interface ClientOptions {
   /** URL of the gateway. Its path, if any, is put before every other path. */
   readonly baseUrl: string;
@@ -111,7 +132,17 @@ const MAX_WAIT_MS = 5_000;
 /** The server or an intermediary is busy or unavailable. */
 const PASSING = new Set([429, 502, 503, 504]);
 
-/** The gateway refused a request. */
+/**
+ * The gateway refused a request.
+ *
+ * @example
+ * try {
+ *   await client.refundSale(request);
+ * } catch (error) {
+ *   if (error instanceof ProblemError && error.status === 429) await sleep(error.retryAfterSeconds);
+ *   else throw error;
+ * }
+ */
 export class ProblemError extends Error {
   readonly problem: Problem;
   readonly status: number;
@@ -142,7 +173,12 @@ export class AnswerError extends Error {
   }
 }
 
-/** No response in time. It is unknown whether the request arrived. Ask for the outcome, or repeat a tap unchanged. */
+/**
+ * No response in time. It is unknown whether the request arrived. Ask for the outcome, or repeat a tap unchanged.
+ *
+ * @example
+ * if (error instanceof NoAnswerError) await client.submitTap(tap); // unchanged: the same merchantReference
+ */
 export class NoAnswerError extends Error {
   constructor(options: ErrorOptions) {
     super('No response arrived.', options);
@@ -162,6 +198,9 @@ interface Parts {
  *
  * @param credentials only those that the operation takes are used
  * @throws TypeError if a URL cannot contain a parameter
+ * @example
+ * const { method, path, headers, body } = requestOf('listTransactions', { query: { limit: 20 } }, { apiKey });
+ * const response = await fetch(`https://tap.example${path}`, { method, headers, body });
  */
 export function requestOf<Name extends OperationName>(
   name: Name,
@@ -223,6 +262,8 @@ export function randomUuid(): string {
  * Reads the response of an operation.
  *
  * @throws ProblemError for a refusal, AnswerError for a response that does not belong to this API
+ * @example
+ * const page = answerOf('listTransactions', { status: response.status, text: await response.text() });
  */
 export function answerOf<Name extends OperationName>(
   name: Name,
@@ -246,7 +287,13 @@ export function answerOf<Name extends OperationName>(
   throw new ProblemError(refusal.data, seconds);
 }
 
-/** Does not throw. Its methods throw ProblemError, AnswerError, NoAnswerError, and TypeError as `requestOf` does. */
+/**
+ * Does not throw. Its methods throw ProblemError, AnswerError, NoAnswerError, and TypeError as `requestOf` does.
+ *
+ * @example
+ * const client = createClient({ baseUrl: 'https://tap.example', credentials: { apiKey } });
+ * const transaction = await client.getTransaction({ params: { id } });
+ */
 export function createClient(options: ClientOptions): Client {
   const names = Object.keys(OPERATIONS) as OperationName[];
   const methods = names.map((name) => [

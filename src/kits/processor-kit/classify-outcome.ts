@@ -66,6 +66,9 @@ export interface OutcomeContext {
  * acquirer who knows its meaning adds it to the table.
  *
  * @param received with DE39 as the switch sent it; the outcome has the code of 7.5 instead
+ * @example
+ * const outcome = classifyOutcome(profile.codes, { responseCode: '00', cardTags: [] }, context);
+ * outcome.kind; // 'approved', if `00` is one of `profile.codes.approved`
  */
 export function classifyOutcome(codes: ResponseCodes, received: OutcomeFacts, context: OutcomeContext): Outcome {
   const code = received.responseCode;

@@ -35,6 +35,9 @@ const TAPWIRE_SOURCES = new URL('../../', import.meta.url).href;
  *
  * @param config the dialect to prove; default `exampleConfig`
  * @param only the one group of checks to run; default all
+ * @example
+ * for (const { group, check, passed, why } of processorConformance(acme))
+ *   test(`${group}: ${check}`, () => assert(passed, why));
  */
 export function processorConformance(
   processor: Processor,

@@ -31,6 +31,12 @@ const NO_FACTS: OutcomeFacts = { responseCode: '', cardTags: [] };
  * for which `readOutcome` throws.
  *
  * @throws PlugInError `PLUG_IN_INVALID` naming the fault of the definition
+ * @example
+ * export default defineProcessor({
+ *   type: 'acme', kit: PROCESSOR_KIT, name: 'Acme', configSchema, exampleConfig, spec, codec: () => codec,
+ *   framing, match, profile, ...messages, ...outcome, requestRules: RULES, readRequest, simulate, samples,
+ *   providerId: (_config, { tid, mid }) => ({ tid, mid }),
+ * });
  */
 export function defineProcessor<Config extends SwitchConfig, Message extends IsoMessage>(
   definition: ProcessorDefinition<Config, Message>,

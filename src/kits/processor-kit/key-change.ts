@@ -33,6 +33,10 @@ export interface WrappedKey {
  * Each key is announced once; only a switch without a response repeats its announcement. An announced key that another one
  * has replaced is refused. Two announcements can be under way at once: both keys stay valid for the overlap, and the gateway
  * requests one more, because it does not know which of them the switch considers the later one.
+ *
+ * @example
+ * const wrapped = keyChange.readKey(announcement);
+ * if (wrapped) await reply(keyChange.answer(announcement, '00'));
  */
 export interface KeyChange<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
   /** The purposes of the keys that this dialect can exchange. */

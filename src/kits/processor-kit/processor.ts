@@ -47,7 +47,15 @@ export type { SwitchConfig } from './switch-config.ts';
  */
 export type MatchFields = Readonly<Record<string, readonly string[]>>;
 
-/** The codec of a dialect; `compileSpec` of the kit makes one from a spec. */
+/**
+ * The codec of a dialect; `compileSpec` of the kit makes one from a spec.
+ *
+ * @example
+ * const codec: MessageCodec<AcmeMessage> = compileSpec(spec);
+ * const bytes = new Uint8Array(framing.maxFrameBytes);
+ * const end = codec.encode({ mti: '0800', stan: '000001', networkCode: '301' }, bytes, 0);
+ * codec.decode(bytes, 0, end).networkCode; // '301'
+ */
 export interface MessageCodec<Message extends IsoMessage = IsoMessage> {
   /**
    * The field table according to which messages are masked and kept for people. If a codec has none, only the lengths
@@ -66,6 +74,15 @@ export interface MessageCodec<Message extends IsoMessage = IsoMessage> {
 /** Only switches send `cutOver`. */
 export type NetworkRequestKind = 'signOn' | 'signOff' | 'echo' | 'cutOver';
 
+/**
+ * A processor type: the dialect and the behaviour of one kind of switch.
+ *
+ * @example
+ * const processor: Processor = acme; // the default export of processors/acme
+ * const message = processor.authorization(purchase, processor.exampleConfig);
+ * const outcome = processor.readOutcome(processor.simulate(message, { responseCode: '51' }), message);
+ * outcome.kind; // 'declined'
+ */
 export interface Processor<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
   /**
    * The name of the folder, which must not change because the database stores it. Lower case, digits, hyphens; at
@@ -170,6 +187,11 @@ export interface CardTag {
 /**
  * What a response means. `unknown` is everything a processor cannot stand behind: a code in no table, a response that
  * does not belong to the request, an echoed field that differs. The gateway reverses an unknown; it is never an approval.
+ *
+ * @example
+ * const outcome = processor.readOutcome(response, request);
+ * if (outcome.kind === 'approved') outcome.approvedMinor; // 1234
+ * if (outcome.kind === 'unknown') outcome.why; // 'amount differs from the request'
  */
 export type Outcome = OutcomeFacts &
   (
@@ -190,6 +212,10 @@ export type Outcome = OutcomeFacts &
  *   of the original, if no response to that attempt was received. Otherwise the reversal needs review.
  * - `refused`: it understood the reversal and will not do it. Final, if it says so twice.
  * - `undecided`: the switch or the issuer is in trouble, or the code is unknown. The reversal may have taken effect.
+ *
+ * @example
+ * const readReversalAnswer = ({ mti, responseCode = '' }: AcmeMessage): ReversalAnswer =>
+ *   mti === '0410' ? classifyReversalAnswer(profile.reversal, responseCode) : 'undecided';
  */
 export type ReversalAnswer = 'acknowledged' | 'unableToLocate' | 'duplicate' | 'refused' | 'undecided';
 
@@ -216,7 +242,13 @@ export interface SimulatedRequest {
   readonly faults: readonly string[];
 }
 
-/** The response that a scenario specifies. The processor encodes it in its dialect. */
+/**
+ * The response that a scenario specifies. The processor encodes it in its dialect.
+ *
+ * @example
+ * const approval: SimulatedAnswer = { responseCode: '00', authorizationCode: '831042' };
+ * const response = processor.simulate(request, approval);
+ */
 export interface SimulatedAnswer {
   /** A code of 7.5 of the interface; a processor whose switch has other codes translates it. */
   readonly responseCode: string;
@@ -233,7 +265,15 @@ export interface SimulatedAnswer {
   readonly isOtherStan?: boolean | undefined;
 }
 
-/** One message of a dialect with its bytes, checked both ways by the conformance suite. */
+/**
+ * One message of a dialect with its bytes, checked both ways by the conformance suite.
+ *
+ * @example
+ * export const samples: readonly ProcessorSample[] = [
+ *   { name: 'tap', message: authorization(TAP, exampleConfig), wireHex: '30313030...' },
+ *   { name: 'approved', message: simulate(tap, APPROVED), wireHex: '30313130...', request: 'tap', outcome: 'approved' },
+ * ];
+ */
 export interface ProcessorSample {
   readonly name: string;
   readonly message: IsoMessage;
@@ -261,6 +301,13 @@ export interface Completion extends LocalStamp {
 /**
  * How a switch with two messages learns that an approval must be posted: an advice, repeated on the schedule of
  * reversals until it is accepted (ISO 8583:1987 4.4: an advice cannot be declined).
+ *
+ * @example
+ * export const completion: CompletionAdvice<AcmeConfig, AcmeMessage> = {
+ *   isWanted: ({ needsCompletion }) => needsCompletion,
+ *   build: ({ original, attempt }) => ({ ...original, mti: attempt === 1 ? '0220' : '0221' }),
+ *   isAcknowledged: ({ mti, responseCode }) => mti === '0230' && responseCode === '00',
+ * };
  */
 export interface CompletionAdvice<Config extends SwitchConfig = SwitchConfig, Message extends IsoMessage = IsoMessage> {
   /** Whether this switch requires it; otherwise an approved authorization posts automatically. */

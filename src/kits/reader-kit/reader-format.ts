@@ -26,7 +26,18 @@ export interface SealedBlobs {
   readonly payment: Uint8Array;
 }
 
-/** What a format may use to open a blob. */
+/**
+ * What a format may use to open a blob.
+ *
+ * @example
+ * async function open({ payment }: SealedBlobs, { settings, keys, binding }: OpenContext<Settings>) {
+ *   const { ksn, ciphertext, mac } = readBlob(payment);
+ *   const key = { keyId: settings.baseKeyId, ksn };
+ *   const isAuthentic = await keys.verifyDukptMac(key, authenticated(ciphertext, binding), mac);
+ *   if (!isAuthentic) throw new CardDataRefusal('mac');
+ *   return { payment: await keys.decipherDukpt(key, ciphertext), boundTo: binding };
+ * }
+ */
 export interface OpenContext<Settings = unknown> {
   /** Settings from the terminal profile. */
   readonly settings: Settings;
@@ -46,6 +57,16 @@ export interface OpenedBlob {
 /**
  * How a kind of reader encrypts card data. A plug-in is a folder in `readers/`, or a package that READERS names. It has no
  * state and reads no clock: keys, which can be in a device, are behind `OpenContext.keys`.
+ *
+ * @example
+ * const acme: ReaderFormat<{ baseKeyId: string }> = {
+ *   format: 'acme',
+ *   name: 'Acme readers',
+ *   settingsSchema: z.strictObject({ baseKeyId: z.string() }),
+ *   keysNamedBy: ({ baseKeyId }) => [{ path: ['baseKeyId'], keyId: baseKeyId }],
+ *   open: async ({ payment }, { settings, keys }) => openAcme(payment, settings, keys),
+ *   sampleReaders: (keys) => [sampleReader(keys)],
+ * };
  */
 export interface ReaderFormat<Settings = unknown> {
   /** Its name in terminal profiles: lower-case letters, digits and hyphens. */
@@ -79,7 +100,13 @@ export interface NamedKey {
   readonly keyId: string;
 }
 
-/** Seals blobs as a reader does. */
+/**
+ * Seals blobs as a reader does.
+ *
+ * @example
+ * const [reader] = acme.sampleReaders(sampleKeys);
+ * const blob = reader.seal(payment, { deviceInstallationId: 'device-1', merchantReference: 'order-1' });
+ */
 export interface SampleReader<Settings = unknown> {
   /** Names the variant. */
   readonly name: string;
@@ -134,7 +161,12 @@ export type CardDataRefusalReason =
   | 'digest'
   | 'tags-differ';
 
-/** Carries the reason from where it is found to the gateway, which turns every reason into the same response. */
+/**
+ * Carries the reason from where it is found to the gateway, which turns every reason into the same response.
+ *
+ * @example
+ * if (blob.length > MAX_BLOB_BYTES) throw new CardDataRefusal('too-large');
+ */
 export class CardDataRefusal extends Error {
   readonly reason: CardDataRefusalReason;
 
@@ -172,7 +204,14 @@ export interface DukptKey {
   readonly ksn: Uint8Array;
 }
 
-/** The keys of an installation as a reader format may use them; none of them leaves the port. */
+/**
+ * The keys of an installation as a reader format may use them; none of them leaves the port.
+ *
+ * @example
+ * const shared = await keys.agree({ kid }, ephemeralKey);
+ * const plaintext = decrypt(shared.secret, ciphertext); // throws CardDataRefusal('decryption')
+ * shared.keep();
+ */
 export interface ReaderKeys {
   /**
    * Key agreement (ECDH) with a private key for card data.
@@ -200,7 +239,16 @@ export interface ReaderKeys {
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
-/** A reader format, checked. @throws Error if its name could not be stored in a profile */
+/**
+ * A reader format, checked.
+ *
+ * @throws Error if its name could not be stored in a profile
+ * @example
+ * export default defineReader({
+ *   ...{ format: 'acme', name: 'Acme readers' },
+ *   ...{ settingsSchema, keysNamedBy, open, sampleReaders },
+ * });
+ */
 export function defineReader<Settings>(definition: ReaderFormat<Settings>): ReaderFormat<Settings> {
   if (!NAME.test(definition.format)) throw new Error(`format must match ${NAME.source}`);
   return Object.freeze(definition);
