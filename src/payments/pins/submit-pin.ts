@@ -12,20 +12,13 @@ import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { PinAttempt } from '../ports/store-ports.ts';
 import type { PinRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { applyProfile, type ProfileApplied } from '../taps/apply-profile.ts';
 import { awaitOutcome } from '../taps/authorize.ts';
 import { type Draft, pinAttempt } from '../taps/draft.ts';
 import { findUnsupported } from '../taps/find-unsupported.ts';
 import { checkReferenceOfToken, isOpenTo, linkOfToken } from '../taps/link-of-tap.ts';
 import { type AttemptDependencies, commitPlan, type Plan, planAttempt, planUnsent } from '../taps/plan-attempt.ts';
-import {
-  applyProfile,
-  indexChipTags,
-  openTap,
-  type ProfileApplied,
-  type ReadTap,
-  readTap,
-  reportCopy,
-} from '../taps/read-tap.ts';
+import { indexChipTags, openTap, type ReadTap, readTap, reportCopy } from '../taps/read-tap.ts';
 import { useOfPin, withPin } from './read-pin.ts';
 
 /** ISO 9564-1:2017 9.3.3. */

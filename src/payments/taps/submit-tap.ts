@@ -22,6 +22,7 @@ import { saysOnlinePin } from '../pins/read-pin.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { OpenedTap, TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import { applyProfile } from './apply-profile.ts';
 import { awaitOutcome } from './authorize.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
 import { findUnsupported } from './find-unsupported.ts';
@@ -34,7 +35,7 @@ import {
   refusedLink,
 } from './link-of-tap.ts';
 import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
-import { applyProfile, openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
+import { openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
 
 type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 

@@ -6,7 +6,7 @@ import { encodeTlv, indexTlv, MAX_TLV_OBJECTS } from '../../../src/codecs/emv/tl
 import type { Principal } from '../../../src/payments/model/principal.ts';
 import type { Directory } from '../../../src/payments/ports/directory-ports.ts';
 import type { OpenedTap } from '../../../src/payments/ports/switch-ports.ts';
-import { applyProfile, chooseProfile } from '../../../src/payments/taps/read-tap.ts';
+import { applyProfile, chooseProfile } from '../../../src/payments/taps/apply-profile.ts';
 import { DIRECTORY, PRINCIPAL, TAP } from '../../simulation/simulated-tenant.ts';
 
 const SOUTH_AFRICA: TerminalProfileSettings = {
