@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { on, once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { GATEWAYS } from './e2e.ts';
 import { percentile } from './http-load.ts';
@@ -29,11 +29,18 @@ export async function bench({
   rounds = ROUNDS,
   seconds = SECONDS,
   gateways = GATEWAYS,
+  webhooks,
 }: BenchOptions): Promise<void> {
   if (against === undefined) throw new Error('--against FOLDER names the other checkout');
   if (!existsSync(join(against, 'test/bench/turns.ts'))) throw new Error(`${against} is older than this comparison`);
   const options = ['--rounds', rounds, '--seconds', seconds, '--gateways', gateways].map(String);
-  const sides = [startSide('this', '.', options), startSide('other', against, options)];
+  // Without webhooks on both sides if the other checkout is older than their measurement.
+  const canHaveWebhooks = readFileSync(join(against, 'test/bench/run.ts'), 'utf8').includes('webhooks:');
+  const without = webhooks === 'none' || !canHaveWebhooks ? ['--webhooks', 'none'] : [];
+  const sides = [
+    startSide('this', '.', [...options, ...without]),
+    startSide('other', against, canHaveWebhooks ? [...options, ...without] : options),
+  ];
   await playAll(sides, { rounds, gateways, json });
 }
 

@@ -1,7 +1,8 @@
 /**
  * Taps per second through the whole gateway: HTTP, JWT, JWE, TLV, ISO 8583 over TCP, two durable commits, a pg-boss
- * job, the audit trail. A bare Fastify echo is measured in the same run with the same client. Postgres, the gateway's
- * processes, the simulated switch and this generator share the machine.
+ * job, the audit trail, and a webhook. A round ends when the last webhook was delivered. A bare Fastify echo is measured in
+ * the same run with the same client. Postgres, the gateway's processes, the simulated switch, the receiver of webhooks and
+ * this generator share the machine.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir } from 'node:os';
@@ -13,11 +14,12 @@ import { type PreparedDatabase, prepareDatabase } from '../../src/start/open-sto
 import type { Database } from '../../src/store/postgres/open-database.ts';
 import { seedInstallation, type TapSource, tapSource } from './e2e-taps.ts';
 import { prepareHsm } from './hsm-parts.ts';
-import { checked, percentile, saturate, sustain } from './http-load.ts';
+import { checked, type LoadResult, percentile, saturate, sustain } from './http-load.ts';
 import { freePort, startProcess, untilReady } from './parts.ts';
 import type { BenchOptions } from './run.ts';
 import { costPerTap, preloadStatementCounter, readUsage, startStatementCounter, type TapCost } from './tap-cost.ts';
 import { endTurn, takeTurn } from './turns.ts';
+import { type TakenWebhooks, WebhookSink } from './webhook-sink.ts';
 
 export const CONNECTIONS = 256;
 const SECONDS = 6;
@@ -39,13 +41,15 @@ export async function bench({
   rounds = ROUNDS,
   gateways = GATEWAYS,
   hsm,
+  webhooks,
+  rate,
 }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    const parts = await startParts(folder, closers, { gateways, hsm });
+    const parts = await startParts(folder, closers, { gateways, hsm, hasWebhooks: webhooks !== 'none' });
     await refuseUnsafe(parts.database);
-    const figures = await measure(parts, seconds, rounds);
+    const figures = await measure(parts, { seconds, rounds, rate });
     printTable(figures, rounds);
     if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
   } finally {
@@ -66,6 +70,8 @@ export interface Parts {
   readonly pids: Readonly<Record<string, number>>;
   /** The books of the simulated switch. */
   readonly ledgerUrl: string;
+  /** Receives the webhooks of all taps of the first acquirer. */
+  readonly webhooks: WebhookSink | undefined;
 }
 
 export interface PartsOptions {
@@ -76,12 +82,14 @@ export interface PartsOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Whether there is a second acquirer with taps of its own. */
   readonly isShared?: boolean;
+  /** Whether each tap has a webhook. */
+  readonly hasWebhooks?: boolean;
 }
 
 export async function startParts(
   folder: string,
   closers: (() => unknown)[],
-  { gateways = 1, hsm, settings = {}, isShared = false }: PartsOptions = {},
+  { gateways = 1, hsm, settings = {}, isShared = false, hasWebhooks = false }: PartsOptions = {},
 ): Promise<Parts> {
   const config = readConfig({ ...process.env, TAPWIRE_DATA: folder, LOG_LEVEL: 'warn' });
   const prepared = await prepareCountingDatabase(config);
@@ -96,6 +104,8 @@ export async function startParts(
     seedInstallation(prepared.database, { processor, switchPort, keys: keys?.config, acquirerId });
   const seeded = await seed(1);
   const other = isShared ? await seed(2) : undefined;
+  const webhooks = hasWebhooks ? await WebhookSink.start(closers) : undefined;
+  await webhooks?.register(prepared.database, folder);
   const environment = {
     DATABASE_URL: prepared.url,
     TAPWIRE_DATA: folder,
@@ -118,9 +128,12 @@ export async function startParts(
   const otherTaps = other && (await tapSource(other, gatewayPort));
   await untilReady(gatewayPort);
   const postgres = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
-  const pids = { gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid };
+  const pids = {
+    ...{ gateway: gateway.pid, Postgres: postgres, switch: simulator.pid, generator: process.pid },
+    ...(webhooks && { receiver: webhooks.pid }),
+  };
   const ledgerUrl = simulator.line.replace(/^.*ledger: /, '');
-  return { database: prepared.database, gatewayPort, gateways, echoPort, taps, otherTaps, pids, ledgerUrl };
+  return { database: prepared.database, gatewayPort, gateways, echoPort, taps, otherTaps, pids, ledgerUrl, webhooks };
 }
 
 /** A database that counts its statements, which requires a restart of the server. */
@@ -153,54 +166,102 @@ interface Figures {
   /** Medians of the rounds. */
   readonly atFullLoad: TapCost;
   readonly atHalfLoad: TapCost;
+  readonly webhooks: { readonly atFullLoad: WebhookFigures; readonly atHalfLoad: WebhookFigures } | undefined;
   readonly rounds: readonly { readonly taps: number; readonly echo: number }[];
+  /** Taps per second of the calm parts; undefined for half of the full load. */
+  readonly rate: number | undefined;
   readonly machine: string;
   readonly gateways: number;
 }
 
-async function measure(
-  { database, gatewayPort, gateways, echoPort, taps, pids }: Parts,
-  seconds: number,
-  rounds: number,
-): Promise<Figures> {
+/** Between an outcome and the arrival of its webhook. */
+interface WebhookFigures {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Share of the webhooks that had arrived when the last tap of the load was answered. */
+  readonly shareInTime: number;
+  readonly repeated: number;
+}
+
+interface MeasuredLoad extends LoadResult {
+  readonly cost: TapCost;
+  readonly webhooks: WebhookFigures | undefined;
+}
+
+/**
+ * Runs a load until its last webhook was delivered: the rate and the cost count until then.
+ *
+ * @throws if a webhook is missing
+ */
+async function measureLoad(
+  { database, pids, webhooks }: Parts,
+  load: () => Promise<LoadResult>,
+): Promise<MeasuredLoad> {
+  await webhooks?.forget();
+  const before = await readUsage(database, pids);
+  const result = checked(await load());
+  const endedAtMs = Date.now();
+  const inTime = (await webhooks?.taken())?.events ?? 0;
+  const taken = await webhooks?.untilTaken(result.answered);
+  await settle();
+  const cost = costPerTap(before, await readUsage(database, pids), result.answered);
+  if (!taken) return { ...result, cost, webhooks: undefined };
+  const tailSeconds = Math.max(0, taken.lastAtMs - endedAtMs) / 1_000;
+  const perSecond = result.answered / (result.answered / result.perSecond + tailSeconds);
+  return { ...result, perSecond, cost, webhooks: webhookFigures(taken, inTime) };
+}
+
+function webhookFigures({ events, repeated, delaysMs }: TakenWebhooks, inTime: number): WebhookFigures {
+  return {
+    p50Ms: percentile(delaysMs, 0.5),
+    p99Ms: percentile(delaysMs, 0.99),
+    shareInTime: inTime / events,
+    repeated,
+  };
+}
+
+interface Plan {
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly rate: number | undefined;
+}
+
+async function measure(parts: Parts, { seconds, rounds, rate }: Plan): Promise<Figures> {
+  const { gatewayPort, gateways, echoPort, taps, webhooks } = parts;
   await takeTurn();
   await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
-  checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
+  const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
   await saturate([echoPort], CONNECTIONS, WARM_UP_SECONDS, taps.nextEcho);
+  await webhooks?.untilTaken(warm.answered);
   const results: { taps: number; echo: number }[] = [];
-  const full: TapCost[] = [];
-  const half: { readonly cost: TapCost; readonly latenciesMs: readonly number[] }[] = [];
+  const full: MeasuredLoad[] = [];
+  const half: MeasuredLoad[] = [];
   await taps.prepare(SOLO_TAPS);
+  await webhooks?.forget();
   const soloMs = await solo(gatewayPort, taps);
+  await webhooks?.untilTaken(SOLO_TAPS);
   endTurn();
   for (let round = 0; round < rounds; round++) {
     await takeTurn();
     await taps.prepare(seconds * MAX_PER_SECOND);
     const echo = checked(await saturate([echoPort], CONNECTIONS, seconds / 2, taps.nextEcho));
-    const before = await readUsage(database, pids);
-    const run = checked(await saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
-    await settle();
-    const atFullLoad = costPerTap(before, await readUsage(database, pids), run.answered);
-    full.push(atFullLoad);
+    const run = await measureLoad(parts, () => saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
+    full.push(run);
     results.push({ taps: run.perSecond, echo: echo.perSecond });
     await taps.prepare(seconds * MAX_PER_SECOND);
-    const beforeHalf = await readUsage(database, pids);
-    const calm = checked(await sustain([gatewayPort], CONNECTIONS, seconds, run.perSecond / 2, taps.next));
-    await settle();
-    const atHalfLoad = costPerTap(beforeHalf, await readUsage(database, pids), calm.answered);
-    half.push({ cost: atHalfLoad, latenciesMs: calm.latenciesMs });
-    console.log(`round ${round + 1}: ${run.perSecond.toFixed(0)} taps/s, echo ${echo.perSecond.toFixed(0)}/s`);
+    const calm = await measureLoad(parts, () =>
+      sustain([gatewayPort], CONNECTIONS, seconds, rate ?? run.perSecond / 2, taps.next),
+    );
+    half.push(calm);
+    console.log(
+      `round ${round + 1}: ${run.perSecond.toFixed(0)} taps/s, echo ${echo.perSecond.toFixed(0)}/s${delayText(run)}`,
+    );
     const latenciesMs = { p50: percentile(calm.latenciesMs, 0.5), p99: percentile(calm.latenciesMs, 0.99) };
-    endTurn({ tapsPerSecond: run.perSecond, echoPerSecond: echo.perSecond, atFullLoad, atHalfLoad, latenciesMs });
+    const costs = { atFullLoad: run.cost, atHalfLoad: calm.cost };
+    endTurn({ tapsPerSecond: run.perSecond, echoPerSecond: echo.perSecond, ...costs, latenciesMs });
   }
-  const tapsPerSecond = percentile(
-    results.map(({ taps }) => taps),
-    0.5,
-  );
-  const echoPerSecond = percentile(
-    results.map(({ echo }) => echo),
-    0.5,
-  );
+  const tapsPerSecond = medianOf(results.map((result) => result.taps));
+  const echoPerSecond = medianOf(results.map(({ echo }) => echo));
   return {
     tapsPerSecond,
     echoPerSecond,
@@ -208,11 +269,27 @@ async function measure(
     p50Ms: medianOf(half.map(({ latenciesMs }) => percentile(latenciesMs, 0.5))),
     p99Ms: medianOf(half.map(({ latenciesMs }) => percentile(latenciesMs, 0.99))),
     soloMs,
-    atFullLoad: medianCost(full),
+    atFullLoad: medianCost(full.map(({ cost }) => cost)),
     atHalfLoad: medianCost(half.map(({ cost }) => cost)),
+    webhooks: webhooks && { atFullLoad: medianDelays(full), atHalfLoad: medianDelays(half) },
     rounds: results,
+    rate,
     gateways,
     machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
+  };
+}
+
+function delayText({ webhooks }: MeasuredLoad): string {
+  return webhooks ? `, webhooks after ${webhooks.p50Ms.toFixed(0)} ms, p99 ${webhooks.p99Ms.toFixed(0)} ms` : '';
+}
+
+function medianDelays(loads: readonly MeasuredLoad[]): WebhookFigures {
+  const of = (read: (figures: WebhookFigures) => number) => medianOf(loads.map(({ webhooks }) => read(webhooks!)));
+  return {
+    p50Ms: of(({ p50Ms }) => p50Ms),
+    p99Ms: of(({ p99Ms }) => p99Ms),
+    shareInTime: of(({ shareInTime }) => shareInTime),
+    repeated: of(({ repeated }) => repeated),
   };
 }
 
@@ -260,19 +337,19 @@ ${figures.machine}; Postgres, ${figures.gateways} gateway process${figures.gatew
 | taps per second | ${figures.tapsPerSecond.toFixed(0)} | ${minimum('taps')} |
 | bare Fastify echo per second | ${figures.echoPerSecond.toFixed(0)} | ${minimum('echo')} |
 | ratio | 1 / ${(1 / figures.ratio).toFixed(1)} | |
-| p50 / p99 at half load | ${figures.p50Ms.toFixed(1)} ms / ${figures.p99Ms.toFixed(1)} ms | |
+| p50 / p99 at ${figures.rate ?? 'half load'} | ${figures.p50Ms.toFixed(1)} ms / ${figures.p99Ms.toFixed(1)} ms | |
 | one tap alone | ${figures.soloMs.toFixed(1)} ms | |
 
 ${costTable(figures)}
 `);
 }
 
-function costTable({ atFullLoad, atHalfLoad }: Figures): string {
+function costTable({ atFullLoad, atHalfLoad, webhooks, rate }: Figures): string {
   const row = (name: string, read: (cost: TapCost) => string) =>
     `| ${name} | ${read(atFullLoad)} | ${read(atHalfLoad)} |`;
   const sum = ({ microseconds }: TapCost) => Object.values(microseconds).reduce((all, each) => all + each, 0);
   return [
-    '| of one tap | at full load | at half load |',
+    `| of one tap | at full load | at ${rate === undefined ? 'half load' : `${rate} per second`} |`,
     '|---|---|---|',
     row('processor time, all parts', (cost) => `${sum(cost).toFixed(0)} µs`),
     ...Object.keys(atFullLoad.microseconds).map((part) =>
@@ -288,5 +365,11 @@ function costTable({ atFullLoad, atHalfLoad }: Figures): string {
       'written by the gateway',
       ({ writtenBytes, writes }) => `${writtenBytes.toFixed(0)} bytes in ${writes.toFixed(2)} calls`,
     ),
+    ...(webhooks ? [`| webhook | ${webhookCell(webhooks.atFullLoad)} | ${webhookCell(webhooks.atHalfLoad)} |`] : []),
   ].join('\n');
+}
+
+function webhookCell({ p50Ms, p99Ms, shareInTime, repeated }: WebhookFigures): string {
+  const share = `${(shareInTime * 100).toFixed(0)} % by the end of the load`;
+  return `p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms, ${share}, ${repeated} sent again`;
 }

@@ -38,13 +38,22 @@ interface Part {
   readonly statements: readonly Statement[];
 }
 
-export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
+export async function bench({
+  json,
+  seconds = SECONDS,
+  gateways = GATEWAYS,
+  webhooks,
+  rate,
+}: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
-    const { database, gatewayPort, taps, pids } = await startParts(folder, closers, { gateways });
+    const hasWebhooks = webhooks !== 'none';
+    const parts = await startParts(folder, closers, { gateways, hasWebhooks });
+    const { database, gatewayPort, taps, pids } = parts;
     await taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
     const warm = checked(await saturate([gatewayPort], CONNECTIONS, WARM_UP_SECONDS, taps.next));
+    await parts.webhooks?.untilTaken(warm.answered);
     const profiler = await Profiler.attach(childrenOf(pids.gateway!)[0] ?? pids.gateway!);
     closers.push(() => profiler.close());
     const measure = async (load: () => Promise<LoadResult>): Promise<Part> => {
@@ -52,7 +61,9 @@ export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: Be
       await database.query('select pg_stat_statements_reset()');
       const before = await readUsage(database, pids);
       await profiler.start();
+      await parts.webhooks?.forget();
       const { answered, perSecond } = checked(await load());
+      await parts.webhooks?.untilTaken(answered);
       const functions = await profiler.stop();
       const { microseconds } = costPerTap(before, await readUsage(database, pids), answered);
       const statements = await readStatements(database);
@@ -60,7 +71,9 @@ export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: Be
       return { taps: answered, perSecond, gatewayUs, postgresUs, functions, statements };
     };
     const full = await measure(() => saturate([gatewayPort], CONNECTIONS, seconds, taps.next));
-    const half = await measure(() => sustain([gatewayPort], CONNECTIONS, seconds, warm.perSecond / 2, taps.next));
+    const half = await measure(() =>
+      sustain([gatewayPort], CONNECTIONS, seconds, rate ?? warm.perSecond / 2, taps.next),
+    );
     print(full, half, gateways);
     if (json) writeFileSync(json, `${JSON.stringify({ full, half }, null, 2)}\n`);
   } finally {

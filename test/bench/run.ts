@@ -39,6 +39,10 @@ export interface BenchOptions {
   readonly gateways?: number | undefined;
   /** `software` or `simulated`: taps have PINs, and messages MACs; `e2e`. */
   readonly hsm?: string | undefined;
+  /** `none`: taps have no webhooks, as in figures from before they had; `e2e`. */
+  readonly webhooks?: 'none' | undefined;
+  /** Taps per second instead of half of the full load; `e2e`. */
+  readonly rate?: number | undefined;
   /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;
   /** The folder of that database, kept for the next run. */
@@ -54,6 +58,8 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     gateways: { type: 'string' },
     hsm: { type: 'string' },
+    webhooks: { type: 'string' },
+    rate: { type: 'string' },
     rows: { type: 'string' },
     data: { type: 'string' },
   },
@@ -63,12 +69,18 @@ if (!load) {
   console.error(`usage: npm run bench -- ${Object.keys(BENCHES).join('|')} [--json FILE] [--seconds N] [--rounds N]`);
   process.exit(2);
 }
+if (values.webhooks !== undefined && values.webhooks !== 'none') {
+  console.error(`--webhooks ${values.webhooks}: expected none`);
+  process.exit(2);
+}
 const { bench } = await load();
 const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
 await bench({
   json: values.json,
   against: values.against,
   hsm: values.hsm,
+  webhooks: values.webhooks,
+  rate: number(values.rate),
   seconds: number(values.seconds),
   rounds: number(values.rounds),
   gateways: number(values.gateways),

@@ -2,22 +2,16 @@
  * The effect of a backlog of 100,000 webhooks on taps: taps per second without one, with one for a receiver that
  * accepts them, and with one for a receiver that hangs. The three are measured alternating, on one gateway.
  */
-import { spawn } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { readConfig } from '../../src/start/config.ts';
-import { openKeyRing } from '../../src/start/open-key-ring.ts';
 import type { Database } from '../../src/store/postgres/open-database.ts';
-import { createSecretVault, createWebhookSecret } from '../../src/webhooks/webhook-secret.ts';
 import { CONNECTIONS, MAX_PER_SECOND, type Parts, startParts } from './e2e.ts';
 import { checked, percentile, saturate } from './http-load.ts';
 import { processorTime } from './processor-time.ts';
 import type { BenchOptions } from './run.ts';
+import { WebhookSink } from './webhook-sink.ts';
 
 const BACKLOG = 100_000;
 const SECONDS = 6;
@@ -45,8 +39,7 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
     const parts = await startParts(folder, closers);
-    const receiverPort = await startReceiver(closers);
-    const endpoints = await saveEndpoints(parts.database, folder, receiverPort);
+    const endpoints = await saveEndpoints(parts.database, folder, await WebhookSink.start(closers));
     await parts.taps.prepare(WARM_UP_SECONDS * MAX_PER_SECOND);
     checked(await saturate([parts.gatewayPort], CONNECTIONS, WARM_UP_SECONDS, parts.taps.next));
     const figures: Figures = { none: [], taken: [], hanging: [] };
@@ -60,36 +53,15 @@ export async function bench({ json, seconds = SECONDS, rounds = ROUNDS }: BenchO
   }
 }
 
-/** In its own process, so that the gateway's processor time is measured separately. */
-async function startReceiver(closers: (() => unknown)[]): Promise<number> {
-  const program = fileURLToPath(new URL('./webhook-receiver.ts', import.meta.url));
-  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
-  closers.push(async () => {
-    child.kill();
-    await once(child, 'exit');
-  });
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
-  return Number(line);
-}
-
 async function saveEndpoints(
   database: Database,
   folder: string,
-  port: number,
+  sink: WebhookSink,
 ): Promise<Record<Kind, string | undefined>> {
   await database.query("insert into integrators (acquirer_id, id, name) values (1, 2, 'Notified of everything')");
-  const vault = createSecretVault(await openKeyRing(readConfig({ TAPWIRE_DATA: folder })));
-  const [taken, hanging] = [randomUUID(), randomUUID()];
-  for (const [id, serves, path] of [
-    [taken, 'taps', 'taken'],
-    [hanging, 'links', 'hanging'],
-  ] as const) {
-    await database.query(
-      `insert into webhook_endpoints (acquirer_id, id, integrator_id, serves, url, sealed_secret) values (1, $1, $2, $3, $4, $5)`,
-      [id, INTEGRATOR, serves, `http://127.0.0.1:${port}/${path}`, vault.seal(id, createWebhookSecret())],
-    );
-  }
-  return { none: undefined, taken, hanging };
+  const register = (serves: 'taps' | 'links', path: string) =>
+    sink.register(database, folder, { integratorId: INTEGRATOR, serves, path });
+  return { none: undefined, taken: await register('taps', '/taken-all'), hanging: await register('links', '/hanging') };
 }
 
 async function measure(parts: Parts, kind: Kind, endpoint: string | undefined, seconds: number): Promise<Figure> {
