@@ -182,11 +182,11 @@ async function planPin(
 ): Promise<Plan> {
   const auditEntries = pinEntries(before, draft.transaction, deps.clock.nowMs());
   const origin = { status: Status.RespondedToPhone, auditEntries };
-  if (fault) return planUnsent(deps, origin, draft);
+  if (fault) return planUnsent(deps, origin, draft.transaction);
   const plan = await planAttempt(deps, origin, draft, tap, opened);
   if (plan instanceof TapRefused) throw plan;
   // The route that the tap took no longer exists.
-  return plan instanceof NoConfiguration ? planUnsent(deps, origin, draft) : plan;
+  return plan instanceof NoConfiguration ? planUnsent(deps, origin, draft.transaction) : plan;
 }
 
 /**

@@ -1,36 +1,28 @@
 import {
   DuplicateReference,
-  isUnstored,
   NoConfiguration,
   Overloaded,
   RequestRejected,
   StoreUnavailable,
 } from '../../basics/errors.ts';
-import { localDateTime } from '../../kits/processor-kit/field-values.ts';
 import { readRequestedAmount } from '../decisions/admit.ts';
-import { ERROR_CODES } from '../decisions/decide-outcome.ts';
-import { webhookJobs } from '../decisions/webhook-job.ts';
-import { Disposition } from '../model/disposition.ts';
 import { currencyOf } from '../model/money.ts';
-import { Status, type StatusId } from '../model/status.ts';
 import { switchOf } from '../model/switch-revision.ts';
-import { LOCAL_ANSWER_SECONDS } from '../model/time-limits.ts';
-import { NO_RESULT, type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
-import type { NewAttempt } from '../ports/store-ports.ts';
+import { type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
 import type { PreparedRequest, Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { OutcomeDependencies } from '../reversals/overdue.ts';
-import { type AuthorizeDependencies, authorize, awaitOutcome, submitReady } from '../taps/authorize.ts';
-import { type Again, delegateTo, groupOf, lookElsewhere, reachedElsewhere } from '../taps/delegate.ts';
-import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
-import { NEW, newAttempt } from '../taps/plan-attempt.ts';
+import { authorize, awaitOutcome, submitReady } from '../taps/authorize.ts';
+import { type Again, candidatesAfter, delegateTo, findCandidate, lookElsewhere } from '../taps/delegate.ts';
+import { draftReturn } from '../taps/draft.ts';
+import { commitPlan, NEW, type Plan, planRequest, type RequestDependencies } from '../taps/plan-attempt.ts';
 import {
+  merchantTime,
   prepareSubmission,
   type ReadySubmission,
   type RequestStamp,
   type SubmissionContent,
 } from '../taps/prepare-submission.ts';
-import { giveUp, unlessOverloaded } from '../taps/submit-handover.ts';
+import { findUnsubmitted, giveUp, unlessOverloaded } from '../taps/submit-handover.ts';
 import { refuseUnlessFree } from './void.ts';
 
 /**
@@ -46,8 +38,7 @@ async function takeSaleSwitch(
   sale: Transaction,
   draft: Transaction,
 ): Promise<ReadySubmission | undefined> {
-  const route = deps.directory.routes(sale.acquirerId).find(({ id }) => id === sale.routeId);
-  const target = route && switches.find(sale.acquirerId, route.processorId);
+  const target = findCandidate(switches, candidatesAfter(deps, sale));
   if (!target || switchOf(sale, target) === 'other') throw new NoConfiguration('NO_ROUTE');
   if (switchOf(sale, target) === 'outdated') return undefined;
   const origin = { id: draft.id, routeId: sale.routeId, tid: sale.tid!, mid: sale.mid };
@@ -73,18 +64,17 @@ function prepareRefund(
   draft: Transaction,
   stamp: RequestStamp & { readonly original: Readonly<Record<string, string>> },
 ): PreparedRequest {
-  const merchant = deps.directory.merchant(draft.acquirerId, draft.merchantId);
   const { code, numeric } = currencyOf(draft.currency!);
   const request = target.prepareRefund({
     ...stamp,
-    localDateTime: localDateTime(stamp.sentAtMs, merchant?.timeZone ?? 'UTC'),
+    localDateTime: merchantTime(deps, draft, stamp.sentAtMs),
     amount: { amountMinor: draft.amountMinor!, currency: code, currencyNumeric: numeric },
   });
   if (!request) throw new RequestRejected('REFUNDS_UNSUPPORTED');
   return request;
 }
 
-type RefundDependencies = AuthorizeDependencies & Pick<TransactionDependencies, 'path' | 'vault'>;
+type RefundDependencies = RequestDependencies & Pick<TransactionDependencies, 'vault'>;
 
 /**
  * A refund returns money of a sale. It is a transaction of its own that takes the path of a purchase to the switch
@@ -99,15 +89,6 @@ export interface RefundRequest {
   readonly refundReference: string;
   /** Correlation id of the HTTP request, a UUID. */
   readonly correlationId?: string;
-}
-
-/** What to commit for a refund, and how to continue after the commit. */
-interface Plan {
-  readonly attempt: NewAttempt;
-  /** False if nothing was sent, so nothing is reserved. */
-  readonly reserves: boolean;
-  readonly proceed: () => Promise<Transaction>;
-  readonly abandon: (isUnstored: boolean) => void;
 }
 
 /**
@@ -127,8 +108,8 @@ export async function refund(
   const repeated = await findRepeated(deps, sale, request.refundReference, amountMinor);
   if (repeated) return awaitOutcome(deps, repeated);
   await refuseUnlessLeft(deps, sale, amountMinor);
-  const plan = await planRefund(deps, sale, draftRefund(deps, sale, request, amountMinor));
-  const stored = await commit(deps, plan);
+  const plan = await planRefund(deps, sale, request, amountMinor);
+  const stored = await commitPlan(deps, plan, () => store(deps, plan));
   if (stored === 'inserted') return plan.proceed();
   plan.abandon(true);
   if (stored === 'refused') {
@@ -145,24 +126,17 @@ export async function submitRefund(
   deps: RefundDependencies,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<'done' | Again> {
-  const transaction = await deps.store.find(asked);
-  if (transaction?.attempt !== asked.attempt || transaction.originalId === null) return 'done';
-  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || transaction.disposition !== null) return 'done';
+  const transaction = await findUnsubmitted(deps, asked);
+  if (!transaction || transaction.originalId === null) return 'done';
   const sale = await deps.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
   if (!sale || deps.path.kind !== 'direct') return giveUp(deps, transaction);
   const ready = await takeSaleSwitch(deps, deps.path.switches, sale, transaction).catch(unlessImpossible);
-  const elsewhere = ready ? undefined : await lookElsewhere(deps, candidatesFor(deps, sale));
+  const elsewhere = ready ? undefined : await lookElsewhere(deps, candidatesAfter(deps, sale));
   if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
   if (!ready) return giveUp(deps, transaction);
   const submitted = await submitReady(deps, transaction, ready);
   if (submitted) await authorize(deps, submitted, ready);
   return 'done';
-}
-
-/** The processor of the sale: only the switch that approved the sale knows it. */
-function candidatesFor({ directory }: Pick<RefundDependencies, 'directory'>, { acquirerId, routeId }: Transaction) {
-  const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
-  return { acquirerId, processorIds: () => (route ? [route.processorId] : []) };
 }
 
 /**
@@ -216,101 +190,24 @@ function tooMuch(): RequestRejected {
   return new RequestRejected('REFUND_EXCEEDS_BALANCE');
 }
 
-function draftRefund(
-  deps: Pick<TransactionDependencies, 'clock' | 'newId'>,
-  sale: Transaction,
-  request: RefundRequest,
-  amountMinor: number,
-): Transaction {
-  const nowMs = deps.clock.nowMs();
-  return {
-    ...sale,
-    ...NO_SUBMISSION,
-    ...NO_RESULT,
-    ...WITHOUT_PIN,
-    id: deps.newId(),
-    merchantReference: request.refundReference,
-    correlationId: request.correlationId ?? null,
-    type: TransactionType.Refund,
-    originalId: sale.id,
-    attempt: 1,
-    status: Status.RequestReceived,
-    amountMinor,
-    fingerprint: null,
-    chipTags: null,
-    sealedCard: null,
-    reversalAttempt: 0,
-    reversalArmedAtMs: null,
-    refundedMinor: 0,
-    earlierAttempts: null,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  };
+async function planRefund(deps: RefundDependencies, sale: Transaction, request: RefundRequest, amountMinor: number) {
+  const { refundReference: merchantReference, correlationId = null } = request;
+  const own = { id: deps.newId(), merchantReference, correlationId, type: TransactionType.Refund, amountMinor };
+  const transaction = draftReturn(sale, own, deps.clock.nowMs());
+  return planRequest<never>(deps, {
+    origin: NEW,
+    transaction,
+    candidates: candidatesAfter(deps, sale),
+    take: (switches) => takeSaleSwitch(deps, switches, sale, transaction),
+    queue: 'refund',
+  });
 }
 
-async function planRefund(deps: RefundDependencies, sale: Transaction, draft: Transaction): Promise<Plan> {
-  const candidates = candidatesFor(deps, sale);
-  if (deps.path.kind === 'handover') return handedOver(deps, draft, candidates.processorIds()[0]);
-  const handover = deps.path.others?.handover;
-  const known = handover && reachedElsewhere(deps, candidates);
-  if (known !== undefined) return handedOver(deps, draft, known);
-  const ready = await takeSaleSwitch(deps, deps.path.switches, sale, draft);
-  if (ready) return submitted(deps, draft, ready);
-  const elsewhere = handover && (await lookElsewhere(deps, candidates));
-  return elsewhere === undefined ? unableToGoOnline(deps, draft) : handedOver(deps, draft, elsewhere);
-}
-
-/** Runs the commit that precedes everything else. If it fails, the resources acquired for it are released. */
-async function commit(
-  deps: Pick<TransactionDependencies, 'refunds' | 'store'>,
-  { attempt, reserves, abandon }: Plan,
+/** Stores the refund. If nothing was sent, it has an outcome already, and nothing is reserved. */
+async function store(
+  { refunds, store }: Pick<TransactionDependencies, 'refunds' | 'store'>,
+  { attempt }: Plan,
 ): Promise<'inserted' | 'exists' | 'refused'> {
-  try {
-    if (reserves) return await deps.refunds.reserve(attempt);
-    return (await deps.store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
-  } catch (error) {
-    abandon(isUnstored(error));
-    throw error; // if the fate of the COMMIT is unknown and the refund was stored, its job decides
-  }
-}
-
-const ACCEPTED: readonly StatusId[] = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor];
-
-/** Role `all`: the refund is created and submitted in one commit, then sent to the switch. */
-function submitted(deps: AuthorizeDependencies, draft: Transaction, ready: ReadySubmission): Plan {
-  const status = Status.SubmittedToPaymentProcessor;
-  const transaction: Transaction = { ...draft, ...ready.submission, overdueJob: deps.newId(), status };
-  const attempt = newAttempt(deps, NEW, transaction, [...ACCEPTED, status], ready.submission.deadlineSeconds ?? 0);
-  const proceed = () => authorize(deps, transaction, ready);
-  return { attempt, reserves: true, proceed, abandon: ready.withdraw };
-}
-
-/** Role `api`: a worker continues from the rows of the refund and its sale, if possible one with a connection. */
-function handedOver(deps: OutcomeDependencies, draft: Transaction, processorId: number | undefined): Plan {
-  const status = Status.ReadyToSubmitToPaymentProcessor;
-  const transaction: Transaction = { ...draft, overdueJob: deps.newId(), status };
-  const planned = newAttempt(deps, NEW, transaction, ACCEPTED, deps.longestDeadlineSeconds(draft.acquirerId));
-  const { acquirerId, id, attempt: number } = transaction;
-  const data = { acquirerId, id, attempt: number };
-  const refundJob = { queue: 'refund', data, ...groupOf(acquirerId, processorId) } as const;
-  const attempt: NewAttempt = { ...planned, enqueue: [...planned.enqueue, refundJob] };
-  return { attempt, reserves: true, proceed: () => awaitOutcome(deps, transaction), abandon: () => {} };
-}
-
-/** No connection accepted the request, so no part of it can have been sent. */
-function unableToGoOnline(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId'>,
-  draft: Transaction,
-): Plan {
-  const transaction: Transaction = {
-    ...draft,
-    overdueJob: deps.newId(),
-    status: Status.ReadyToSubmitToPaymentProcessor,
-    disposition: Disposition.UnableToGoOnline,
-    errorCode: ERROR_CODES.unableToGoOnline,
-  };
-  const planned = newAttempt(deps, NEW, transaction, ACCEPTED, LOCAL_ANSWER_SECONDS);
-  const enqueue = [...planned.enqueue, ...webhookJobs(deps, transaction, transaction, deps.clock.nowMs())];
-  const attempt: NewAttempt = { ...planned, enqueue };
-  return { attempt, reserves: false, proceed: () => Promise.resolve(transaction), abandon: () => {} };
+  if (attempt.transaction.disposition === null) return refunds.reserve(attempt);
+  return (await store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
 }

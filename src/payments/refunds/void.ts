@@ -1,10 +1,11 @@
 import { type RejectionCode, RequestRejected } from '../../basics/errors.ts';
 import { Disposition } from '../model/disposition.ts';
-import { moves, Status, type StatusId } from '../model/status.ts';
-import { NO_RESULT, ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
-import type { NewAttempt, ReturnObstacle } from '../ports/store-ports.ts';
+import { Status, type StatusId } from '../model/status.ts';
+import { ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
+import type { ReturnObstacle } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { NO_SUBMISSION, WITHOUT_PIN } from '../taps/draft.ts';
+import { draftReturn } from '../taps/draft.ts';
+import { restingAttempt } from '../taps/plan-attempt.ts';
 
 /**
  * A void cancels an approved sale in full, before the switch settles it. It is the reversal of the sale with another
@@ -39,50 +40,26 @@ export async function voidSale(
     throw new RequestRejected('SALE_SETTLED');
   }
   const nowMs = deps.clock.nowMs();
-  const transaction = draftVoid(deps, { ...sale, correlationId }, nowMs);
-  const attempt: NewAttempt = {
-    transaction,
-    auditEntries: moves(null, PATH, nowMs),
-    enqueue: [],
-    answerBySeconds: 0,
-    pinSeconds: null,
-    handover: null,
-  };
+  const attempt = restingAttempt(draftVoid(deps, sale, correlationId, nowMs), PATH, nowMs);
   const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
   const reverseJob = { queue: 'reverse', data } as const;
-  if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return transaction;
+  if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return attempt.transaction;
   await refuseUnlessWhole(deps, (await deps.store.find(sale)) ?? sale);
   throw alreadyReversed(); // another request was faster
 }
 
-function draftVoid(deps: Pick<TransactionDependencies, 'newId'>, sale: Transaction, nowMs: number): Transaction {
-  const id = deps.newId();
-  return {
-    ...sale,
-    ...NO_SUBMISSION,
-    ...NO_RESULT,
-    ...WITHOUT_PIN,
-    id,
-    // The sale may be voided again after a refusal, so each void has a reference of its own.
-    merchantReference: id,
-    type: TransactionType.Void,
-    originalId: sale.id,
-    attempt: 1,
-    status: Status.RespondedToPhone,
-    routeId: sale.routeId,
-    tid: sale.tid,
-    mid: sale.mid,
-    amountMinor: sale.approvedMinor ?? sale.amountMinor,
-    providerReference: sale.providerReference,
-    fingerprint: null,
-    chipTags: null,
-    sealedCard: null,
-    reversalAttempt: 0,
-    reversalArmedAtMs: null,
-    earlierAttempts: null,
-    createdAtMs: nowMs,
-    updatedAtMs: nowMs,
-  };
+function draftVoid(
+  { newId }: Pick<TransactionDependencies, 'newId'>,
+  sale: Transaction,
+  correlationId: string | null,
+  nowMs: number,
+): Transaction {
+  const { routeId, tid, mid, providerReference } = sale;
+  const id = newId();
+  const amountMinor = sale.approvedMinor ?? sale.amountMinor;
+  // The sale may be voided again after a refusal, so each void has a reference of its own.
+  const own = { id, merchantReference: id, correlationId, type: TransactionType.Void, amountMinor };
+  return { ...draftReturn(sale, own, nowMs), routeId, tid, mid, providerReference };
 }
 
 async function refuseUnlessWhole(deps: Pick<TransactionDependencies, 'refunds'>, sale: Transaction): Promise<void> {

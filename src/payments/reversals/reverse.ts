@@ -1,17 +1,17 @@
 import { isUnstored, SealError } from '../../basics/errors.ts';
-import { localDateTime } from '../../kits/processor-kit/field-values.ts';
 import type { Reversal } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
 import { connectionRetrySeconds, MAX_CONNECTION_RETRY_SECONDS, stampAfter } from '../decisions/attempt-times.ts';
 import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from '../decisions/reversal-steps.ts';
 import { Status } from '../model/status.ts';
 import { switchOf } from '../model/switch-revision.ts';
-import { REVERSAL_CONFIRMED_AFTER_SECONDS, SEND_WITHIN_MS } from '../model/time-limits.ts';
+import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { OriginalFacts, ReversalAttempt, ReversalStep } from '../ports/store-ports.ts';
 import type { Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { delegateTo, reachedElsewhere } from '../taps/delegate.ts';
+import { candidatesAfter, delegateTo, findCandidate, reachedElsewhere } from '../taps/delegate.ts';
+import { merchantTime, timingFrom } from '../taps/prepare-submission.ts';
 import {
   type ReversalAnswerDependencies,
   recordReversalAnswer,
@@ -54,11 +54,11 @@ export async function sendReversal(
   const transaction = await deps.store.findRequest(asked);
   if (!transaction || !isDue(transaction, asked.reversalAttempt)) return 'done';
   if (deps.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
-  const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
-  const processorId = route?.processorId ?? 0;
-  const target = route && deps.path.switches.find(asked.acquirerId, processorId);
+  const candidates = candidatesAfter(deps, transaction);
+  const [processorId = 0] = candidates.processorIds();
+  const target = findCandidate(deps.path.switches, candidates);
   // A switch may accept fewer sessions than there are processes.
-  const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds: () => [processorId] });
+  const elsewhere = reachedElsewhere(deps, candidates);
   if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
   try {
     return await attemptReversal(deps, transaction, target, {
@@ -180,9 +180,7 @@ async function sendOn(deps: ReverseDependencies, sending: Sending, number: numbe
     throw error;
   }
   const { reversal, attempt, step } = made;
-  const startedAtMs = deps.clock.monotonicMs();
-  const timing = { deadlineAtMs: startedAtMs + target.profile.deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
-  const answer = await slot.reverse(reversal, timing, transaction);
+  const answer = await slot.reverse(reversal, timingFrom(deps, target), transaction);
   await finishAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
   return 'done';
 }
@@ -234,14 +232,13 @@ async function buildAttempt(
   const nowMs = deps.clock.nowMs();
   const sentAtMs = stampAfter(transaction, original.attempts, nowMs);
   const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: deps.newId(), nowMs };
-  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
   const reversal: Reversal = {
     original: kept.original,
     reason: reasonOf(transaction, original),
     attempt: number,
     stan,
     sentAtMs,
-    localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
+    localDateTime: merchantTime(deps, transaction, sentAtMs),
     authorizationCode: authorizationCodeOf(transaction, original),
   };
   const step = sentStep(transaction, attempt, original.attempts.length, target.profile);

@@ -1,16 +1,15 @@
-import { localDateTime } from '../../kits/processor-kit/field-values.ts';
 import type { Completion } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../kits/processor-kit/profile.ts';
 import { connectionRetrySeconds } from '../decisions/attempt-times.ts';
 import type { JobRequest } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
 import { switchOf } from '../model/switch-revision.ts';
-import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction, type TransactionKey } from '../model/transaction.ts';
 import type { Switch, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { SWITCH_CHANGED } from '../reversals/record-reversal-answer.ts';
-import { type Again, delegateTo, reachedElsewhere } from './delegate.ts';
+import { type Again, candidatesAfter, delegateTo, findCandidate, reachedElsewhere } from './delegate.ts';
+import { merchantTime, timingFrom } from './prepare-submission.ts';
 
 type CompletionDependencies = Pick<
   TransactionDependencies,
@@ -60,10 +59,9 @@ export async function sendCompletion(
   const { reversalState } = transaction;
   if (reversalState === ReversalState.needsReview || reversalState === ReversalState.resolved) return 'done';
   if (reversalState !== ReversalState.none) return later(transaction, deps);
-  const route = deps.directory.routes(asked.acquirerId).find(({ id }) => id === transaction.routeId);
-  const target = route && deps.path.switches.find(asked.acquirerId, route.processorId);
-  const processorIds = () => (route ? [route.processorId] : []);
-  const elsewhere = reachedElsewhere(deps, { acquirerId: asked.acquirerId, processorIds });
+  const candidates = candidatesAfter(deps, transaction);
+  const target = findCandidate(deps.path.switches, candidates);
+  const elsewhere = reachedElsewhere(deps, candidates);
   if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
   const nowMs = deps.clock.nowMs();
   const leadsTo = target && switchOf(transaction, target);
@@ -94,7 +92,7 @@ async function attemptAt(
   const slot = await target.takeSlot();
   if (!slot) return later(transaction, deps);
   const { deadlineMs, reversal } = target.profile;
-  const startedAtMs = deps.clock.monotonicMs();
+  const timing = timingFrom(deps, target);
   let taken: TakenStan | undefined;
   let completion: Completion;
   let isBegun = false;
@@ -112,7 +110,6 @@ async function attemptAt(
       taken?.putBack();
     }
   }
-  const timing = { deadlineAtMs: startedAtMs + deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
   const answer = await slot.complete(completion, timing, transaction);
   // A completion that was written without a response may still be in transit: its right expires after its time
   // limit.
@@ -131,7 +128,6 @@ function buildCompletion(
   stan: string,
 ): Completion {
   const sentAtMs = deps.clock.nowMs();
-  const merchant = deps.directory.merchant(transaction.acquirerId, transaction.merchantId);
   return {
     original: deps.vault.open(transaction.id, transaction.sealedCard!).original,
     amountMinor: transaction.approvedMinor!,
@@ -139,6 +135,6 @@ function buildCompletion(
     attempt: completionAttempt,
     stan,
     sentAtMs,
-    localDateTime: localDateTime(sentAtMs, merchant?.timeZone ?? 'UTC'),
+    localDateTime: merchantTime(deps, transaction, sentAtMs),
   };
 }

@@ -1,4 +1,5 @@
-import type { OtherProcesses, Switches } from '../ports/switch-ports.ts';
+import type { Transaction } from '../model/transaction.ts';
+import type { OtherProcesses, Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
 /** The group of a job that a process signed on to the processor should take. */
@@ -18,6 +19,20 @@ export function delegateTo(acquirerId: number, processorId: number): Again {
 export interface Candidates {
   readonly acquirerId: number;
   readonly processorIds: () => readonly number[];
+}
+
+/** The processor that a transaction was sent to, also after its route was removed: no other switch knows it. */
+export function candidatesAfter(
+  { directory }: Pick<TransactionDependencies, 'directory'>,
+  { acquirerId, routeId }: Transaction,
+): Candidates {
+  const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
+  return { acquirerId, processorIds: () => (route ? [route.processorId] : []) };
+}
+
+export function findCandidate(switches: Switches, { acquirerId, processorIds }: Candidates): Switch | undefined {
+  const [processorId] = processorIds();
+  return processorId === undefined ? undefined : switches.find(acquirerId, processorId);
 }
 
 interface DirectPath {

@@ -16,7 +16,7 @@ import type { TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { listChipTags, NO_FACTS } from './read-tap.ts';
 
-export const NO_SUBMISSION: Submission = {
+const NO_SUBMISSION: Submission = {
   routeId: null,
   switchRevision: null,
   tid: null,
@@ -29,7 +29,7 @@ export const NO_SUBMISSION: Submission = {
 };
 
 /** The PIN columns before a PIN is requested or received. */
-export const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;
+const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;
 
 /** A tap before any of its data were read: its submitter, merchant and device. */
 export interface Draft {
@@ -127,6 +127,33 @@ export function pinAttempt(
       earlierAttempts: attemptsUntil(before),
       updatedAtMs: nowMs,
     },
+  };
+}
+
+/** A refund or a void: a transaction of its own, with the merchant, the device and the card of its sale. */
+export function draftReturn(
+  sale: Transaction,
+  own: Pick<Transaction, 'id' | 'merchantReference' | 'correlationId' | 'type' | 'amountMinor'>,
+  nowMs: number,
+): Transaction {
+  return {
+    ...sale,
+    ...NO_SUBMISSION,
+    ...NO_RESULT,
+    ...WITHOUT_PIN,
+    ...own,
+    originalId: sale.id,
+    attempt: 1,
+    status: Status.RequestReceived,
+    fingerprint: null,
+    chipTags: null,
+    sealedCard: null,
+    reversalAttempt: 0,
+    reversalArmedAtMs: null,
+    refundedMinor: 0,
+    earlierAttempts: null,
+    createdAtMs: nowMs,
+    updatedAtMs: nowMs,
   };
 }
 

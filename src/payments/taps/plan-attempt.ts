@@ -13,17 +13,15 @@ import { moves, Status, type StatusId } from '../model/status.ts';
 import { ANSWER_SLACK_SECONDS, LOCAL_ANSWER_SECONDS, OVERDUE_AFTER_SECONDS } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
-import type { Handover, OpenedTap } from '../ports/switch-ports.ts';
+import type { Handover, OpenedTap, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import type { OutcomeDependencies } from '../reversals/overdue.ts';
 import { type AuthorizeDependencies, authorize, awaitOutcome } from './authorize.ts';
 import { type Candidates, groupOf, lookElsewhere, reachedElsewhere } from './delegate.ts';
 import type { Draft } from './draft.ts';
-import type { ReadySubmission } from './prepare-submission.ts';
+import { isReady, type ReadySubmission } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
 import { processorsFor, type RouteDependencies, takeRoute } from './take-route.ts';
-
-export type AttemptDependencies = AuthorizeDependencies & RouteDependencies & Pick<TransactionDependencies, 'path'>;
 
 /** What to commit for an attempt, and how to continue after the commit. */
 export interface Plan {
@@ -49,11 +47,50 @@ export interface Origin {
 /** A row is created, or starts again. */
 export const NEW: Origin = { status: null, auditEntries: [] };
 
-const READY = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor] as const;
+const READY: readonly StatusId[] = [Status.RequestReceived, Status.ReadyToSubmitToPaymentProcessor];
+const SUBMITTED: readonly StatusId[] = [...READY, Status.SubmittedToPaymentProcessor];
+
+/** An attempt that may be sent to a switch: by this process, or by a worker. */
+export interface PlannedRequest<Refusal> {
+  readonly origin: Origin;
+  readonly transaction: Transaction;
+  readonly candidates: Candidates;
+  /** Takes a slot at one of the candidates and builds the message; undefined if none can be reached now. */
+  readonly take: (switches: Switches) => Promise<ReadySubmission | Refusal | undefined>;
+  /** The queue of the job with which a worker continues. */
+  readonly queue: 'authorize' | 'refund';
+  /** Seals what the worker needs and no row has. */
+  readonly seal?: (handover: Handover) => Promise<Uint8Array>;
+}
+
+export type RequestDependencies = AuthorizeDependencies & Pick<TransactionDependencies, 'path'>;
+export type AttemptDependencies = RequestDependencies & RouteDependencies;
 
 /**
- * Plans an attempt whose card data were read: this process submits it, a worker submits it, or it ends because
- * nothing can be sent.
+ * Plans an attempt whose content is known: this process submits it, a worker submits it, or it ends because nothing can
+ * be sent.
+ *
+ * @returns the refusal of `take`, if it refuses
+ * @throws the errors of `take` and `seal`
+ */
+export async function planRequest<Refusal extends object>(
+  deps: RequestDependencies,
+  request: PlannedRequest<Refusal>,
+): Promise<Plan | Refusal> {
+  const { path } = deps;
+  const { origin, transaction, candidates, take } = request;
+  if (path.kind === 'handover') return handOver(deps, path.handover, request, candidates.processorIds()[0]);
+  const handover = path.others?.handover;
+  const known = handover && reachedElsewhere(deps, candidates);
+  if (known !== undefined) return handOver(deps, handover!, request, known);
+  const ready = await take(path.switches);
+  if (ready) return isReady(ready) ? submitted(deps, origin, transaction, ready) : ready;
+  const found = handover && (await lookElsewhere(deps, candidates));
+  return found === undefined ? planUnsent(deps, origin, transaction) : handOver(deps, handover!, request, found);
+}
+
+/**
+ * Plans an attempt of a tap whose card data were read.
  *
  * @returns NoConfiguration or TapRefused if nothing may be sent for a reason that the submitter must know
  */
@@ -64,30 +101,21 @@ export async function planAttempt(
   tap: ReadTap,
   opened: OpenedTap,
 ): Promise<Plan | NoConfiguration | TapRefused> {
-  const candidates: Candidates = {
-    acquirerId: draft.transaction.acquirerId,
-    processorIds: () => processorsFor(deps, draft, tap),
-  };
-  const { path } = deps;
-  if (path.kind === 'handover') {
-    return handOver(deps, path.handover, origin, draft, { opened, processorId: candidates.processorIds()[0] });
-  }
-  const handover = path.others?.handover;
-  const elsewhere = handover && reachedElsewhere(deps, candidates);
-  if (elsewhere !== undefined) return handOver(deps, handover!, origin, draft, { opened, processorId: elsewhere });
-  const ready = await takeRoute(deps, path.switches, draft, tap);
-  if (ready === undefined) {
-    const found = handover && (await lookElsewhere(deps, candidates));
-    if (found === undefined) return planUnsent(deps, origin, draft);
-    return handOver(deps, handover!, origin, draft, { opened, processorId: found });
-  }
-  if (ready instanceof PinUnusable) return decidedHere(deps, origin, draft, pinUnusable(deps));
-  return 'slot' in ready ? submitted(deps, origin, draft, ready) : ready;
+  const { transaction } = draft;
+  const plan = await planRequest(deps, {
+    origin,
+    transaction,
+    candidates: { acquirerId: transaction.acquirerId, processorIds: () => processorsFor(deps, draft, tap) },
+    take: (switches) => takeRoute(deps, switches, draft, tap),
+    queue: 'authorize',
+    seal: (handover) => handover.seal(transaction, opened.bytes),
+  });
+  return plan instanceof PinUnusable ? decidedHere(deps, origin, transaction, pinUnusable(deps)) : plan;
 }
 
 /** An attempt that cannot be sent now. */
-export function planUnsent(deps: OutcomeDependencies, origin: Origin, draft: Draft): Plan {
-  return decidedHere(deps, origin, draft, { kind: 'unsent' });
+export function planUnsent(deps: OutcomeDependencies, origin: Origin, transaction: Transaction): Plan {
+  return decidedHere(deps, origin, transaction, { kind: 'unsent' });
 }
 
 /** If the HSM could not open a PIN block, the PIN may be entered again. */
@@ -115,86 +143,47 @@ export async function commitPlan<T>(
   }
 }
 
-/** What is handed over, and the processor that should receive it. */
-interface HandedOver {
-  readonly opened: OpenedTap;
-  readonly processorId: number | undefined;
-}
-
 /**
- * A worker continues from the sealed tap, if possible one that is signed on to the processor. If no worker can open it,
- * nothing can be sent, and the phone is notified at once.
+ * A worker continues from the row and the sealed tap, if possible one that is signed on to the processor. If no worker
+ * can open it, nothing can be sent, and the phone is notified at once.
  */
 async function handOver(
   deps: OutcomeDependencies,
   handover: Handover,
-  origin: Origin,
-  draft: Draft,
-  { opened, processorId }: HandedOver,
+  { origin, transaction: read, queue, seal }: PlannedRequest<object>,
+  processorId: number | undefined,
 ): Promise<Plan> {
+  let sealed: Uint8Array | null;
   try {
-    const sealed = await handover.seal(draft.transaction, opened.bytes);
-    return handedOver(deps, origin, draft, { sealed, processorId });
+    sealed = seal ? await seal(handover) : null;
   } catch (error) {
-    if (error instanceof SealError && error.code === 'NO_WORKER') return planUnsent(deps, origin, draft);
+    if (error instanceof SealError && error.code === 'NO_WORKER') return planUnsent(deps, origin, read);
     throw error;
   }
-}
-
-function handedOver(
-  deps: OutcomeDependencies,
-  origin: Origin,
-  { transaction: read }: Draft,
-  { sealed: handover, processorId }: { readonly sealed: Uint8Array; readonly processorId: number | undefined },
-): Plan {
-  const transaction: Transaction = {
-    ...read,
-    overdueJob: deps.newId(),
-    status: Status.ReadyToSubmitToPaymentProcessor,
-  };
-  const planned = newAttempt(deps, origin, transaction, READY, deps.longestDeadlineSeconds(read.acquirerId));
+  const status = Status.ReadyToSubmitToPaymentProcessor;
+  const transaction: Transaction = { ...read, overdueJob: deps.newId(), status };
   const { acquirerId, id, attempt: number } = transaction;
-  const data = { acquirerId, id, attempt: number };
-  const authorizeJob = { queue: 'authorize', data, ...groupOf(acquirerId, processorId) } as const;
-  const attempt: NewAttempt = { ...planned, handover, enqueue: [...planned.enqueue, authorizeJob] };
+  const planned = newAttempt(deps, origin, transaction, READY, deps.longestDeadlineSeconds(acquirerId));
+  const job = { queue, data: { acquirerId, id, attempt: number }, ...groupOf(acquirerId, processorId) };
   const proceed = () => {
-    deps.wakeups.announceWork();
+    if (sealed) deps.wakeups.announceWork();
     return awaitOutcome(deps, transaction);
   };
+  const attempt: NewAttempt = { ...planned, handover: sealed, enqueue: [...planned.enqueue, job] };
   return { attempt, proceed, abandon: () => {} };
 }
 
-/** Role `all`: the attempt is created, routed and submitted in one commit, then sent to the switch. */
-function submitted(
-  deps: AuthorizeDependencies,
-  origin: Origin,
-  { transaction: read }: Draft,
-  ready: ReadySubmission,
-): Plan {
-  const overdueJob = deps.newId();
-  const transaction: Transaction = {
-    ...read,
-    ...ready.submission,
-    overdueJob,
-    status: Status.SubmittedToPaymentProcessor,
-  };
-  const path = [...READY, Status.SubmittedToPaymentProcessor];
-  const attempt = newAttempt(deps, origin, transaction, path, ready.submission.deadlineSeconds ?? 0);
-  const { uses } = ready;
-  return {
-    attempt: { ...attempt, uses },
-    proceed: () => authorize(deps, transaction, ready),
-    abandon: ready.withdraw,
-  };
+/** This process sends: the attempt is created, routed and submitted in one commit. */
+function submitted(deps: AuthorizeDependencies, origin: Origin, read: Transaction, ready: ReadySubmission): Plan {
+  const { submission, uses, withdraw } = ready;
+  const status = Status.SubmittedToPaymentProcessor;
+  const transaction: Transaction = { ...read, ...submission, overdueJob: deps.newId(), status };
+  const attempt = newAttempt(deps, origin, transaction, SUBMITTED, submission.deadlineSeconds ?? 0);
+  return { attempt: { ...attempt, uses }, proceed: () => authorize(deps, transaction, ready), abandon: withdraw };
 }
 
 /** Nothing is sent: the resulting outcome is committed with the attempt itself. */
-function decidedHere(
-  deps: OutcomeDependencies,
-  origin: Origin,
-  { transaction: read }: Draft,
-  event: SwitchEvent,
-): Plan {
+function decidedHere(deps: OutcomeDependencies, origin: Origin, read: Transaction, event: SwitchEvent): Plan {
   const ready: Transaction = { ...read, status: Status.ReadyToSubmitToPaymentProcessor };
   const { result, pin, pinSeconds, enqueue, auditEntries } = decideOutcome(ready, event, deps.clock.nowMs());
   const { attempt, ...plan } = answeredHere(deps, origin, { ...ready, ...result, ...pin }, READY);
@@ -222,7 +211,7 @@ export function answeredHere(
   return { attempt: { ...planned, enqueue }, proceed: () => Promise.resolve(transaction), abandon: () => {} };
 }
 
-export function newAttempt(
+function newAttempt(
   deps: Pick<TransactionDependencies, 'clock'>,
   origin: Origin,
   transaction: Transaction,
@@ -237,6 +226,18 @@ export function newAttempt(
     auditEntries: [...moves(origin.status, path, deps.clock.nowMs()), ...origin.auditEntries],
     enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt }, startAfterSeconds }],
     answerBySeconds: deadlineSeconds + ANSWER_SLACK_SECONDS,
+    pinSeconds: null,
+    handover: null,
+  };
+}
+
+/** A row that rests in the last status of its path as soon as it is stored: no job follows it. */
+export function restingAttempt(read: Transaction, path: readonly StatusId[], nowMs: number): NewAttempt {
+  return {
+    transaction: { ...read, status: path.at(-1)! },
+    auditEntries: moves(null, path, nowMs),
+    enqueue: [],
+    answerBySeconds: 0,
     pinSeconds: null,
     handover: null,
   };

@@ -1,13 +1,16 @@
-import { retrievalReference } from '../../kits/processor-kit/field-values.ts';
+import { localDateTime, retrievalReference } from '../../kits/processor-kit/field-values.ts';
 import type { PinWait } from '../decisions/pin-step.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import type { Submission, Transaction } from '../model/transaction.ts';
 import type { SingleUse } from '../ports/store-ports.ts';
-import type { PreparedRequest, Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
+import type { PreparedRequest, SendTiming, Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
-/** Everything that a submission commits, and the slot for its bytes. */
-export interface ReadySubmission {
+/**
+ * Everything that a submission commits, and the slot for its bytes. Its times count from before the commit, so they are
+ * never later than the deadline in the database.
+ */
+export interface ReadySubmission extends SendTiming {
   readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
   readonly request: PreparedRequest;
   readonly slot: SwitchSlot;
@@ -21,11 +24,13 @@ export interface ReadySubmission {
   readonly pinWait: PinWait | null;
   /** The PIN block of the message, which no other attempt may have. */
   readonly uses?: readonly SingleUse[] | undefined;
-  /** On the monotonic clock, counted from before the commit: never later than the deadline in the database. */
-  readonly deadlineAtMs: number;
-  readonly sendByAtMs: number;
   /** The same on the next route whose switch has a free slot; undefined if no route is left. */
   readonly next: () => Promise<ReadySubmission | undefined>;
+}
+
+/** Whether a switch can take the submission, and there is no reason against it. */
+export function isReady(taken: object): taken is ReadySubmission {
+  return 'slot' in taken;
 }
 
 /** A submission that one switch can take; the use case adds its PIN block, how to await a PIN, and what to try next. */
@@ -41,6 +46,21 @@ export interface RequestStamp {
   readonly stan: string;
   readonly rrn: string;
   readonly sentAtMs: number;
+}
+
+/** The local time of a transaction's merchant, for its messages after the sale; that of UTC if the merchant is unknown. */
+export function merchantTime(
+  { directory }: Pick<TransactionDependencies, 'directory'>,
+  { acquirerId, merchantId }: Transaction,
+  atMs: number,
+): string {
+  return localDateTime(atMs, directory.merchant(acquirerId, merchantId)?.timeZone ?? 'UTC');
+}
+
+/** The times of a message that is to be sent from now on. */
+export function timingFrom({ clock }: Pick<TransactionDependencies, 'clock'>, { profile }: Switch): SendTiming {
+  const startedAtMs = clock.monotonicMs();
+  return { deadlineAtMs: startedAtMs + profile.deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
 }
 
 export interface SubmissionContent {
@@ -77,22 +97,20 @@ export async function prepareSubmission(
     const sentAtMs = clock.nowMs();
     const rrn = retrievalReference(taken.rrnAtMs(sentAtMs), stan);
     const request = build({ stan, rrn, sentAtMs });
-    const startedAtMs = clock.monotonicMs();
-    const { deadlineMs } = target.profile;
+    const timing = timingFrom({ clock }, target);
     const sealedCard = vault.seal(id, { ...card, original: request.original });
     const switchRevision = target.revision?.number || null;
     const numbers = { routeId, switchRevision, tid, mid, stan, rrn, sentAtMs };
     isReady = true;
     return {
-      submission: { ...numbers, deadlineSeconds: deadlineMs / 1000, overdueJob: null, sealedCard },
+      submission: { ...numbers, deadlineSeconds: target.profile.deadlineMs / 1000, overdueJob: null, sealedCard },
       request,
       slot,
       withdraw: (isUnstored) => {
         slot.release();
         if (isUnstored) putBack();
       },
-      deadlineAtMs: startedAtMs + deadlineMs,
-      sendByAtMs: startedAtMs + Math.min(SEND_WITHIN_MS, deadlineMs),
+      ...timing,
     };
   } finally {
     if (!isReady) {

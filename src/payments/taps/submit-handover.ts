@@ -35,15 +35,24 @@ export async function submitHandover(
   open: OpenHandover,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<'done' | Again> {
-  const transaction = await deps.store.find(asked);
-  if (!transaction || transaction.attempt !== asked.attempt) return 'done';
-  if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor || hasAnswer(transaction)) return 'done';
+  const transaction = await findUnsubmitted(deps, asked);
+  if (!transaction) return 'done';
   const waiting = await deps.store.findHandover(asked);
   const opened = waiting && open(asked, waiting.handover);
   if (waiting && !opened && waiting.secondsLeft > deps.longestDeadlineSeconds(asked.acquirerId)) return LEAVE_TO_OTHERS;
   if (opened) return submitOpened(deps, transaction, opened, waiting.secondsLeft);
   await giveUp(deps, transaction);
   return 'done';
+}
+
+/** The attempt that a worker was asked to submit; undefined once it was submitted or has an outcome. */
+export async function findUnsubmitted(
+  deps: Pick<OutcomeDependencies, 'store'>,
+  asked: TransactionKey & { readonly attempt: number },
+): Promise<Transaction | undefined> {
+  const transaction = await deps.store.find(asked);
+  if (transaction?.attempt !== asked.attempt || hasAnswer(transaction)) return undefined;
+  return transaction.status === Status.ReadyToSubmitToPaymentProcessor ? transaction : undefined;
 }
 
 async function submitOpened(

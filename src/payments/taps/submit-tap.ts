@@ -15,11 +15,10 @@ import { holdsLink } from '../model/link.ts';
 import { NO_PIN } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
 import { isInDoubt } from '../model/review.ts';
-import { moves, Status, type StatusId } from '../model/status.ts';
+import { Status, type StatusId } from '../model/status.ts';
 import { isTapTooOld } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import { saysOnlinePin } from '../pins/read-pin.ts';
-import type { NewAttempt } from '../ports/store-ports.ts';
 import type { OpenedTap, TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { applyProfile } from './apply-profile.ts';
@@ -34,7 +33,15 @@ import {
   linkOfToken,
   refusedLink,
 } from './link-of-tap.ts';
-import { type AttemptDependencies, answeredHere, commitPlan, NEW, type Plan, planAttempt } from './plan-attempt.ts';
+import {
+  type AttemptDependencies,
+  answeredHere,
+  commitPlan,
+  NEW,
+  type Plan,
+  planAttempt,
+  restingAttempt,
+} from './plan-attempt.ts';
 import { openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
 
 type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
@@ -272,15 +279,7 @@ function ending(
   error: Error,
 ): Plan {
   if (principal.consumerId !== undefined) throw error;
-  const status = path.at(-1)!;
-  const attempt: NewAttempt = {
-    transaction: { ...transaction, status },
-    auditEntries: moves(null, path, deps.clock.nowMs()),
-    enqueue: [],
-    answerBySeconds: 0,
-    pinSeconds: null,
-    handover: null,
-  };
+  const attempt = restingAttempt(transaction, path, deps.clock.nowMs());
   return { attempt, proceed: () => Promise.reject(error), abandon: () => {} };
 }
 

@@ -14,7 +14,7 @@ import type { RouteRecord, TerminalRecord } from '../ports/directory-ports.ts';
 import type { Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import type { Draft } from './draft.ts';
-import { prepareSubmission, type ReadySubmission, type RequestStamp } from './prepare-submission.ts';
+import { isReady, prepareSubmission, type ReadySubmission, type RequestStamp } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
 
 /** The values of a tap that select among an acquirer's routes. */
@@ -151,7 +151,7 @@ async function takeFirst(
 
 async function takeNext(...question: Parameters<typeof takeFirst>): Promise<ReadySubmission | undefined> {
   const taken = await takeFirst(...question);
-  return typeof taken === 'object' && 'slot' in taken ? taken : undefined;
+  return typeof taken === 'object' && isReady(taken) ? taken : undefined;
 }
 
 interface Chosen extends Wanted {
