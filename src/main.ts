@@ -7,19 +7,17 @@ import type { RouteTable } from './http/route-table.ts';
 import { PipelineHandle } from './jobs/pipeline.ts';
 import { loadProcessors } from './kits/processor-kit/load-processors.ts';
 import { loadReaders, type ReaderFormats } from './kits/reader-kit/load-readers.ts';
-import { armFailpoints } from './observe/failpoints.ts';
 import { FaultLines } from './observe/fault-lines.ts';
 import { Health } from './observe/health.ts';
 import type { Log } from './observe/log.ts';
 import { countOutcomes } from './observe/metrics/metrics.ts';
-import { traceDependencies } from './observe/tracing/trace-dependencies.ts';
 import { traceJobs } from './observe/tracing/tracing.ts';
 import { createRefusedCardDataLog, createUnmatchedLog, logTransactions } from './observe/transaction-log.ts';
+import { ProcessObserver } from './observe/transaction-observer.ts';
 import { ANSWER_SLACK_SECONDS } from './payments/model/time-limits.ts';
-import type { TransactionDependencies } from './payments/ports/transaction-dependencies.ts';
 import { recordUnmatchedResponses } from './payments/reversals/late-response.ts';
 import type { Config } from './start/config.ts';
-import { createTransactionDependencies, pauseTapLoad } from './start/create-transaction-dependencies.ts';
+import { createTransactionDependencies } from './start/create-transaction-dependencies.ts';
 import { reportFigures } from './start/open-console.ts';
 import { type ExamplesOf, followCertificate, listenAt, openFront } from './start/open-front.ts';
 import { openCardReaders, openGatewayHsm } from './start/open-hsm-and-readers.ts';
@@ -161,12 +159,13 @@ async function openDomain(base: DomainParts) {
     metrics.countRefusedCardData(refused);
     logRefused(refused);
   };
-  const plain = createTransactionDependencies({ ...parts, onRefused, wakeups: wakeups.ofTaps });
-  const watched = (unwatched: TransactionDependencies) =>
-    countOutcomes(logTransactions(traceDependencies(unwatched, tracing), log), metrics);
-  const armed = (unarmed: TransactionDependencies) => armFailpoints(unarmed, config.TAPWIRE_FAILPOINTS);
-  const deps = armed(pauseTapLoad(watched(plain), tapLoad));
-  const depsOfJobs = armed(watched({ ...plain, ...stores.ofJobs, wakeups: wakeups.ofJobs }));
+  const observe = (load: TapLoad | undefined) => {
+    const listeners = [logTransactions(log, clock.monotonicMs), countOutcomes(directory, metrics)];
+    return new ProcessObserver({ listeners, tracing, failpoints: config.TAPWIRE_FAILPOINTS, load });
+  };
+  const ofTaps = { observer: observe(tapLoad), wakeups: wakeups.ofTaps };
+  const deps = createTransactionDependencies({ ...parts, ...ofTaps, onRefused });
+  const depsOfJobs = { ...deps, ...stores.ofJobs, observer: observe(undefined), wakeups: wakeups.ofJobs };
   const made = { databases, others, stores, ownTokens, deadlines, handoverKeys, metrics, tapLoad };
   return { ...made, ...opened, devices, pipeline, tracing, deps, depsOfJobs };
 }

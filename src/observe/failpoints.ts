@@ -1,9 +1,7 @@
 import { Status } from '../payments/model/status.ts';
-import type { RefundStore, ReversalStep, TransactionStore } from '../payments/ports/store-ports.ts';
-import type { Switch, SwitchSlot } from '../payments/ports/switch-ports.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { CommitListener, SwitchMessage } from '../payments/ports/observer.ts';
+import type { NewAttempt, ReversalStep } from '../payments/ports/store-ports.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
-import { overrideMethods } from './override-methods.ts';
 
 /**
  * The moments at which a crash test ends this process. Each lies between two effects, where the memory is lost and
@@ -37,6 +35,15 @@ export type FailpointName = (typeof FAILPOINTS)[number];
 const SIGNALS = { kill: 'SIGKILL', freeze: 'SIGSTOP' } as const;
 const ENTRY = /^([a-z-]+):(kill|freeze)(?:@([1-9]\d{0,5}))?$/;
 
+const WRITTEN: Readonly<Partial<Record<SwitchMessage, FailpointName>>> = {
+  authorization: 'after-write',
+  reversal: 'after-reversal-write',
+};
+const ANSWERED: Readonly<Partial<Record<SwitchMessage, FailpointName>>> = {
+  authorization: 'after-response',
+  reversal: 'after-reversal-response',
+};
+
 interface Armed {
   readonly signal: (typeof SIGNALS)[keyof typeof SIGNALS];
   passesLeft: number;
@@ -58,38 +65,44 @@ export class Failpoints {
     return failpoints;
   }
 
+  readonly beforeCommit: CommitListener = {
+    ...this.#aroundSubmission('before-submit-commit'),
+    reserve: () => this.pass('before-refund-commit'),
+    startVoid: () => this.pass('before-void-commit'),
+  };
+
+  readonly afterCommit: CommitListener = {
+    ...this.#aroundSubmission('after-submit-commit'),
+    decision: ({ isOverdue }) => this.pass(isOverdue ? 'after-overdue-commit' : 'after-outcome-commit'),
+    stepReversal: (step) => this.pass(momentAfter(step)),
+    reserve: () => this.pass('after-refund-commit'),
+    startVoid: () => this.pass('after-void-commit'),
+  };
+
+  /** Reports that a request was handed to a connection, which writes it at the end of the same turn of the event loop. */
+  passAfterWrite(message: SwitchMessage): void {
+    const name = WRITTEN[message];
+    if (name) setImmediate(() => this.pass(name));
+  }
+
+  passAfterResponse(message: SwitchMessage): void {
+    const name = ANSWERED[message];
+    if (name) this.pass(name);
+  }
+
   /** Reports that a moment is reached. The process sends the signal to itself, so it executes nothing in between. */
   pass(name: FailpointName): void {
     const armed = this.#armed.get(name);
     if (armed && --armed.passesLeft === 0) process.kill(process.pid, armed.signal);
   }
-}
 
-/** The dependencies with failpoints around their effects; without failpoints, the dependencies unchanged. */
-export function armFailpoints(
-  deps: TransactionDependencies,
-  failpoints: Failpoints | undefined,
-): TransactionDependencies {
-  if (!failpoints) return deps;
-  const { path } = deps;
-  const armedPath: TransactionDependencies['path'] =
-    path.kind === 'direct'
-      ? {
-          ...path,
-          switches: overrideMethods(path.switches, {
-            find: (...key) => {
-              const found = path.switches.find(...key);
-              return found && armSwitch(found, failpoints);
-            },
-          }),
-        }
-      : path;
-  return {
-    ...deps,
-    store: armStore(deps.store, failpoints),
-    refunds: armRefunds(deps.refunds, failpoints),
-    path: armedPath,
-  };
+  /** (B) for taps that a commit submits; those of an `api` process are submitted by a commit of the worker. */
+  #aroundSubmission(name: FailpointName): CommitListener {
+    const passIfSubmitted = ({ transaction: { status } }: Pick<NewAttempt, 'transaction'>) => {
+      if (status === Status.SubmittedToPaymentProcessor) this.pass(name);
+    };
+    return { insert: passIfSubmitted, retry: passIfSubmitted, submitPin: passIfSubmitted, submit: passIfSubmitted };
+  }
 }
 
 /** The webhook fetcher with failpoints around each attempt. */
@@ -108,85 +121,7 @@ export function armFetcher(
   };
 }
 
-function armStore(store: TransactionStore, failpoints: Failpoints): TransactionStore {
-  /** (B) for taps that this commit submits; those of an `api` process are submitted by a commit of the worker. */
-  const submitting = async <T>(status: number, write: () => Promise<T>, isDone: (outcome: T) => boolean) => {
-    const isSubmission = status === Status.SubmittedToPaymentProcessor;
-    if (isSubmission) failpoints.pass('before-submit-commit');
-    const outcome = await write();
-    if (isSubmission && isDone(outcome)) failpoints.pass('after-submit-commit');
-    return outcome;
-  };
-  return overrideMethods(store, {
-    insert: (attempt) =>
-      submitting(
-        attempt.transaction.status,
-        () => store.insert(attempt),
-        (outcome) => outcome === 'inserted',
-      ),
-    retry: (attempt) => submitting(attempt.transaction.status, () => store.retry(attempt), Boolean),
-    submitPin: (attempt) => submitting(attempt.transaction.status, () => store.submitPin(attempt), Boolean),
-    submit: (submission) => submitting(submission.transaction.status, () => store.submit(submission), Boolean),
-    recordDecision: async (decision) => {
-      const isCommitted = await store.recordDecision(decision);
-      if (isCommitted) failpoints.pass(decision.isOverdue ? 'after-overdue-commit' : 'after-outcome-commit');
-      return isCommitted;
-    },
-    stepReversal: async (step) => {
-      const isCommitted = await store.stepReversal(step);
-      if (isCommitted) failpoints.pass(momentAfter(step));
-      return isCommitted;
-    },
-  });
-}
-
 function momentAfter({ record, voidRow }: ReversalStep): FailpointName {
   if (record?.kind === 'sent') return 'after-reversal-commit';
   return (voidRow?.disposition ?? null) === null ? 'after-reversal-outcome' : 'after-void-outcome';
-}
-
-function armRefunds(refunds: RefundStore, failpoints: Failpoints): RefundStore {
-  return overrideMethods(refunds, {
-    reserve: async (refund) => {
-      failpoints.pass('before-refund-commit');
-      const outcome = await refunds.reserve(refund);
-      if (outcome === 'inserted') failpoints.pass('after-refund-commit');
-      return outcome;
-    },
-    startVoid: async (wanted) => {
-      failpoints.pass('before-void-commit');
-      const isStarted = await refunds.startVoid(wanted);
-      if (isStarted) failpoints.pass('after-void-commit');
-      return isStarted;
-    },
-  });
-}
-
-function armSwitch(target: Switch, failpoints: Failpoints): Switch {
-  return overrideMethods(target, {
-    takeSlot: async (connectionId) => {
-      const slot = await target.takeSlot(connectionId);
-      return slot && armSlot(slot, failpoints);
-    },
-  });
-}
-
-function armSlot(slot: SwitchSlot, failpoints: Failpoints): SwitchSlot {
-  return overrideMethods(slot, {
-    authorize: async (request, timing, about) => {
-      const answering = slot.authorize(request, timing, about);
-      // A connection writes its queued bytes at the end of the same turn of the event loop.
-      setImmediate(() => failpoints.pass('after-write'));
-      const answer = await answering;
-      if (answer.kind === 'answered') failpoints.pass('after-response');
-      return answer;
-    },
-    reverse: async (reversal, timing, about) => {
-      const answering = slot.reverse(reversal, timing, about);
-      setImmediate(() => failpoints.pass('after-reversal-write'));
-      const answer = await answering;
-      if (answer.kind === 'answered') failpoints.pass('after-reversal-response');
-      return answer;
-    },
-  });
 }

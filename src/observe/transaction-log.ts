@@ -3,17 +3,10 @@ import type { RefusedCardData } from '../card/open-card-data.ts';
 import { Disposition, dispositionName } from '../payments/model/disposition.ts';
 import { Status } from '../payments/model/status.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
-import type {
-  GuardedDecision,
-  NewAttempt,
-  RefundStore,
-  ReversalStep,
-  TransactionStore,
-} from '../payments/ports/store-ports.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { CommitListener } from '../payments/ports/observer.ts';
+import type { GuardedDecision, NewAttempt, ReversalStep } from '../payments/ports/store-ports.ts';
 import type { UnmatchedResponse } from '../payments/reversals/late-response.ts';
 import type { Log } from './log.ts';
-import { overrideMethods } from './override-methods.ts';
 
 /** Limit per kind of line, because an outage produces thousands of equal lines per second. */
 const LINES_PER_SECOND = 20;
@@ -26,9 +19,25 @@ const LINES_PER_SECOND = 20;
  * Level debug: every submission and outcome. Level info: uncertain events, that is no response, reversals and late
  * responses.
  */
-export function logTransactions(deps: TransactionDependencies, log: Log): TransactionDependencies {
-  const transactionLog = new TransactionLog(log, deps.clock.monotonicMs);
-  return { ...deps, store: logging(deps.store, transactionLog), refunds: tellingRefunds(deps.refunds, transactionLog) };
+export function logTransactions(log: Log, monotonicMs: () => number): CommitListener {
+  const transactionLog = new TransactionLog(log, monotonicMs);
+  const logAttempt = ({ transaction }: Pick<NewAttempt, 'transaction'>) => transactionLog.attempt(transaction);
+  return {
+    // Every tap begins here, so this work is skipped unless level debug is enabled.
+    ...(log.isLevelEnabled('debug') && {
+      insert: logAttempt,
+      retry: logAttempt,
+      submitPin: logAttempt,
+      submit: logAttempt,
+    }),
+    reserve: logAttempt,
+    decision: (guarded) => transactionLog.decision(guarded),
+    stepReversal: (step) => transactionLog.reversal(step),
+    recordLate: ({ transaction, late: { kind, responseCode } }, outcome) =>
+      transactionLog.info(transaction, 'late response received', { kind, responseCode, outcome }),
+    startVoid: ({ transaction }) =>
+      transactionLog.info(transaction, 'void requested', { originalId: transaction.originalId }),
+  };
 }
 
 /** Logs responses without a request in flight, by the identifiers that the switch uses for requests. */
@@ -61,107 +70,42 @@ class TransactionLog {
     this.#monotonicMs = monotonicMs;
   }
 
-  get isDetailed(): boolean {
-    return this.#log.isLevelEnabled('debug');
+  /** A commit may contain both acceptance and submission. */
+  attempt(transaction: Transaction): void {
+    const { status } = transaction;
+    const isSubmitted = status === Status.SubmittedToPaymentProcessor;
+    this.#debug(transaction, isSubmitted ? 'submitted to the switch' : 'accepted', { status });
   }
 
-  debug(transaction: Transaction, what: string, fields: LogFields = {}): void {
-    if (this.isDetailed) this.#log.debug({ ...namesOf(transaction), ...fields }, what);
+  decision({ transaction, decision: { result }, isOverdue }: GuardedDecision): void {
+    const { disposition, responseCode } = result;
+    if (disposition === Disposition.Indeterminate) {
+      this.info(transaction, 'outcome is uncertain, a reversal is required', { isOverdue });
+    } else if (disposition !== null) {
+      this.#debug(transaction, 'decided', { disposition: dispositionName(disposition), responseCode });
+    }
   }
 
-  info(transaction: Transaction, what: string, fields: LogFields = {}): void {
+  reversal({ transaction, auditEntries }: ReversalStep): void {
+    for (const { attempt, ...step } of auditEntries) {
+      const what = 'reversal' in step ? 'reversal advanced' : 'response did not change the reversal';
+      this.info(transaction, what, { ...step, reversalAttempt: attempt });
+    }
+  }
+
+  info(transaction: Transaction, what: string, fields: LogFields): void {
     const budget = this.#budgets.get(what) ?? new LogBudget(LINES_PER_SECOND);
     this.#budgets.set(what, budget);
     budget.spend(this.#monotonicMs(), (suppressed) =>
       this.#log.info({ ...namesOf(transaction), ...fields, ...(suppressed > 0 && { suppressed }) }, what),
     );
   }
+
+  #debug(transaction: Transaction, what: string, fields: LogFields): void {
+    if (this.#log.isLevelEnabled('debug')) this.#log.debug({ ...namesOf(transaction), ...fields }, what);
+  }
 }
 
 function namesOf({ acquirerId, id, attempt, correlationId, routeId, tid, stan, rrn }: Transaction): LogFields {
   return { acquirerId, id, attempt, correlationId, routeId, tid, stan, rrn };
-}
-
-/** A commit that contains both acceptance and submission. */
-function logAttempt({ transaction }: Pick<NewAttempt, 'transaction'>, transactionLog: TransactionLog): void {
-  const isSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
-  transactionLog.debug(transaction, isSubmitted ? 'submitted to the switch' : 'accepted', {
-    status: transaction.status,
-  });
-}
-
-function logging(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
-  // Every tap begins here, so this work is skipped unless level debug is enabled.
-  return loggingOutcomes(transactionLog.isDetailed ? loggingAttempts(store, transactionLog) : store, transactionLog);
-}
-
-function loggingAttempts(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
-  const logged = async <Outcome>(write: Promise<Outcome>, attempt: Pick<NewAttempt, 'transaction'>) => {
-    const outcome = await write;
-    if (outcome === true || outcome === 'inserted') logAttempt(attempt, transactionLog);
-    return outcome;
-  };
-  return overrideMethods(store, {
-    insert: (attempt) => logged(store.insert(attempt), attempt),
-    retry: (attempt) => logged(store.retry(attempt), attempt),
-    submitPin: (attempt) => logged(store.submitPin(attempt), attempt),
-    submit: (submission) => logged(store.submit(submission), submission),
-  });
-}
-
-function loggingOutcomes(store: TransactionStore, transactionLog: TransactionLog): TransactionStore {
-  return overrideMethods(store, {
-    recordDecision: async (guarded) => {
-      const isCommitted = await store.recordDecision(guarded);
-      if (isCommitted) logDecision(guarded, transactionLog);
-      return isCommitted;
-    },
-    stepReversal: async (step) => {
-      const isCommitted = await store.stepReversal(step);
-      if (isCommitted) logReversal(step, transactionLog);
-      return isCommitted;
-    },
-    recordLate: async (record) => {
-      const outcome = await store.recordLate(record);
-      const { kind, responseCode } = record.late;
-      if (outcome !== 'moved')
-        transactionLog.info(record.transaction, 'late response received', { kind, responseCode, outcome });
-      return outcome;
-    },
-  });
-}
-
-function logDecision(
-  { transaction, decision: { result }, isOverdue }: GuardedDecision,
-  transactionLog: TransactionLog,
-) {
-  const { disposition, responseCode } = result;
-  if (disposition === Disposition.Indeterminate) {
-    transactionLog.info(transaction, 'outcome is uncertain, a reversal is required', { isOverdue });
-  } else if (disposition !== null) {
-    transactionLog.debug(transaction, 'decided', { disposition: dispositionName(disposition), responseCode });
-  }
-}
-
-function logReversal({ transaction, auditEntries }: ReversalStep, transactionLog: TransactionLog): void {
-  for (const { attempt, ...step } of auditEntries) {
-    const what = 'reversal' in step ? 'reversal advanced' : 'response did not change the reversal';
-    transactionLog.info(transaction, what, { ...step, reversalAttempt: attempt });
-  }
-}
-
-function tellingRefunds(refunds: RefundStore, transactionLog: TransactionLog): RefundStore {
-  return overrideMethods(refunds, {
-    reserve: async (refund) => {
-      const outcome = await refunds.reserve(refund);
-      if (outcome === 'inserted') logAttempt(refund, transactionLog);
-      return outcome;
-    },
-    startVoid: async (wanted) => {
-      const isStarted = await refunds.startVoid(wanted);
-      const { transaction } = wanted.attempt;
-      if (isStarted) transactionLog.info(transaction, 'void requested', { originalId: transaction.originalId });
-      return isStarted;
-    },
-  });
 }

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createPinTokens, type OwnTokens } from '../auth/tokens/gateway-tokens.ts';
-import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
 import { createCardVault } from '../card/card-vault.ts';
 import { createCardDataOpener, type RefusedCardData } from '../card/open-card-data.ts';
 import type { HandoverSealer } from '../card/seal-handover.ts';
 import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../observe/log.ts';
-import { overrideMethods } from '../observe/override-methods.ts';
 import type { LinkServices } from '../payments/links/create-link.ts';
 import { OriginalConnections } from '../payments/model/switch-revision.ts';
 import type { ReviewReason } from '../payments/ports/process-ports.ts';
 import type { IntentTokens } from '../payments/ports/store-ports.ts';
-import type { OtherProcesses, Switch, Switches } from '../payments/ports/switch-ports.ts';
+import type { OtherProcesses } from '../payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
 import type { Config } from './config.ts';
@@ -27,7 +25,7 @@ const REVIEWS: Readonly<Record<ReviewReason, string>> = {
   CONTRADICTORY: 'responses of a switch to a reversal contradict each other, transaction needs review',
 };
 
-export interface DependencyParts extends Pick<TransactionDependencies, 'clock' | 'wakeups'> {
+export interface DependencyParts extends Pick<TransactionDependencies, 'clock' | 'observer' | 'wakeups'> {
   readonly config: Config;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
@@ -49,12 +47,12 @@ export interface DependencyParts extends Pick<TransactionDependencies, 'clock' |
 export function createTransactionDependencies(parts: DependencyParts): TransactionDependencies {
   const { config, stores, ownTokens, cardReaders, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } =
     parts;
-  const { onRefused } = parts;
+  const { observer, onRefused } = parts;
   const { keys, directory, store, refunds, completions, links } = stores;
   return {
     clock,
     newId: randomUUID,
-    ...{ directory, store, refunds, completions, links, wakeups },
+    ...{ directory, store, refunds, completions, links, observer, wakeups },
     cardData: createCardDataOpener({
       ...cardReaders,
       blobHmac: keys.blobHmac,
@@ -98,48 +96,4 @@ export function createLinkServices(
     lifetimeMinutes: config.LINK_MINUTES,
     appUrl: () => config.APP_URL ?? origin(),
   };
-}
-
-/** The dependencies of HTTP requests, which do not count as load while they wait for a switch or another process. */
-export function pauseTapLoad(deps: TransactionDependencies, load: TapLoad): TransactionDependencies {
-  const { path, wakeups } = deps;
-  return {
-    ...deps,
-    path: path.kind === 'direct' ? { ...path, switches: pausing(path.switches, load) } : path,
-    wakeups: overrideMethods(wakeups, {
-      moved: (key, timeoutMs) => load.pause(() => wakeups.moved(key, timeoutMs)),
-    }),
-  };
-}
-
-function pausing(switches: Switches, load: TapLoad): Switches {
-  // A switch is wrapped once, and not for each tap.
-  const wrapped = new WeakMap<Switch, Switch>();
-  const wrap = (target: Switch) => {
-    const made = pausingSwitch(target, load);
-    wrapped.set(target, made);
-    return made;
-  };
-  return {
-    find: (acquirerId, processorId) => {
-      const found = switches.find(acquirerId, processorId);
-      return found && (wrapped.get(found) ?? wrap(found));
-    },
-  };
-}
-
-function pausingSwitch(target: Switch, load: TapLoad): Switch {
-  return overrideMethods(target, {
-    takeSlot: async (connectionId) => {
-      const slot = await target.takeSlot(connectionId);
-      return (
-        slot && {
-          authorize: (request, timing, about) => load.pause(() => slot.authorize(request, timing, about)),
-          reverse: (reversal, timing, about) => slot.reverse(reversal, timing, about),
-          complete: (completion, timing, about) => slot.complete(completion, timing, about),
-          release: () => slot.release(),
-        }
-      );
-    },
-  });
 }

@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { StartError } from '../../src/basics/errors.ts';
-import { armFailpoints, armFetcher, Failpoints } from '../../src/observe/failpoints.ts';
-import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
+import { armFetcher, Failpoints } from '../../src/observe/failpoints.ts';
 import { readConfig } from '../../src/start/config.ts';
 
-test('without failpoints the dependencies and the fetcher are returned unchanged', () => {
-  const deps = {} as TransactionDependencies;
+test('without failpoints the fetcher is returned unchanged', () => {
   const fetcher = { request: () => Promise.reject(new Error('not called')) };
-  expect(armFailpoints(deps, undefined)).toBe(deps);
   expect(armFetcher(fetcher, undefined)).toBe(fetcher);
 });
 

@@ -2,10 +2,11 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import type { LogLevel } from '../../src/observe/log.ts';
 import { createUnmatchedLog, logTransactions } from '../../src/observe/transaction-log.ts';
+import { ProcessObserver } from '../../src/observe/transaction-observer.ts';
 import { Disposition } from '../../src/payments/model/disposition.ts';
 import { Status } from '../../src/payments/model/status.ts';
+import type { CommitResult } from '../../src/payments/ports/observer.ts';
 import type { GuardedDecision, NewAttempt, NewSubmission, ReversalStep } from '../../src/payments/ports/store-ports.ts';
-import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
 import type { UnmatchedResponse } from '../../src/payments/reversals/late-response.ts';
 import type { LogLine } from '../support/log-lines.ts';
 import { sampleTransaction } from '../transactions/sample-transaction.ts';
@@ -26,17 +27,20 @@ const decided = (disposition: number | null) =>
     isOverdue: false,
   }) as unknown as GuardedDecision;
 
-/** Dependencies whose commits succeed or fail, and the log. */
+/** A store whose commits succeed or fail under an observer that logs them, and the log. */
 function watchedWorld(level: LogLevel, isCommitted = true) {
   const lines: LogLine[] = [];
   const log = pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const commit = async () => isCommitted;
+  const listeners = [logTransactions(log, () => 0)];
+  const observer = new ProcessObserver({ listeners, tracing: undefined, failpoints: undefined, load: undefined });
+  const inserted: CommitResult = isCommitted ? 'inserted' : 'exists';
   const store = {
-    insert: async () => (isCommitted ? 'inserted' : 'exists'),
-    ...{ retry: commit, submit: commit, submitPin: commit, recordDecision: commit, stepReversal: commit },
+    insert: (attempt: NewAttempt) => observer.commit('insert', attempt, async () => inserted),
+    submit: (submission: NewSubmission) => observer.commit('submit', submission, async () => isCommitted),
+    recordDecision: (guarded: GuardedDecision) => observer.commit('decision', guarded, async () => isCommitted),
+    stepReversal: (step: ReversalStep) => observer.commit('stepReversal', step, async () => isCommitted),
   };
-  const deps = { clock: { monotonicMs: () => 0 }, store, refunds: {} } as unknown as TransactionDependencies;
-  return { store: logTransactions(deps, log).store, lines, log };
+  return { store, lines, log };
 }
 
 test('on debug a tap is logged from its submission to its outcome, each line with every identifier of the tap', async () => {

@@ -6,6 +6,7 @@ import type { Alarms, Wakeups } from '../../src/payments/ports/process-ports.ts'
 import type { TransactionStore } from '../../src/payments/ports/store-ports.ts';
 import type { PinRequest, Switches } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
+import { UNOBSERVED } from '../support/unobserved.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
 import type { MemoryLinks } from './memory-links.ts';
 import { MemoryRefunds } from './memory-refunds.ts';
@@ -61,6 +62,7 @@ export function simulatedDependencies(parts: DependencyParts): TransactionDepend
     pinTokens: { issue: async () => 'token', check: async () => 'good' },
     readerPins: { keyId: 'reader', format: 0 },
     pinSeconds,
+    observer: UNOBSERVED,
     wakeups: { moved, announce, announceWork: () => {} },
     originals,
     alarms,

@@ -6,9 +6,9 @@ import type { OverloadedResource } from '../../basics/errors.ts';
 import type { RefusedCardData } from '../../card/open-card-data.ts';
 import { Disposition, type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
-import type { NewAttempt, TransactionStore } from '../../payments/ports/store-ports.ts';
-import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
-import { overrideMethods } from '../override-methods.ts';
+import type { Directory } from '../../payments/ports/directory-ports.ts';
+import type { CommitListener } from '../../payments/ports/observer.ts';
+import type { NewAttempt } from '../../payments/ports/store-ports.ts';
 import type { RequestLog } from '../request-log.ts';
 
 type IntervalHistogram = ReturnType<typeof monitorEventLoopDelay>;
@@ -207,10 +207,9 @@ export class Metrics {
   }
 }
 
-/** The dependencies, extended to count every outcome that this process commits. */
-export function countOutcomes(deps: TransactionDependencies, metrics: Metrics): TransactionDependencies {
-  const { store, directory } = deps;
-  const count: Count = (transaction, disposition, responseCode) => {
+/** Counts every outcome that this process commits. */
+export function countOutcomes(directory: Pick<Directory, 'routes'>, metrics: Metrics): CommitListener {
+  const count = (transaction: Transaction, disposition: DispositionId | null, responseCode?: string | null) => {
     if (disposition === null) return;
     const { acquirerId, routeId, scheme } = transaction;
     const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
@@ -219,37 +218,15 @@ export function countOutcomes(deps: TransactionDependencies, metrics: Metrics): 
     if (disposition === Disposition.Declined && responseCode)
       metrics.countDecline({ processor, code: responseCode in RESPONSE_CODES ? responseCode : 'other' });
   };
-  return { ...deps, store: counting(store, count) };
-}
-
-type Count = (transaction: Transaction, disposition: DispositionId | null, responseCode?: string | null) => void;
-
-function counting(store: TransactionStore, count: Count): TransactionStore {
-  const started = async <T>(write: Promise<T>, { transaction }: NewAttempt, isDone: (outcome: T) => boolean) => {
-    const outcome = await write;
-    if (isDone(outcome)) count(transaction, transaction.disposition);
-    return outcome;
+  const countAttempt = ({ transaction }: NewAttempt) => count(transaction, transaction.disposition);
+  return {
+    insert: countAttempt,
+    retry: countAttempt,
+    decision: ({ transaction, decision: { result } }) => count(transaction, result.disposition, result.responseCode),
+    expirePin: ({ transaction, disposition }) => count(transaction, disposition),
+    stepReversal: ({ transaction, to }) => {
+      const { Voided } = Disposition;
+      if (to.disposition === Voided && transaction.disposition !== Voided) count(transaction, Voided);
+    },
   };
-  return overrideMethods(store, {
-    insert: (attempt) => started(store.insert(attempt), attempt, (outcome) => outcome === 'inserted'),
-    retry: (attempt) => started(store.retry(attempt), attempt, Boolean),
-    recordDecision: async (guarded) => {
-      const isCommitted = await store.recordDecision(guarded);
-      const { disposition, responseCode } = guarded.decision.result;
-      if (isCommitted) count(guarded.transaction, disposition, responseCode);
-      return isCommitted;
-    },
-    expirePin: async (expiry) => {
-      const isExpired = await store.expirePin(expiry);
-      if (isExpired) count(expiry.transaction, expiry.disposition);
-      return isExpired;
-    },
-    stepReversal: async (step) => {
-      const isCommitted = await store.stepReversal(step);
-      const isVoided =
-        step.to.disposition === Disposition.Voided && step.transaction.disposition !== Disposition.Voided;
-      if (isCommitted && isVoided) count(step.transaction, Disposition.Voided);
-      return isCommitted;
-    },
-  });
 }

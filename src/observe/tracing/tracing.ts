@@ -11,6 +11,9 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { TapwireError } from '../../basics/errors.ts';
+import type { TransactionKey } from '../../payments/model/transaction.ts';
+import type { SwitchMessage } from '../../payments/ports/observer.ts';
+import type { AttemptName, SwitchAnswer } from '../../payments/ports/switch-ports.ts';
 import type { Trace } from '../request-log.ts';
 
 /** The description of a span: constant names, ids and states, never card data, a key or a header. */
@@ -50,6 +53,36 @@ export class Tracing {
     } finally {
       span.end();
     }
+  }
+
+  /** A commit, from the call to the end of the group commit that contains the write. */
+  commit<Result>(operation: string, { id }: TransactionKey, write: () => Promise<Result>): Promise<Result> {
+    const attributes = {
+      'db.system.name': 'postgresql',
+      'db.operation.name': operation,
+      'tapwire.transaction.id': id,
+    };
+    return this.within({ name: `commit ${operation}`, kind: SpanKind.CLIENT, attributes }, write, (outcome) => ({
+      'tapwire.commit.outcome': String(outcome),
+    }));
+  }
+
+  /** A request to a switch, until its response or its deadline. */
+  roundTrip<Value>(
+    message: SwitchMessage,
+    processorType: string,
+    { id, attempt }: AttemptName,
+    send: () => Promise<SwitchAnswer<Value>>,
+  ): Promise<SwitchAnswer<Value>> {
+    const attributes = {
+      'tapwire.processor.type': processorType,
+      'tapwire.transaction.id': id,
+      'tapwire.transaction.attempt': attempt,
+    };
+    return this.within({ name: `switch ${message}`, kind: SpanKind.CLIENT, attributes }, send, (answer) => ({
+      'tapwire.switch.answer': answer.kind,
+      'tapwire.switch.connection': answer.connectionId,
+    }));
   }
 
   /** Begins a span that the caller ends. It continues the caller's trace or begins one. */

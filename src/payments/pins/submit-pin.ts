@@ -195,11 +195,12 @@ async function planPin(
  * most twice (9, then 8).
  */
 async function commitPin(
-  deps: Pick<TransactionDependencies, 'clock' | 'store'>,
+  deps: Pick<TransactionDependencies, 'clock' | 'observer' | 'store'>,
   plan: Plan,
   before: Transaction,
 ): Promise<boolean> {
-  if (await deps.store.submitPin(guarded(deps, plan, before))) return true;
+  const attempt = guarded(deps, plan, before);
+  if (await deps.observer.commit('submitPin', attempt, () => deps.store.submitPin(attempt))) return true;
   const current = await deps.store.find(before);
   const hasMovedOn = !current || current.attempt !== before.attempt || !isAwaitingPin(current);
   return hasMovedOn || current.status === before.status ? false : commitPin(deps, plan, current);
@@ -231,7 +232,7 @@ const NOT_YET_SECONDS = 1;
  * @returns `done` also if a PIN was faster
  */
 export async function expirePin(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'store' | 'wakeups'>,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'observer' | 'store' | 'wakeups'>,
   asked: TransactionKey & { readonly attempt: number },
 ): Promise<'done' | { readonly againAfterSeconds: number }> {
   const transaction = await deps.store.find(asked);
@@ -239,14 +240,15 @@ export async function expirePin(
   const nowMs = deps.clock.nowMs();
   const pin = expirePinStep(transaction);
   const disposition = Disposition.Declined;
-  const isExpired = await deps.store.expirePin({
+  const expiry = {
     transaction,
     disposition,
     pin,
     auditEntries: pinEntries(transaction, pin, nowMs),
     nowMs,
     enqueue: webhookJobs(deps, transaction, { disposition, approvedMinor: null }, nowMs),
-  });
+  };
+  const isExpired = await deps.observer.commit('expirePin', expiry, () => deps.store.expirePin(expiry));
   deps.wakeups.announce(transaction);
   return isExpired ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
 }

@@ -1,5 +1,6 @@
 import type { OriginalConnections } from '../model/switch-revision.ts';
 import type { Directory } from './directory-ports.ts';
+import type { TransactionObserver } from './observer.ts';
 import type { Alarms, Clock, Wakeups } from './process-ports.ts';
 import type { CompletionStore, LinkStore, RefundStore, ReversalAttempt, TransactionStore } from './store-ports.ts';
 import type {
@@ -26,6 +27,7 @@ export interface TransactionDependencies {
   readonly refunds: RefundStore;
   readonly completions: CompletionStore;
   readonly links: LinkStore;
+  readonly observer: TransactionObserver;
   readonly wakeups: Wakeups;
   readonly originals: OriginalConnections;
   readonly pinTokens: PinTokens;

@@ -205,9 +205,11 @@ async function planRefund(deps: RefundDependencies, sale: Transaction, request: 
 
 /** Stores the refund. If nothing was sent, it has an outcome already, and nothing is reserved. */
 async function store(
-  { refunds, store }: Pick<TransactionDependencies, 'refunds' | 'store'>,
+  { observer, refunds, store }: Pick<TransactionDependencies, 'observer' | 'refunds' | 'store'>,
   { attempt }: Plan,
 ): Promise<'inserted' | 'exists' | 'refused'> {
-  if (attempt.transaction.disposition === null) return refunds.reserve(attempt);
-  return (await store.insert(attempt)) === 'inserted' ? 'inserted' : 'exists';
+  if (attempt.transaction.disposition === null)
+    return observer.commit('reserve', attempt, () => refunds.reserve(attempt));
+  const outcome = await observer.commit('insert', attempt, () => store.insert(attempt));
+  return outcome === 'inserted' ? 'inserted' : 'exists';
 }

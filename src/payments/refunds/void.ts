@@ -30,7 +30,7 @@ const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPho
  * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED), StoreUnavailable
  */
 export async function voidSale(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'refunds' | 'store'>,
+  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'observer' | 'refunds' | 'store'>,
   sale: Transaction,
   correlationId: string | null = null,
 ): Promise<Transaction> {
@@ -43,7 +43,9 @@ export async function voidSale(
   const attempt = restingAttempt(draftVoid(deps, sale, correlationId, nowMs), PATH, nowMs);
   const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
   const reverseJob = { queue: 'reverse', data } as const;
-  if (await deps.refunds.startVoid({ original: sale, attempt, reverseJob, nowMs })) return attempt.transaction;
+  const wanted = { original: sale, attempt, reverseJob, nowMs };
+  if (await deps.observer.commit('startVoid', attempt, () => deps.refunds.startVoid(wanted)))
+    return attempt.transaction;
   await refuseUnlessWhole(deps, (await deps.store.find(sale)) ?? sale);
   throw alreadyReversed(); // another request was faster
 }

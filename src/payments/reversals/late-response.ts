@@ -128,7 +128,8 @@ export async function recordLate(
     const nowMs = deps.clock.nowMs();
     const rearm = lateStep(deps, request, late, nowMs);
     const isContradiction = isSecond || isDisputed(request, late) || contradictsResolution(request, late);
-    const outcome = await deps.store.recordLate({ transaction: request, late, rearm, isContradiction, nowMs });
+    const record = { transaction: request, late, rearm, isContradiction, nowMs };
+    const outcome = await deps.observer.commit('recordLate', record, () => deps.store.recordLate(record));
     if (outcome === 'recorded') {
       deps.wakeups.announce(request);
       if (isContradiction && !request.needsReview) deps.alarms.needsReview(request, 'CONTRADICTORY');

@@ -10,7 +10,7 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
 /** What it takes to decide an outcome that no switch response decides. */
 export type OutcomeDependencies = Pick<
   TransactionDependencies,
-  'clock' | 'directory' | 'longestDeadlineSeconds' | 'newId' | 'store' | 'wakeups'
+  'clock' | 'directory' | 'longestDeadlineSeconds' | 'newId' | 'observer' | 'store' | 'wakeups'
 >;
 
 /**
@@ -48,7 +48,8 @@ async function decideWithoutResponse(
     startAfterSeconds: LOCAL_ANSWER_SECONDS,
   } as const;
   const decision = { ...decided, enqueue: [...decided.enqueue, successor] };
-  const isCommitted = await deps.store.recordDecision({ transaction, decision, isOverdue: true, nowMs });
+  const guarded = { transaction, decision, isOverdue: true, nowMs };
+  const isCommitted = await deps.observer.commit('decision', guarded, () => deps.store.recordDecision(guarded));
   if (isCommitted) deps.wakeups.announce(transaction);
   return isCommitted ? 'decided' : 'notYet';
 }

@@ -53,7 +53,7 @@ function fateOf({ id, disposition, needsReview }: Transaction, { to }: ReversalS
 /** What it takes to record a step of a reversal. */
 export type ReversalAnswerDependencies = Pick<
   TransactionDependencies,
-  'store' | 'refunds' | 'clock' | 'directory' | 'newId' | 'alarms' | 'wakeups'
+  'store' | 'refunds' | 'clock' | 'directory' | 'newId' | 'alarms' | 'observer' | 'wakeups'
 >;
 
 /** Longer than a database takes to restart or to be replaced, shorter than the lease of the job that waits here. */
@@ -111,7 +111,7 @@ export async function stepReversal(
   fault?: string,
 ): Promise<boolean> {
   const step = await withVoidRow(deps, withWebhook(deps, decided));
-  if (!(await deps.store.stepReversal(step))) return false;
+  if (!(await deps.observer.commit('stepReversal', step, () => deps.store.stepReversal(step)))) return false;
   if (step.to.disposition !== step.transaction.disposition) deps.wakeups.announce(step.transaction);
   if (needsPerson(step)) deps.alarms.needsReview(step.transaction, reasonOf(step, fault), fault);
   return true;

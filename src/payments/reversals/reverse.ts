@@ -180,7 +180,10 @@ async function sendOn(deps: ReverseDependencies, sending: Sending, number: numbe
     throw error;
   }
   const { reversal, attempt, step } = made;
-  const answer = await slot.reverse(reversal, timingFrom(deps, target), transaction);
+  const timing = timingFrom(deps, target);
+  const answer = await deps.observer.roundTrip('reversal', target.type, transaction, () =>
+    slot.reverse(reversal, timing, transaction),
+  );
   await finishAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
   return 'done';
 }

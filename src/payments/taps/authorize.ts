@@ -7,6 +7,7 @@ import { hasAnswer, isAwaitingPin } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
 import { ANSWER_SLACK_SECONDS, OUTCOME_GRACE_SECONDS, OVERDUE_AFTER_SECONDS } from '../model/time-limits.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
+import type { NewSubmission } from '../ports/store-ports.ts';
 import type { PurchaseAnswer, SwitchAnswer } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { lateFactsOf, recordLate } from '../reversals/late-response.ts';
@@ -55,7 +56,8 @@ export async function awaitOutcome(deps: OutcomeDependencies, transaction: Trans
     }
     const leftMs = lastMomentAtMs - deps.clock.monotonicMs();
     if (leftMs <= -DECIDED_WITHIN_MS) throw new StoreUnavailable(true);
-    await deps.wakeups.moved(transaction, leftMs > 0 ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS);
+    const lookAgainMs = leftMs > 0 ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
+    await deps.observer.wait(() => deps.wakeups.moved(transaction, lookAgainMs));
   }
 }
 
@@ -85,7 +87,9 @@ export async function authorize(
   transaction: Transaction,
   ready: ReadySubmission,
 ): Promise<Transaction> {
-  const answer = await ready.slot.authorize(ready.request, ready, transaction);
+  const answer = await deps.observer.roundTrip('authorization', ready.processorType, transaction, () =>
+    ready.slot.authorize(ready.request, ready, transaction),
+  );
   if (answer.kind === 'failed' && !answer.written) {
     const next = await ready.next();
     const submitted = next && (await submitReady(deps, transaction, next).catch(afterSubmission));
@@ -102,7 +106,7 @@ export async function authorize(
  * PIN block was submitted before
  */
 export async function submitReady(
-  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'store'>,
+  deps: Pick<TransactionDependencies, 'clock' | 'newId' | 'observer' | 'store'>,
   before: Transaction,
   { submission, withdraw, uses }: ReadySubmission,
 ): Promise<Transaction | undefined> {
@@ -113,14 +117,15 @@ export async function submitReady(
   const { acquirerId, id, attempt } = transaction;
   const startAfterSeconds = (submission.deadlineSeconds ?? 0) + OVERDUE_AFTER_SECONDS;
   try {
-    const isCommitted = await deps.store.submit({
+    const next: NewSubmission = {
       transaction,
       fromStatus: before.status,
       auditEntries: moves(before.status, path, deps.clock.nowMs()),
       enqueue: [{ queue: 'overdue', id: overdueJob, data: { acquirerId, id, attempt }, startAfterSeconds }],
       remove: before.overdueJob ? [before.overdueJob] : [],
       uses,
-    });
+    };
+    const isCommitted = await deps.observer.commit('submit', next, () => deps.store.submit(next));
     if (isCommitted) return transaction;
   } catch (error) {
     withdraw(isUnstored(error));
@@ -143,8 +148,9 @@ async function decide(
   const rememberOriginal = () => deps.originals.remember(transaction.id, answer.connectionId);
   // Before the commit, because its job may be picked up at once.
   if (decision.result.reversalState === ReversalState.owed) rememberOriginal();
-  const isCommitted = await deps.store
-    .recordDecision({ transaction, decision, isOverdue: false, nowMs })
+  const guarded = { transaction, decision, isOverdue: false, nowMs };
+  const isCommitted = await deps.observer
+    .commit('decision', guarded, () => deps.store.recordDecision(guarded))
     .catch(afterSubmission);
   deps.wakeups.announce(transaction);
   const { status, result, pin } = decision;

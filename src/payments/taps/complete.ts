@@ -13,7 +13,7 @@ import { merchantTime, timingFrom } from './prepare-submission.ts';
 
 type CompletionDependencies = Pick<
   TransactionDependencies,
-  'alarms' | 'clock' | 'completions' | 'directory' | 'path' | 'store' | 'vault'
+  'alarms' | 'clock' | 'completions' | 'directory' | 'observer' | 'path' | 'store' | 'vault'
 >;
 
 /**
@@ -84,7 +84,7 @@ function isTooOld(
 }
 
 async function attemptAt(
-  deps: Pick<TransactionDependencies, 'clock' | 'completions' | 'directory' | 'vault'>,
+  deps: Pick<TransactionDependencies, 'clock' | 'completions' | 'directory' | 'observer' | 'vault'>,
   target: Switch,
   transaction: Transaction,
   asked: CompletionAttempt,
@@ -110,7 +110,9 @@ async function attemptAt(
       taken?.putBack();
     }
   }
-  const answer = await slot.complete(completion, timing, transaction);
+  const answer = await deps.observer.roundTrip('completion', target.type, transaction, () =>
+    slot.complete(completion, timing, transaction),
+  );
   // A completion that was written without a response may still be in transit: its right expires after its time
   // limit.
   if (answer.kind !== 'failed' || !answer.written) await deps.completions.end(transaction);

@@ -14,6 +14,7 @@ export interface ReadySubmission extends SendTiming {
   readonly submission: Submission & Pick<Transaction, 'sealedCard'>;
   readonly request: PreparedRequest;
   readonly slot: SwitchSlot;
+  readonly processorType: string;
   /**
    * Instead of the use of the slot: releases it.
    *
@@ -106,6 +107,7 @@ export async function prepareSubmission(
       submission: { ...numbers, deadlineSeconds: target.profile.deadlineMs / 1000, overdueJob: null, sealedCard },
       request,
       slot,
+      processorType: target.type,
       withdraw: (isUnstored) => {
         slot.release();
         if (isUnstored) putBack();

@@ -101,7 +101,8 @@ export function giveUp(deps: OutcomeDependencies, transaction: Transaction): Pro
 async function decide(deps: OutcomeDependencies, transaction: Transaction, event: SwitchEvent): Promise<'done'> {
   const nowMs = deps.clock.nowMs();
   const decision = withWebhook(deps, transaction, decideOutcome(transaction, event, nowMs), nowMs);
-  await deps.store.recordDecision({ transaction, decision, isOverdue: true, nowMs });
+  const guarded = { transaction, decision, isOverdue: true, nowMs };
+  await deps.observer.commit('decision', guarded, () => deps.store.recordDecision(guarded));
   deps.wakeups.announce(transaction);
   return 'done';
 }

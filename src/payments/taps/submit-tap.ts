@@ -76,8 +76,9 @@ export async function submitTap(
     let outcome: Awaited<ReturnType<TapDependencies['store']['insert']>>;
     try {
       plan = await planTap(deps, submitter, draft, request);
+      const attempt = { ...plan.attempt, timeZone: draft.merchant.timeZone };
       outcome = await commitPlan(deps, plan, () =>
-        deps.store.insert({ ...plan.attempt, timeZone: draft.merchant.timeZone }),
+        deps.observer.commit('insert', attempt, () => deps.store.insert(attempt)),
       );
     } catch (error) {
       const before = storesNothingNew(error) ? await findRepeated(deps, submitter, draft, request) : undefined;
@@ -114,11 +115,15 @@ async function answerRepeat(
   if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
   if (before.attempt >= MAX_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
   const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
-  if (await commitPlan(deps, plan, () => deps.store.retry(plan.attempt))) return plan.proceed();
+  if (await commitPlan(deps, plan, () => retry(deps, plan))) return plan.proceed();
   plan.abandon(true);
   const current = isCopied ? await deps.store.find(before) : undefined;
   if (current?.attempt === before.attempt) return refuseCopy(deps, principal, draft, request, before);
   throw new DuplicateReference(); // another attempt of this reference was faster
+}
+
+function retry({ observer, store }: TapDependencies, { attempt }: Plan): Promise<boolean> {
+  return observer.commit('retry', attempt, () => store.retry(attempt));
 }
 
 /** A copy gets the response of a blob that was sealed for another merchant, which reveals nothing about the original. */
@@ -132,9 +137,9 @@ async function refuseCopy(
   reportCopy(deps, principal, request);
   const refusal = new TapRefused('/paymentCardData', 'CARD_DATA_UNREADABLE', 'card');
   const plan = refused(deps, principal, before ? nextAttempt(draft, before) : draft, refusal);
-  await commitPlan<unknown>(deps, plan, () =>
-    before ? deps.store.retry(plan.attempt) : deps.store.insert(plan.attempt),
-  );
+  const { attempt } = plan;
+  const insert = () => deps.observer.commit('insert', attempt, () => deps.store.insert(attempt));
+  await commitPlan<unknown>(deps, plan, () => (before ? retry(deps, plan) : insert()));
   return plan.proceed();
 }
 

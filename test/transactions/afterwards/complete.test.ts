@@ -7,6 +7,7 @@ import { ReversalState, type Transaction } from '../../../src/payments/model/tra
 import type { SwitchAnswer } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import { completionJob, sendCompletion } from '../../../src/payments/taps/complete.ts';
+import { UNOBSERVED } from '../../support/unobserved.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const APPROVED = sampleTransaction({
@@ -57,6 +58,7 @@ function worldWith(
       },
     },
     alarms: { needsReview: ({ id }: Transaction) => alarms.push(id) },
+    observer: UNOBSERVED,
     path: { kind: 'direct', switches: { find: () => (hasSwitch ? target : undefined) } },
   };
   return { deps: deps as unknown as TransactionDependencies, sent, alarms, steps };

@@ -13,6 +13,7 @@ import {
   recordUnmatchedResponses,
   type UnmatchedResponse,
 } from '../../../src/payments/reversals/late-response.ts';
+import { UNOBSERVED } from '../../support/unobserved.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
 const { owed, sent, confirming, acknowledged, needsReview } = ReversalState;
@@ -68,6 +69,7 @@ function worldWith(
     directory: { webhookEndpoint: () => 'endpoint' } as unknown as TransactionDependencies['directory'],
     newId: () => 'event',
     refunds: {} as TransactionDependencies['refunds'],
+    observer: UNOBSERVED,
     wakeups: { announce: () => {} } as unknown as TransactionDependencies['wakeups'],
     alarms: { needsReview: ({ id }: { id: string }) => void reviews.push(id) },
   };

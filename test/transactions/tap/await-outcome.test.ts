@@ -11,6 +11,7 @@ import { ReversalState, type Transaction } from '../../../src/payments/model/tra
 import type { GuardedDecision } from '../../../src/payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import { awaitOutcome } from '../../../src/payments/taps/authorize.ts';
+import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** Dependencies in which time passes only by waiting, with one row; `onLook` may change it before each read. */
@@ -28,6 +29,7 @@ function deps(
     clock: { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs },
     newId: () => 'a new id',
     directory: { webhookEndpoint: () => undefined },
+    observer: UNOBSERVED,
     wakeups: {
       moved: async (_key: unknown, timeoutMs: number) => {
         nowMs += timeoutMs;

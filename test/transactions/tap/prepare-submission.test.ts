@@ -9,6 +9,7 @@ import {
   type ReadySubmission,
   type SubmissionContent,
 } from '../../../src/payments/taps/prepare-submission.ts';
+import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 const ORIGIN = { id: 'a', routeId: 1, tid: 'T', mid: 'M' };
@@ -101,6 +102,7 @@ test.each(
   const deps = {
     clock: { nowMs: () => 0 },
     newId: () => 'a',
+    observer: UNOBSERVED,
     store: { submit: write, find: async () => transaction },
   } as unknown as TransactionDependencies;
   const ready = { submission: {}, withdraw } as unknown as ReadySubmission;

@@ -5,6 +5,7 @@ import { Status } from '../../../src/payments/model/status.ts';
 import type { Transaction } from '../../../src/payments/model/transaction.ts';
 import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
 import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
+import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 const ANSWERED = { status: Status.RespondedToPhone, disposition: Disposition.Approved } as const;
@@ -46,6 +47,7 @@ function submit(
     links: {},
     longestDeadlineSeconds: () => 30,
     newId: () => 'new',
+    observer: UNOBSERVED,
     store: {
       find: async () => before,
       findByReference: () => (read ? Promise.reject(read) : Promise.resolve(before)),

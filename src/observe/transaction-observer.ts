@@ -1,0 +1,67 @@
+import type { TapLoad } from '../basics/limits/concurrency-limit.ts';
+import type {
+  CommitListener,
+  CommitResult,
+  Commits,
+  SwitchMessage,
+  TransactionObserver,
+} from '../payments/ports/observer.ts';
+import type { AttemptName, SwitchAnswer } from '../payments/ports/switch-ports.ts';
+import type { Failpoints } from './failpoints.ts';
+import type { Tracing } from './tracing/tracing.ts';
+
+/** The results of commits that have stored what they write. `known`: it was stored before. */
+const STORED: ReadonlySet<CommitResult> = new Set<CommitResult>([true, 'inserted', 'recorded', 'known']);
+
+/** The parts of a process that observe its use cases. */
+interface Watchers {
+  /** Notified of what was stored, in this order. */
+  readonly listeners: readonly CommitListener[];
+  readonly tracing: Tracing | undefined;
+  readonly failpoints: Failpoints | undefined;
+  /** Does not count a tap while it waits for a switch or another process. Undefined for jobs, which are no taps. */
+  readonly load: TapLoad | undefined;
+}
+
+/** The observer of the use cases of one process: log, metrics, traces, load and failpoints. */
+export class ProcessObserver implements TransactionObserver {
+  readonly #listeners: readonly CommitListener[];
+  readonly #tracing: Tracing | undefined;
+  readonly #failpoints: Failpoints | undefined;
+  readonly #load: TapLoad | undefined;
+
+  constructor({ listeners, tracing, failpoints, load }: Watchers) {
+    this.#listeners = failpoints ? [...listeners, failpoints.afterCommit] : listeners;
+    this.#tracing = tracing;
+    this.#failpoints = failpoints;
+    this.#load = load;
+  }
+
+  async commit<Name extends keyof Commits, Result extends CommitResult>(
+    name: Name,
+    written: Commits[Name],
+    write: () => Promise<Result>,
+  ): Promise<Result> {
+    this.#failpoints?.beforeCommit[name]?.(written);
+    const result = await (this.#tracing?.commit(name, written.transaction, write) ?? write());
+    if (STORED.has(result)) for (const listener of this.#listeners) listener[name]?.(written, result);
+    return result;
+  }
+
+  async roundTrip<Value>(
+    message: SwitchMessage,
+    processorType: string,
+    about: AttemptName,
+    send: () => Promise<SwitchAnswer<Value>>,
+  ): Promise<SwitchAnswer<Value>> {
+    const answering = this.#tracing?.roundTrip(message, processorType, about, send) ?? send();
+    this.#failpoints?.passAfterWrite(message);
+    const answer = await this.wait(() => answering);
+    if (answer.kind === 'answered') this.#failpoints?.passAfterResponse(message);
+    return answer;
+  }
+
+  wait<Result>(wait: () => Promise<Result>): Promise<Result> {
+    return this.#load?.pause(wait) ?? wait();
+  }
+}
