@@ -15,7 +15,7 @@ import { traceJobs } from './observe/tracing/tracing.ts';
 import { createRefusedCardDataLog, createUnmatchedLog, logTransactions } from './observe/transaction-log.ts';
 import { ProcessObserver } from './observe/transaction-observer.ts';
 import { ANSWER_SLACK_SECONDS } from './payments/model/time-limits.ts';
-import { recordUnmatchedResponses } from './payments/reversals/late-response.ts';
+import { createUseCases } from './payments/use-cases.ts';
 import type { Config } from './start/config.ts';
 import { createTransactionDependencies } from './start/create-transaction-dependencies.ts';
 import { reportFigures } from './start/open-console.ts';
@@ -167,7 +167,7 @@ async function openDomain(base: DomainParts) {
   const deps = createTransactionDependencies({ ...parts, ...ofTaps, onRefused });
   const depsOfJobs = { ...deps, ...stores.ofJobs, observer: observe(undefined), wakeups: wakeups.ofJobs };
   const made = { databases, others, stores, ownTokens, deadlines, handoverKeys, metrics, tapLoad };
-  return { ...made, ...opened, devices, pipeline, tracing, deps, depsOfJobs };
+  return { ...made, ...opened, devices, pipeline, tracing, deps, useCases: createUseCases(deps), depsOfJobs };
 }
 
 /** The devices of an HSM and the token of the key ring; undefined without either. */
@@ -221,7 +221,8 @@ async function openWork({
   tracing,
   ...common
 }: WorkParts) {
-  unmatchedResponses.open((responses, isLastLook) => recordUnmatchedResponses(depsOfJobs, responses, isLastLook));
+  const { lateResponses } = createUseCases(depsOfJobs);
+  unmatchedResponses.open((responses, isLastLook) => lateResponses.recordUnmatched(responses, isLastLook));
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
   const drainMs = () => (deadlines.seconds + ANSWER_SLACK_SECONDS) * 1_000;
   common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));

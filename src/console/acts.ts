@@ -6,11 +6,9 @@ import { AuthError, NotFound, RequestRejected } from '../basics/errors.ts';
 import type { JobTable } from '../jobs/job-table.ts';
 import type { ProcessCommand } from '../observe/figures.ts';
 import type { Transaction, TransactionKey } from '../payments/model/transaction.ts';
-import type { Reviewer } from '../payments/ports/store-ports.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
-import { refund } from '../payments/refunds/refund.ts';
-import { voidSale } from '../payments/refunds/void.ts';
-import { decideProposal, type ReviewDependencies, stateResolution } from '../payments/review/resolve-review.ts';
+import type { Reviewer, TransactionStore } from '../payments/ports/store-ports.ts';
+import type { Reviews } from '../payments/review/resolve-review.ts';
+import type { UseCases } from '../payments/use-cases.ts';
 import { cancelLink } from '../store/links/commit-links.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { INSTALLATION, inAdminCommit, recordChange } from '../store/settings/admin-commit.ts';
@@ -25,9 +23,10 @@ export interface ActParts {
   readonly database: Database;
   readonly jobs: JobTable;
   readonly webhooks: EventReplayer;
-  readonly reviews: ReviewDependencies;
+  readonly reviews: Reviews;
   readonly lists: TransactionLists;
-  readonly deps: TransactionDependencies;
+  readonly transactions: Pick<TransactionStore, 'find'>;
+  readonly useCases: UseCases;
 }
 
 /** The person who acts. */
@@ -73,7 +72,7 @@ export class ConsoleActs {
         return this.#cancelLink(actor, act);
       case 'resolveReview':
         checkSight(actor, act.acquirerId);
-        return stateResolution(this.#parts.reviews, act, reviewerOf(actor));
+        return this.#parts.reviews.resolve(act, reviewerOf(actor));
       case 'confirmResolution':
       case 'rejectResolution':
         return this.#decideProposal(actor, act);
@@ -99,12 +98,12 @@ export class ConsoleActs {
     const subject = { acquirerId: sale.acquirerId, kind: 'transactions', id: sale.id } as const;
     const refundReference = `console-${formId}`;
     await this.#record(actor, 'refundSale', subject, { amount, refundReference, reason });
-    return refund(this.#parts.deps, sale, { amount, refundReference, correlationId });
+    return this.#parts.useCases.refunds.refund(sale, { amount, refundReference, correlationId });
   }
 
   async #findSale(actor: Actor, { acquirerId, id }: TransactionKey): Promise<Transaction> {
     checkSight(actor, acquirerId);
-    const sale = await this.#parts.deps.store.find({ acquirerId, id });
+    const sale = await this.#parts.transactions.find({ acquirerId, id });
     if (!sale) throw new NotFound();
     return sale;
   }
@@ -156,7 +155,7 @@ export class ConsoleActs {
   async #voidSale(actor: Actor, { act, acquirerId, id }: Extract<ConsoleAct, { act: 'voidSale' }>) {
     const sale = await this.#findSale(actor, { acquirerId, id });
     await this.#record(actor, act, { acquirerId, kind: 'transactions', id });
-    await voidSale(this.#parts.deps, sale);
+    await this.#parts.useCases.voids.start(sale);
   }
 
   /** Recorded in the commit of the cancellation: a link that a tap holds leaves no record. */
@@ -184,7 +183,7 @@ export class ConsoleActs {
   ) {
     checkSight(actor, acquirerId);
     const verdict = act === 'confirmResolution' ? 'confirm' : 'reject';
-    return decideProposal(this.#parts.reviews, { acquirerId, resolutionId: id }, verdict, reviewerOf(actor));
+    return this.#parts.reviews.decide({ acquirerId, resolutionId: id }, verdict, reviewerOf(actor));
   }
 
   async #switchLine(actor: Actor, act: Extract<ConsoleAct, { act: 'signOff' | 'signOn' }>) {

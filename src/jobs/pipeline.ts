@@ -1,13 +1,9 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { expireLink } from '../payments/links/link-lifecycle.ts';
-import { expirePin } from '../payments/pins/submit-pin.ts';
 import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
-import { submitRefund } from '../payments/refunds/refund.ts';
-import { decideOverdue } from '../payments/reversals/overdue.ts';
-import { sendReversal } from '../payments/reversals/reverse.ts';
-import { sendCompletion } from '../payments/taps/complete.ts';
-import { type OpenHandover, submitHandover } from '../payments/taps/submit-handover.ts';
+import type { OpenHandover } from '../payments/taps/submit-handover.ts';
+import { createUseCases, type UseCases } from '../payments/use-cases.ts';
 import { DueJobs } from './due-jobs.ts';
 import type { JobTable } from './job-table.ts';
 import { PACES, rationByLoad } from './paces.ts';
@@ -48,13 +44,13 @@ export interface PipelineOptions {
 export class Pipeline {
   readonly #pumps = new Map<QueueName, Pump<QueueName>>();
   readonly #due: DueJobs;
-  readonly #deps: TransactionDependencies;
+  readonly #useCases: UseCases;
 
   constructor(jobs: JobTable, deps: TransactionDependencies, options: PipelineOptions) {
-    this.#deps = deps;
+    this.#useCases = createUseCases(deps);
     this.#due = new DueJobs(jobs, options.onUnknownDue);
     const { onError, around = (_queue, _asked, work) => work() } = options;
-    for (const [name, handler] of Object.entries(handlersOf(deps, options))) {
+    for (const [name, handler] of Object.entries(handlersOf(deps, this.#useCases, options))) {
       const queue = name as QueueName;
       const { ration, ...pace } = PACES[queue];
       const handle: Handler<QueueName> = (asked, jobId, slot) =>
@@ -74,7 +70,7 @@ export class Pipeline {
 
   /** Sends a reversal that was just committed, without waiting for a poll to find its job. */
   reverseAhead(asked: ReversalAttempt, jobId: string | undefined): void {
-    this.#pumps.get('reverse')?.runAhead(asked.acquirerId, () => sendReversal(this.#deps, asked, jobId));
+    this.#pumps.get('reverse')?.runAhead(asked.acquirerId, () => this.#useCases.reversals.send(asked, jobId));
   }
 
   /** Takes no further jobs and lets those in progress finish. */
@@ -84,40 +80,37 @@ export class Pipeline {
 }
 
 function handlersOf(
-  deps: TransactionDependencies,
+  { links, store }: TransactionDependencies,
+  { handovers, outcomes, pins, reversals, completions, refunds }: UseCases,
   { openHandover, deliverWebhook, retryPush, purge }: Omit<PipelineOptions, 'onError' | 'onUnknownDue' | 'around'>,
 ): Handlers {
+  /** Decides the named attempt, if it is still the transaction's last. */
+  const decideOverdueAttempt = async (asked: JobPayloads['overdue']): Promise<'decided' | 'notYet'> => {
+    const transaction = await store.find(asked);
+    if (!transaction || transaction.attempt !== asked.attempt) return 'decided';
+    return outcomes.decideOverdue(transaction);
+  };
   return {
-    ...(openHandover && { authorize: (asked) => submitHandover(deps, openHandover, asked) }),
+    ...(openHandover && { authorize: (asked) => handovers.submit(openHandover, asked) }),
     overdue: async (asked) => {
-      const decided = await decideOverdueAttempt(deps, asked);
+      const decided = await decideOverdueAttempt(asked);
       return decided === 'decided' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };
     },
     'overdue-taps': async ({ acquirerId, taps }) => {
-      const decided = await Promise.all(taps.map((tap) => decideOverdueAttempt(deps, { acquirerId, ...tap })));
+      const decided = await Promise.all(taps.map((tap) => decideOverdueAttempt({ acquirerId, ...tap })));
       const undecided = taps.filter((_, n) => decided[n] === 'notYet');
       if (undecided.length === 0) return 'done';
       return { againAfterSeconds: NOT_YET_SECONDS, payload: { acquirerId, taps: undecided } };
     },
-    'expire-pin': (asked) => expirePin(deps, asked),
-    'expire-link': (asked) => expireLink(deps, asked),
-    reverse: (asked) => sendReversal(deps, asked),
-    complete: (asked) => sendCompletion(deps, asked),
-    refund: (asked) => submitRefund(deps, asked),
+    'expire-pin': (asked) => pins.expire(asked),
+    'expire-link': (asked) => expireLink(links, asked),
+    reverse: (asked) => reversals.send(asked),
+    complete: (asked) => completions.send(asked),
+    refund: (asked) => refunds.submit(asked),
     webhook: deliverWebhook,
     push: retryPush,
     purge: async () => ({ againAfterSeconds: (await purge()) === 'more' ? 0 : PURGE_AGAIN_SECONDS }),
   };
-}
-
-/** Decides the named attempt, if it is still the transaction's last. */
-async function decideOverdueAttempt(
-  deps: TransactionDependencies,
-  asked: JobPayloads['overdue'],
-): Promise<'decided' | 'notYet'> {
-  const transaction = await deps.store.find(asked);
-  if (!transaction || transaction.attempt !== asked.attempt) return 'decided';
-  return await decideOverdue(deps, transaction);
 }
 
 /**

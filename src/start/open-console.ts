@@ -33,7 +33,8 @@ import { createWorkReader } from '../console/work-reader.ts';
 import type { Server } from '../http/server.ts';
 import type { ProviderGrant } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
-import type { ReviewDependencies } from '../payments/review/resolve-review.ts';
+import { Reviews } from '../payments/review/resolve-review.ts';
+import type { UseCases } from '../payments/use-cases.ts';
 import { UserTotp } from '../store/credentials/user-totp.ts';
 import { postgresLoginTries, postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -120,6 +121,7 @@ export function reportFigures(
 
 export interface ConsoleRouteParts {
   readonly deps: TransactionDependencies;
+  readonly useCases: UseCases;
   readonly config: Config;
   readonly database: Database;
   readonly databases: Databases;
@@ -132,7 +134,7 @@ export interface ConsoleRouteParts {
 /** The console: its page, its data and the actions of operators. */
 export function registerConsole(
   server: Server,
-  { config, database, databases, stores, deps, types, closers, report }: ConsoleRouteParts,
+  { config, database, databases, stores, deps, useCases, types, closers, report }: ConsoleRouteParts,
 ): void {
   const { keys, jobs, directory, store: transactions } = stores;
   const { reports } = databases;
@@ -149,13 +151,12 @@ export function registerConsole(
   const totp = new UserTotp(database);
   const checkLogin = createLoginCheck({ logins: users, factors: loginFactors(factors, totp), tries, limits });
   const lists = new TransactionLists(reports);
-  const reviews: ReviewDependencies = {
-    ...deps,
+  const reviews = new Reviews(deps, {
     reviews: new PostgresReviewStore(database, jobs),
     needsTwo: config.RESOLUTION_NEEDS_TWO,
     isGranted: (grant) => isStillGranted(config, grant),
     wantsCompletion: createCompletionCheck(types, directory),
-  };
+  });
   const sessions = new PortalSessions({
     ...{ sessions: postgresConsoleSessions(database), users },
     isGranted: (identity) => isStillGranted(config, identity),
@@ -182,8 +183,8 @@ export function registerConsole(
     specs: [...types].map(([name, { spec }]) => ({ ...spec, name })),
     feed,
     readCells: () => cells.report(),
-    acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists, deps }),
-    deps,
+    acts: new ConsoleActs({ database, jobs, webhooks, reviews, lists, transactions, useCases }),
+    outcomes: useCases.outcomes,
     work: createWorkReader(reports, lists),
     history: createHistoryReader(lists),
   });

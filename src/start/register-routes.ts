@@ -43,6 +43,7 @@ import type { Metrics } from '../observe/metrics/metrics.ts';
 import type { LinkServices } from '../payments/links/create-link.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { ProcessorTypes } from '../payments/settings/check-settings.ts';
+import type { UseCases } from '../payments/use-cases.ts';
 import { postgresApiKeys } from '../store/credentials/api-keys.ts';
 import { UserTotp } from '../store/credentials/user-totp.ts';
 import { postgresLoginTries, postgresUsers } from '../store/credentials/users.ts';
@@ -208,7 +209,7 @@ function registerPayPage(
 
 /** Terminals and devices: their profiles, configuration downloads and pushed payments. */
 function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
-  const { config, formats, database, stores, ownTokens, deps, pushes } = parts;
+  const { config, formats, database, stores, ownTokens, pushes } = parts;
   const { authenticator, idempotent, appTokens } = guards;
   registerTerminalProfileRoutes(server, {
     authenticator,
@@ -217,8 +218,10 @@ function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType
     readerRules: readerRulesOf(config, formats),
     onChange: () => stores.directory.refreshTerminalProfiles(),
   });
+  const { directory, links } = stores;
   registerTerminalConfigRoute(server, {
-    deps,
+    directory,
+    links,
     ownTokens,
     appTokens,
     cardDataKeysUrl: () => `${config.BASE_URL ?? server.listeningOrigin}/.well-known/card-data-keys.json`,
@@ -229,7 +232,7 @@ function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType
 
 /** All routes that need a credential, and the public ones. */
 export function registerRoutes(server: Server, parts: RouteParts): void {
-  const { deps, stores } = parts;
+  const { deps, useCases, stores } = parts;
   const guards = createGuards(parts);
   registerCredentials(server, parts, guards);
   const { tapTokens, authenticator, idempotent } = guards;
@@ -242,11 +245,11 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
     count: (result) => parts.metrics.countAttestation(result),
   });
   const attest = requireAttestation(attestations);
-  const taps = { deps, identify: identifySubmitter(tapTokens, tapLimitsOf(parts)), attest };
+  const taps = { deps, useCases, identify: identifySubmitter(tapTokens, tapLimitsOf(parts)), attest };
   registerTapRoutes(server, taps);
   registerPinRoute(server, taps);
   registerAcknowledgeRoutes(server, taps);
-  registerRefundRoutes(server, { deps, authenticator, transactions, idempotent });
+  registerRefundRoutes(server, { useCases, authenticator, transactions, idempotent });
   registerTransactionRoutes(server, { authenticator, transactions, directory, vault: deps.vault });
   registerPayments(server, parts, guards);
   registerTerminals(server, parts, guards);
@@ -291,6 +294,7 @@ export interface RouteParts {
   readonly ownTokens: OwnTokens;
   readonly deadlines: LongestDeadlines;
   readonly deps: TransactionDependencies;
+  readonly useCases: UseCases;
   readonly fetcher: GuardedFetch;
   readonly pushes: Pushes;
   readonly closers: Closers;

@@ -4,13 +4,9 @@ import type { Link } from '../../src/payments/model/link.ts';
 import { isAwaitingPin } from '../../src/payments/model/pin.ts';
 import type { Principal } from '../../src/payments/model/principal.ts';
 import { type Transaction, TransactionType } from '../../src/payments/model/transaction.ts';
-import { submitPin } from '../../src/payments/pins/submit-pin.ts';
 import type { PinRequest, TapRequest } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
-import { refund } from '../../src/payments/refunds/refund.ts';
-import { voidSale } from '../../src/payments/refunds/void.ts';
-import { recordAnswer } from '../../src/payments/reversals/overdue.ts';
-import { submitTap } from '../../src/payments/taps/submit-tap.ts';
+import { createUseCases } from '../../src/payments/use-cases.ts';
 import type { Random } from '../../src/tools/simulator/faults.ts';
 import type { MemoryStore } from './memory-store.ts';
 import type { ReportedToClient } from './rules/books.ts';
@@ -47,7 +43,7 @@ export class SimulatedClients {
   async customer(link: Pick<Link, 'acquirerId' | 'id' | 'merchantId'>, device: string): Promise<void> {
     const { anyWorld, onSeen, onError } = this.#parts;
     const deps = anyWorld();
-    const opened = deps && (await openLink(deps, link, link.id).catch((error: unknown) => void onError(error)));
+    const opened = deps && (await openLink(deps.links, link, link.id).catch((error: unknown) => void onError(error)));
     if (!opened) return;
     onSeen('a link opened');
     const { merchantReference } = opened;
@@ -62,7 +58,7 @@ export class SimulatedClients {
     const { time, random } = this.#parts;
     let request = asks;
     for (let tries = 0; tries < 5; tries++) {
-      const answer = await this.#ask((deps) => submitTap(deps, principal, request));
+      const answer = await this.#ask((deps) => createUseCases(deps).taps.submit(principal, request));
       if (answer?.disposition === Disposition.UnableToGoOnline) {
         request = { ...request, paymentCardData: `tap again ${tries}` };
       } else if (answer && isAwaitingPin(answer)) {
@@ -78,7 +74,8 @@ export class SimulatedClients {
     const { time, random, onSeen } = this.#parts;
     for (let tries = 0; tries < 6; tries++) {
       await time.pass(random.next() * PIN_SECONDS * 1_200);
-      const enter = (pin: string) => this.#ask((deps) => submitPin(deps, principal, awaiting.id, pinRequest(tap, pin)));
+      const enter = (pin: string) =>
+        this.#ask((deps) => createUseCases(deps).pins.submit(principal, awaiting.id, pinRequest(tap, pin)));
       const isTwice = random.next() < 0.2;
       const answers = await Promise.all([enter(`${tries}1`), ...(isTwice ? [enter(`${tries}2`)] : [])]);
       if (isTwice) onSeen('two PINs at once');
@@ -123,7 +120,7 @@ export class SimulatedClients {
         const sale = await deps.store.find({ acquirerId, id });
         if (!sale) return undefined;
         onSeen(isVoid ? 'a void' : 'a refund');
-        return isVoid ? voidSale(deps, sale) : refund(deps, sale, request);
+        return isVoid ? createUseCases(deps).voids.start(sale) : createUseCases(deps).refunds.refund(sale, request);
       });
       if (random.next() < 0.7) return;
     }
@@ -146,7 +143,7 @@ export class SimulatedClients {
     const answer = await Promise.race([use(deps).catch(failed), time.pass(PATIENCE_MS)]);
     if (!answer) return undefined;
     const isFlushed = random.next() < 0.9;
-    recordAnswer(deps, answer, isFlushed);
+    createUseCases(deps).outcomes.recordAnswer(answer, isFlushed);
     if (!isFlushed) return undefined;
     const { id: transactionId, attempt } = answer;
     const disposition = answer.disposition === null ? null : dispositionName(answer.disposition);

@@ -3,7 +3,7 @@ import type { PinData } from '../../src/kits/processor-kit/processor.ts';
 import type { TransactionKey } from '../../src/payments/model/transaction.ts';
 import type { SendTiming, Switch, SwitchAnswer, SwitchSlot, TakenStan } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
-import { recordUnmatchedResponses } from '../../src/payments/reversals/late-response.ts';
+import { createUseCases } from '../../src/payments/use-cases.ts';
 import { PROFILE } from './simulated-tenant.ts';
 import { isReversalForm, responseTo, type SwitchResponse } from './switch/answers.ts';
 import {
@@ -209,14 +209,16 @@ export class SimulatedLine {
     const { time, worldHearing, isAlive } = this.#parts;
     const unmatched = unmatchedOf(response);
     if (!isAlive() || !unmatched) return;
-    recordUnmatchedResponses(worldHearing(statement), [unmatched]).then(
-      ([kind]) => {
-        if (kind === 'unknown' && nextMs !== undefined)
-          time.after(nextMs, () => this.#lookUp(response, statement, laterMs));
-        else hear(statement, time.nowMs);
-      },
-      // The database was unavailable: a failed lookup does not count.
-      () => time.after(STRAYS_AGAIN_MS[0]!, () => this.#lookUp(response, statement, againMs)),
-    );
+    createUseCases(worldHearing(statement))
+      .lateResponses.recordUnmatched([unmatched])
+      .then(
+        ([kind]) => {
+          if (kind === 'unknown' && nextMs !== undefined)
+            time.after(nextMs, () => this.#lookUp(response, statement, laterMs));
+          else hear(statement, time.nowMs);
+        },
+        // The database was unavailable: a failed lookup does not count.
+        () => time.after(STRAYS_AGAIN_MS[0]!, () => this.#lookUp(response, statement, againMs)),
+      );
   }
 }

@@ -2,13 +2,11 @@ import type { JobPayloads } from '../../schemas/jobs.ts';
 import { StoreUnavailable } from '../../src/basics/errors.ts';
 import { OriginalConnections } from '../../src/payments/model/switch-revision.ts';
 import { OUTCOME_GRACE_SECONDS } from '../../src/payments/model/time-limits.ts';
-import { expirePin } from '../../src/payments/pins/submit-pin.ts';
 import type { ReversalAttempt, TransactionStore } from '../../src/payments/ports/store-ports.ts';
 import type { TakenStan } from '../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../src/payments/ports/transaction-dependencies.ts';
-import { decideOverdue } from '../../src/payments/reversals/overdue.ts';
-import { type ReversalJobResult, sendReversal } from '../../src/payments/reversals/reverse.ts';
-import { sendCompletion } from '../../src/payments/taps/complete.ts';
+import type { ReversalJobResult } from '../../src/payments/reversals/reverse.ts';
+import { createUseCases, type UseCases } from '../../src/payments/use-cases.ts';
 import type { Random } from '../../src/tools/simulator/faults.ts';
 import { takenStan } from '../support/stans.ts';
 import type { MemoryCompletions } from './memory-completions.ts';
@@ -74,6 +72,7 @@ export class SimulatedProcess implements Effects {
   readonly name: string;
   readonly deps: TransactionDependencies;
   readonly line: SimulatedLine;
+  readonly #useCases: UseCases;
   readonly #shared: SharedWorld;
   readonly #wallOffsetMs: number;
   #stans: number[] = [];
@@ -93,6 +92,7 @@ export class SimulatedProcess implements Effects {
       moment: () => this.#moment(),
     });
     this.deps = this.#createWorld();
+    this.#useCases = createUseCases(this.deps);
     this.wake();
   }
 
@@ -150,14 +150,16 @@ export class SimulatedProcess implements Effects {
       case 'overdue': {
         const transaction = await this.deps.store.find(request.data);
         if (transaction?.attempt !== request.data.attempt) return 'done';
-        return (await decideOverdue(this.deps, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
+        return (await this.#useCases.outcomes.decideOverdue(transaction)) === 'decided'
+          ? 'done'
+          : { againAfterSeconds: 1 };
       }
       case 'expire-pin':
-        return expirePin(this.deps, request.data);
+        return this.#useCases.pins.expire(request.data);
       case 'reverse':
         return this.#reverse(request.data);
       case 'complete':
-        return sendCompletion(this.deps, request.data);
+        return this.#useCases.completions.send(request.data);
       case 'webhook':
         await this.commit('webhook', () => void events.set(request.data.eventId, request.data.outcome!));
         return 'done';
@@ -170,7 +172,7 @@ export class SimulatedProcess implements Effects {
     const heard: Statement[] = [];
     const only = this.line.asSwitch((statement) => heard.push(statement));
     const path = { kind: 'direct', switches: { find: () => only } } as const;
-    return sendReversal({ ...this.#hearing(heard), path }, asked, jobId);
+    return createUseCases({ ...this.#hearing(heard), path }).reversals.send(asked, jobId);
   }
 
   /** Dependencies that mark statements as heard when they are stored, not when they are received. */

@@ -11,7 +11,7 @@ import {
 } from '../../auth/portal/portal-session.ts';
 import { AuthError, type SignInError } from '../../basics/errors.ts';
 import type { Spec } from '../../codecs/iso8583/spec.ts';
-import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
+import type { Outcomes } from '../../payments/reversals/overdue.ts';
 import type { Accounts } from '../account.ts';
 import type { ConsoleActs } from '../acts.ts';
 import type { ConsoleCookie } from '../console-cookie.ts';
@@ -47,7 +47,7 @@ export interface ConsoleParts {
   readonly specs: readonly Spec[];
   readonly feed: ConsoleFeed;
   readonly acts: ConsoleActs;
-  readonly deps: TransactionDependencies;
+  readonly outcomes: Outcomes;
   readonly work: ReadWork;
   readonly history: ReadHistory;
   /** The state of the cells, for operators of the installation. */

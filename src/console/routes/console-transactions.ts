@@ -156,7 +156,7 @@ export function registerConsoleRefunds(server: Server, parts: ConsoleParts): voi
     onRequest: consoleGuards(parts).forActing,
     handler: async (request, reply) => {
       const refunded = await parts.acts.refundSale(request.operator!, request.body, request.correlationId);
-      recordWhenFlushed(parts.deps, refunded, reply);
+      recordWhenFlushed(parts.outcomes, refunded, reply);
       const { id, disposition } = refunded;
       return reply
         .header('cache-control', 'no-store')

@@ -35,7 +35,7 @@ export function registerConsumerRoutes(server: Server, { deps, appTokens }: Cons
     schema: { params: qrCodePath, response: { 200: answerSchema(qrCodeDetails) } },
     onRequest: identify,
     handler: async (request, reply) => {
-      const opened = await openLink(deps, request.intent!, request.params.id);
+      const opened = await openLink(deps.links, request.intent!, request.params.id);
       reply.header('cache-control', 'no-store');
       const { acquirerId, merchantId } = opened.link;
       return qrCodeDetailsOf(opened, deps.directory.merchant(acquirerId, merchantId));
@@ -60,7 +60,7 @@ export function registerConsumerRoutes(server: Server, { deps, appTokens }: Cons
     handler: async (request) => {
       const { qrCodeId, status, transactionId } = request.body;
       const asked = { id: qrCodeId, state: LinkState[status], transactionId };
-      const state = await acknowledgeLink(deps, request.intent!, asked);
+      const state = await acknowledgeLink(deps.links, request.intent!, asked);
       return { qrCodeId, qrCodeState: linkStateName(state) };
     },
   });

@@ -8,16 +8,14 @@ import { ERROR_CODES } from '../../payments/decisions/decide-outcome.ts';
 import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
 import type { TransactionReader } from '../../payments/ports/store-ports.ts';
-import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
-import { refund } from '../../payments/refunds/refund.ts';
-import { voidSale } from '../../payments/refunds/void.ts';
+import type { UseCases } from '../../payments/use-cases.ts';
 import { OWN_TEXTS, recordWhenFlushed } from '../answer-phone.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface RefundRoutesOptions {
-  readonly deps: TransactionDependencies;
+  readonly useCases: UseCases;
   readonly authenticator: Authenticator;
   readonly transactions: TransactionReader;
   readonly idempotent: IdempotentRoute;
@@ -28,7 +26,8 @@ const RIGHT =
 
 /** Refund and void of a sale (extensions that 2.12 promises), for the tenants to which the sale belongs. */
 export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
-  const { deps, authenticator, transactions, idempotent } = options;
+  const { refunds, voids, outcomes } = options.useCases;
+  const { authenticator, transactions, idempotent } = options;
   // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.owner(request.headers, 'transactions:refund');
@@ -59,12 +58,12 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
     handler: async (request, reply) => {
       const sale = await findSale(request, request.params.id);
       const { amount, refundReference } = request.body;
-      const refunded = await refund(deps, sale, {
+      const refunded = await refunds.refund(sale, {
         amount: String(amount),
         refundReference,
         correlationId: request.correlationId,
       });
-      recordWhenFlushed(deps, refunded, reply);
+      recordWhenFlushed(outcomes, refunded, reply);
       return refundAnswerOf(refunded);
     },
   });
@@ -86,7 +85,7 @@ export function registerRefundRoutes(server: Server, options: RefundRoutesOption
     onRequest: identify,
     ...idempotent,
     handler: async (request, reply) => {
-      const started = await voidSale(deps, await findSale(request, request.params.id), request.correlationId);
+      const started = await voids.start(await findSale(request, request.params.id), request.correlationId);
       reply.code(202).header('location', `/transactions/${started.id}`);
       return voidAnswerOf(started);
     },

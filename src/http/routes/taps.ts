@@ -3,16 +3,15 @@ import { mobileHeaders, mobileTransaction, onlineAuthorizationAnswer } from '#sc
 import { mobilePin, pinParams } from '#schemas/pin';
 import { acknowledgement } from '#schemas/refund';
 import { transactionId } from '#schemas/transaction';
-import { submitPin } from '../../payments/pins/submit-pin.ts';
 import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
-import { acknowledge } from '../../payments/taps/acknowledge.ts';
-import { submitTap } from '../../payments/taps/submit-tap.ts';
+import type { UseCases } from '../../payments/use-cases.ts';
 import { answerPhone } from '../answer-phone.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 export interface TapRoutesOptions {
   readonly deps: TransactionDependencies;
+  readonly useCases: UseCases;
   /** Accepts the credentials that may submit a tap, see `identifySubmitter`. */
   readonly identify: (request: FastifyRequest) => Promise<void>;
   /** Refuses devices without the attestation that their acquirer requires, see `requireAttestation`. */
@@ -31,7 +30,10 @@ const SUBMIT =
   'of zero and a missing cryptogram with 400 and sends nothing to the switch. Only TT3 taps may have the amount zero.';
 
 /** 4.4: a phone submits a tap and waits for its outcome. */
-export function registerTapRoutes(server: Server, { deps, identify, attest }: TapRoutesOptions): void {
+export function registerTapRoutes(
+  server: Server,
+  { deps, useCases: { taps, outcomes }, identify, attest }: TapRoutesOptions,
+): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/mobile',
@@ -64,8 +66,8 @@ export function registerTapRoutes(server: Server, { deps, identify, attest }: Ta
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const { correlationId } = request;
       const tap = { ...request.body, deviceInstallationId, correlationId };
-      const transaction = await submitTap(deps, request.submitter!, tap);
-      return answerPhone(deps, transaction, reply);
+      const transaction = await taps.submit(request.submitter!, tap);
+      return answerPhone(deps, outcomes, transaction, reply);
     },
   });
 }
@@ -74,7 +76,7 @@ export function registerTapRoutes(server: Server, { deps, identify, attest }: Ta
  * The device that submitted a tap confirms that it has the outcome (extension). Only this route leads to
  * AcknowledgedByPhone.
  */
-export function registerAcknowledgeRoutes(server: Server, { deps, identify }: TapRoutesOptions): void {
+export function registerAcknowledgeRoutes(server: Server, { useCases: { taps }, identify }: TapRoutesOptions): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:id/acknowledge',
@@ -92,14 +94,17 @@ export function registerAcknowledgeRoutes(server: Server, { deps, identify }: Ta
     onRequest: identify,
     handler: async (request) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
-      const { id } = await acknowledge(deps, request.submitter!, { id: request.params.id, deviceInstallationId });
+      const { id } = await taps.acknowledge(request.submitter!, { id: request.params.id, deviceInstallationId });
       return { serviceReference: id, status: 'AcknowledgedByPhone' as const };
     },
   });
 }
 
 /** 4.5: a phone submits the PIN for its tap, and waits for the outcome. */
-export function registerPinRoute(server: Server, { deps, identify, attest }: TapRoutesOptions): void {
+export function registerPinRoute(
+  server: Server,
+  { deps, useCases: { pins, outcomes }, identify, attest }: TapRoutesOptions,
+): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/:transactionId/submitPinMobile',
@@ -124,8 +129,8 @@ export function registerPinRoute(server: Server, { deps, identify, attest }: Tap
     handler: async (request, reply) => {
       const deviceInstallationId = request.headers['x-device-installation-id'];
       const pin = { ...request.body, deviceInstallationId, correlationId: request.correlationId };
-      const transaction = await submitPin(deps, request.submitter!, request.params.transactionId, pin);
-      return answerPhone(deps, transaction, reply);
+      const transaction = await pins.submit(request.submitter!, request.params.transactionId, pin);
+      return answerPhone(deps, outcomes, transaction, reply);
     },
   });
 }

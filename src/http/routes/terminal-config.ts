@@ -11,8 +11,8 @@ import { findCountry } from '../../payments/model/countries.ts';
 import { currencyOf, findCurrency } from '../../payments/model/money.ts';
 import type { Principal } from '../../payments/model/principal.ts';
 import { PROFILE_TAGS, type TerminalProfile } from '../../payments/model/terminal-profile.ts';
-import type { MerchantRecord, TerminalRecord } from '../../payments/ports/directory-ports.ts';
-import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
+import type { Directory, MerchantRecord, TerminalRecord } from '../../payments/ports/directory-ports.ts';
+import type { LinkFinder } from '../../payments/ports/store-ports.ts';
 import { chooseProfile } from '../../payments/taps/apply-profile.ts';
 import { linkOfToken } from '../../payments/taps/link-of-tap.ts';
 import { answerSchema, type Server } from '../server.ts';
@@ -65,7 +65,8 @@ function floorLimitsOf({ overrides }: TerminalProfile): TerminalConfig['floorLim
 }
 
 export interface TerminalConfigRouteOptions {
-  readonly deps: Pick<TransactionDependencies, 'directory' | 'links'>;
+  readonly directory: Directory;
+  readonly links: LinkFinder;
   readonly ownTokens: Pick<OwnTokens, 'verify'>;
   readonly appTokens: Pick<AppTokens, 'open'>;
   /** URL of the public keys for readers. */
@@ -86,7 +87,7 @@ const readerHeaders = z.object({ 'x-device-installation-id': deviceInstallationI
  * (extension).
  */
 export function registerTerminalConfigRoute(server: Server, options: TerminalConfigRouteOptions): void {
-  const { deps, cardDataKeysUrl } = options;
+  const { directory, cardDataKeysUrl } = options;
   withZod(server).route({
     method: 'GET',
     url: '/terminal/config',
@@ -107,10 +108,10 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
     },
     handler: async (request, reply) => {
       const reader = request.reader!;
-      const { merchant } = admit(deps, reader, request.headers['x-device-installation-id'] ?? '');
-      const terminal = reader.xTid === null ? undefined : deps.directory.terminal(reader, reader.xTid);
+      const { merchant } = admit({ directory }, reader, request.headers['x-device-installation-id'] ?? '');
+      const terminal = reader.xTid === null ? undefined : directory.terminal(reader, reader.xTid);
       if (!terminal) throw new NoConfiguration('NO_TERMINAL');
-      const profile = chooseProfile(deps.directory, reader);
+      const profile = chooseProfile(directory, reader);
       if (profile instanceof NoConfiguration) throw profile;
       const view = terminalConfigView({ merchant, terminal, profile, cardDataKeysUrl: cardDataKeysUrl() });
       return sendUnlessKnown(request, reply, view);
@@ -119,7 +120,10 @@ export function registerTerminalConfigRoute(server: Server, options: TerminalCon
 }
 
 /** @throws AuthError, or NotFound for a link that was purged */
-async function readerOf({ deps, ownTokens, appTokens }: TerminalConfigRouteOptions, token: string): Promise<Principal> {
+async function readerOf(
+  { links, ownTokens, appTokens }: TerminalConfigRouteOptions,
+  token: string,
+): Promise<Principal> {
   try {
     const claims = proximityTokenClaims.safeParse(await ownTokens.verify('proximity', token));
     if (!claims.success) throw new AuthError('JWT_INVALID', 'claims');
@@ -131,6 +135,6 @@ async function readerOf({ deps, ownTokens, appTokens }: TerminalConfigRouteOptio
   // A payment app has only the token of its link.
   const { acquirerId, merchantId, id: consumerId } = await appTokens.open(token);
   const principal = { acquirerId, merchantId, consumerId, userClaim: null, xTid: null, profileName: null };
-  const link = await linkOfToken(deps, principal);
+  const link = await linkOfToken(links, principal);
   return { ...principal, xTid: link?.xTid ?? null };
 }

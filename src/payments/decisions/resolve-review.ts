@@ -11,8 +11,7 @@ import {
   type VoidStateId,
 } from '../model/transaction.ts';
 import type { ResolutionStep, ReviewFacts } from '../ports/store-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { voidEventJobs, webhookJobs } from './webhook-job.ts';
+import { type EventPorts, voidEventJobs, webhookJobs } from './webhook-job.ts';
 
 /**
  * A transaction that needs review is resolved by a person who states what the switch's books say. The functions are
@@ -66,7 +65,7 @@ export function refuseUnlessResolvable(review: ReviewCase): void {
 
 /** @throws RequestRejected if the transaction cannot be resolved now, or not in this way */
 export function decideResolution(
-  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  ports: EventPorts,
   review: ReviewCase,
   books: SwitchBooks,
   nowMs: number,
@@ -83,9 +82,9 @@ export function decideResolution(
   const to = { ...resultOf(transaction, disposition), voidState, reversalState };
   const sequence = facts.lastSequence === null ? transaction.attempt * 2 : facts.lastSequence + 1;
   const enqueue: JobRequest[] = isNews
-    ? webhookJobs(deps, transaction, { disposition, approvedMinor: to.approvedMinor }, nowMs, sequence)
+    ? webhookJobs(ports, transaction, { disposition, approvedMinor: to.approvedMinor }, nowMs, sequence)
     : [];
-  if (voidRow && (fate === 'failed' || fate === 'upheld')) enqueue.push(...voidEventJobs(deps, voidRow, fate, nowMs));
+  if (voidRow && (fate === 'failed' || fate === 'upheld')) enqueue.push(...voidEventJobs(ports, voidRow, fate, nowMs));
   return {
     transaction,
     to,

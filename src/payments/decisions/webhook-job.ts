@@ -9,7 +9,12 @@ import {
   type TransactionTypeId,
   toldMinor,
 } from '../model/transaction.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { Directory } from '../ports/directory-ports.ts';
+
+export interface EventPorts {
+  readonly directory: Pick<Directory, 'webhookEndpoint'>;
+  readonly newId: () => string;
+}
 
 /**
  * The jobs to commit with an outcome that notify the integrator: one, or none if the outcome has no event. A PIN step
@@ -22,7 +27,7 @@ import type { TransactionDependencies } from '../ports/transaction-dependencies.
  * @param sequence that of the event if it does not follow from the outcome: an event about a resolution
  */
 export function webhookJobs(
-  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  ports: EventPorts,
   transaction: Transaction,
   { disposition, approvedMinor }: Pick<Result, 'disposition' | 'approvedMinor'>,
   nowMs: number,
@@ -31,7 +36,7 @@ export function webhookJobs(
   const type = disposition === null ? undefined : webhookTypeOf(transaction.type, disposition);
   if (disposition === null || type === undefined) return [];
   const event = { type, disposition, sequence };
-  return eventJobs(deps, transaction, event, toldMinor({ ...transaction, approvedMinor }), nowMs);
+  return eventJobs(ports, transaction, event, toldMinor({ ...transaction, approvedMinor }), nowMs);
 }
 
 interface Event {
@@ -41,14 +46,14 @@ interface Event {
 }
 
 function eventJobs(
-  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  ports: EventPorts,
   { acquirerId, integratorId, id: transactionId, consumerId, currency }: Transaction,
   { type, disposition, sequence }: Event,
   amountMinor: number | null,
   nowMs: number,
 ): JobRequest[] {
   const serves = consumerId === null ? 'taps' : 'links';
-  const endpointId = deps.directory.webhookEndpoint(acquirerId, integratorId, serves);
+  const endpointId = ports.directory.webhookEndpoint(acquirerId, integratorId, serves);
   const outcome = {
     transactionId,
     type,
@@ -59,7 +64,7 @@ function eventJobs(
     amountMinor: amountMinor ?? 0,
     currency: currency ?? '',
   };
-  const first = { acquirerId, eventId: deps.newId(), round: 1, delivery: 1, outcome };
+  const first = { acquirerId, eventId: ports.newId(), round: 1, delivery: 1, outcome };
   if (endpointId !== undefined) return [{ queue: 'webhook', data: { ...first, endpointId } }];
   return [{ queue: 'webhook', data: first, endpointOf: { integratorId, serves } }];
 }
@@ -79,22 +84,17 @@ const VOID_EVENTS = {
  * `transaction.voided`.
  */
 export function voidEventJobs(
-  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  ports: EventPorts,
   row: Transaction,
   event: keyof typeof VOID_EVENTS,
   nowMs: number,
 ): JobRequest[] {
-  return eventJobs(deps, row, VOID_EVENTS[event], toldMinor(row), nowMs);
+  return eventJobs(ports, row, VOID_EVENTS[event], toldMinor(row), nowMs);
 }
 
 /** Adds the webhook jobs to a decision. */
-export function withWebhook(
-  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
-  transaction: Transaction,
-  decision: Decision,
-  nowMs: number,
-): Decision {
-  const enqueue = [...decision.enqueue, ...webhookJobs(deps, transaction, decision.result, nowMs)];
+export function withWebhook(ports: EventPorts, transaction: Transaction, decision: Decision, nowMs: number): Decision {
+  const enqueue = [...decision.enqueue, ...webhookJobs(ports, transaction, decision.result, nowMs)];
   return { ...decision, enqueue };
 }
 

@@ -1,8 +1,7 @@
 import { NotFound, RequestRejected } from '../../basics/errors.ts';
 import { offeredReference } from '../decisions/admit.ts';
 import { LINK_STATE_MOVES, type Link, type LinkKey, LinkState, type LinkStateId } from '../model/link.ts';
-import type { IntentClaims } from '../ports/store-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { IntentClaims, LinkStore } from '../ports/store-ports.ts';
 import { linkExpired } from '../taps/link-of-tap.ts';
 
 /**
@@ -37,11 +36,7 @@ export interface OpenedLink {
  * @param id the id in the request of the app; the token opens one link, and any other id is not found
  * @throws NotFound, RequestRejected (LINK_EXPIRED), StoreUnavailable
  */
-export async function openLink(
-  { links }: Pick<TransactionDependencies, 'links'>,
-  claims: IntentClaims,
-  id: string,
-): Promise<OpenedLink> {
+export async function openLink(links: LinkStore, claims: IntentClaims, id: string): Promise<OpenedLink> {
   const link = await findClaimed(links, claims, id);
   if (link.isPast) throw linkExpired();
   const { QRCodeScanned } = LinkState;
@@ -65,7 +60,7 @@ export interface LinkAcknowledgement {
  * StoreUnavailable
  */
 export async function acknowledgeLink(
-  { links }: Pick<TransactionDependencies, 'links'>,
+  links: LinkStore,
   claims: IntentClaims,
   { id, state, transactionId }: LinkAcknowledgement,
 ): Promise<LinkStateId> {
@@ -82,11 +77,7 @@ export async function acknowledgeLink(
   return state;
 }
 
-async function findClaimed(
-  links: TransactionDependencies['links'],
-  { acquirerId, id, merchantId }: IntentClaims,
-  asked: string,
-) {
+async function findClaimed(links: LinkStore, { acquirerId, id, merchantId }: IntentClaims, asked: string) {
   const link = asked === id ? await links.find({ acquirerId, id }) : undefined;
   if (link?.merchantId !== merchantId) throw new NotFound();
   return link;
@@ -100,7 +91,7 @@ const NOT_YET_SECONDS = 1;
 
 /** Expires a link. It can no longer be paid, and its reference becomes available, unless a tap holds the link. */
 export async function expireLink(
-  { links }: Pick<TransactionDependencies, 'links'>,
+  links: LinkStore,
   key: LinkKey,
 ): Promise<'done' | { readonly againAfterSeconds: number }> {
   return (await links.expire(key)) === 'done' ? 'done' : { againAfterSeconds: NOT_YET_SECONDS };

@@ -37,11 +37,13 @@ export interface TransactionDependencies {
   readonly alarms: Alarms;
   /** Sends a reversal from this process without waiting for its job, if capacity is free. */
   readonly reverseAhead: (asked: ReversalAttempt, jobId: string | undefined) => void;
-  /**
-   * How a tap continues: this process submits it, or seals it for the workers. `others` is absent in a process that is
-   * alone.
-   */
-  readonly path:
-    | { readonly kind: 'direct'; readonly switches: Switches; readonly others?: OtherProcesses | undefined }
-    | { readonly kind: 'handover'; readonly handover: Handover };
+  readonly path: TransactionPath;
 }
+
+/**
+ * How a tap continues: this process submits it, or seals it for the workers. `others` is absent in a process that is
+ * alone.
+ */
+export type TransactionPath =
+  | { readonly kind: 'direct'; readonly switches: Switches; readonly others?: OtherProcesses | undefined }
+  | { readonly kind: 'handover'; readonly handover: Handover };

@@ -11,10 +11,11 @@ import { switchOf } from '../model/switch-revision.ts';
 import { type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
 import type { PreparedRequest, Switch, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { authorize, awaitOutcome, submitReady } from '../taps/authorize.ts';
+import type { Outcomes } from '../reversals/overdue.ts';
+import type { Submissions } from '../taps/authorize.ts';
 import { type Again, candidatesAfter, delegateTo, findCandidate, lookElsewhere } from '../taps/delegate.ts';
 import { draftReturn } from '../taps/draft.ts';
-import { commitPlan, NEW, type Plan, planRequest, type RequestDependencies } from '../taps/plan-attempt.ts';
+import { type Attempts, NEW, type Plan } from '../taps/plan-attempt.ts';
 import {
   merchantTime,
   prepareSubmission,
@@ -22,59 +23,8 @@ import {
   type RequestStamp,
   type SubmissionContent,
 } from '../taps/prepare-submission.ts';
-import { findUnsubmitted, giveUp, unlessOverloaded } from '../taps/submit-handover.ts';
+import { unlessOverloaded } from '../taps/submit-handover.ts';
 import { refuseUnlessFree } from './void.ts';
-
-/**
- * Takes a slot at the switch that approved the sale. No other switch knows the sale.
- *
- * @returns undefined if the switch cannot be reached now
- * @throws NoConfiguration if the switch is no longer configured, Overloaded if no slot becomes free in time,
- * RequestRejected if the switch takes no refunds or the card data was deleted
- */
-async function takeSaleSwitch(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'vault'>,
-  switches: Switches,
-  sale: Transaction,
-  draft: Transaction,
-): Promise<ReadySubmission | undefined> {
-  const target = findCandidate(switches, candidatesAfter(deps, sale));
-  if (!target || switchOf(sale, target) === 'other') throw new NoConfiguration('NO_ROUTE');
-  if (switchOf(sale, target) === 'outdated') return undefined;
-  const origin = { id: draft.id, routeId: sale.routeId, tid: sale.tid!, mid: sale.mid };
-  const prepared = await prepareSubmission(deps, target, origin, () => refundContent(deps, target, sale, draft));
-  if (prepared === 'full') throw new Overloaded('switch');
-  return prepared === 'down' ? undefined : { ...prepared, pinWait: null, next: () => Promise.resolve(undefined) };
-}
-
-function refundContent(
-  deps: Pick<TransactionDependencies, 'directory' | 'vault'>,
-  target: Switch,
-  sale: Transaction,
-  draft: Transaction,
-): SubmissionContent {
-  if (sale.sealedCard === null) throw new RequestRejected('CARD_DATA_DELETED');
-  const { original, ...card } = deps.vault.open(sale.id, sale.sealedCard);
-  return { card, build: (stamp) => prepareRefund(deps, target, draft, { ...stamp, original }) };
-}
-
-function prepareRefund(
-  deps: Pick<TransactionDependencies, 'directory'>,
-  target: Switch,
-  draft: Transaction,
-  stamp: RequestStamp & { readonly original: Readonly<Record<string, string>> },
-): PreparedRequest {
-  const { code, numeric } = currencyOf(draft.currency!);
-  const request = target.prepareRefund({
-    ...stamp,
-    localDateTime: merchantTime(deps, draft, stamp.sentAtMs),
-    amount: { amountMinor: draft.amountMinor!, currency: code, currencyNumeric: numeric },
-  });
-  if (!request) throw new RequestRejected('REFUNDS_UNSUPPORTED');
-  return request;
-}
-
-type RefundDependencies = RequestDependencies & Pick<TransactionDependencies, 'vault'>;
 
 /**
  * A refund returns money of a sale. It is a transaction of its own that takes the path of a purchase to the switch
@@ -91,52 +41,148 @@ export interface RefundRequest {
   readonly correlationId?: string;
 }
 
-/**
- * Processes one refund from its request to its outcome.
- *
- * @param sale the sale, already checked to belong to the caller
- * @returns the refund as committed, with its disposition
- * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, SALE_IN_REVIEW,
- * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
- */
-export async function refund(
-  deps: RefundDependencies,
-  sale: Transaction,
-  request: RefundRequest,
-): Promise<Transaction> {
-  const amountMinor = readAmount(request.amount, sale);
-  const repeated = await findRepeated(deps, sale, request.refundReference, amountMinor);
-  if (repeated) return awaitOutcome(deps, repeated);
-  await refuseUnlessLeft(deps, sale, amountMinor);
-  const plan = await planRefund(deps, sale, request, amountMinor);
-  const stored = await commitPlan(deps, plan, () => store(deps, plan));
-  if (stored === 'inserted') return plan.proceed();
-  plan.abandon(true);
-  if (stored === 'refused') {
-    await refuseUnlessLeft(deps, (await deps.store.find(sale)) ?? sale, amountMinor);
-    throw tooMuch(); // the insert found the balance reserved, and the reservation has been released since
-  }
-  const faster = await findRepeated(deps, sale, request.refundReference, amountMinor);
-  if (!faster) throw new StoreUnavailable(false);
-  return awaitOutcome(deps, faster);
-}
+/** The use cases of refunds. */
+export class Refunds {
+  readonly #deps: TransactionDependencies;
+  readonly #attempts: Attempts;
+  readonly #outcomes: Outcomes;
+  readonly #submissions: Submissions;
 
-/** The worker's part of a refund that an `api` process accepted. The card data comes from the row of the sale. */
-export async function submitRefund(
-  deps: RefundDependencies,
-  asked: TransactionKey & { readonly attempt: number },
-): Promise<'done' | Again> {
-  const transaction = await findUnsubmitted(deps, asked);
-  if (!transaction || transaction.originalId === null) return 'done';
-  const sale = await deps.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
-  if (!sale || deps.path.kind !== 'direct') return giveUp(deps, transaction);
-  const ready = await takeSaleSwitch(deps, deps.path.switches, sale, transaction).catch(unlessImpossible);
-  const elsewhere = ready ? undefined : await lookElsewhere(deps, candidatesAfter(deps, sale));
-  if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
-  if (!ready) return giveUp(deps, transaction);
-  const submitted = await submitReady(deps, transaction, ready);
-  if (submitted) await authorize(deps, submitted, ready);
-  return 'done';
+  constructor(deps: TransactionDependencies, attempts: Attempts, outcomes: Outcomes, submissions: Submissions) {
+    this.#deps = deps;
+    this.#attempts = attempts;
+    this.#outcomes = outcomes;
+    this.#submissions = submissions;
+  }
+
+  /**
+   * Processes one refund from its request to its outcome.
+   *
+   * @param sale the sale, already checked to belong to the caller
+   * @returns the refund as committed, with its disposition
+   * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, SALE_IN_REVIEW,
+   * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
+   */
+  async refund(sale: Transaction, request: RefundRequest): Promise<Transaction> {
+    const amountMinor = readAmount(request.amount, sale);
+    const repeated = await this.#findRepeated(sale, request.refundReference, amountMinor);
+    if (repeated) return this.#outcomes.await(repeated);
+    await this.#refuseUnlessLeft(sale, amountMinor);
+    const plan = await this.#plan(sale, request, amountMinor);
+    const stored = await this.#attempts.commit(plan, () => this.#store(plan));
+    if (stored === 'inserted') return plan.proceed();
+    plan.abandon(true);
+    if (stored === 'refused') {
+      await this.#refuseUnlessLeft((await this.#deps.store.find(sale)) ?? sale, amountMinor);
+      throw tooMuch(); // the insert found the balance reserved, and the reservation has been released since
+    }
+    const faster = await this.#findRepeated(sale, request.refundReference, amountMinor);
+    if (!faster) throw new StoreUnavailable(false);
+    return this.#outcomes.await(faster);
+  }
+
+  /** The worker's part of a refund that an `api` process accepted. The card data comes from the row of the sale. */
+  async submit(asked: TransactionKey & { readonly attempt: number }): Promise<'done' | Again> {
+    const transaction = await this.#outcomes.findUnsubmitted(asked);
+    if (!transaction || transaction.originalId === null) return 'done';
+    const sale = await this.#deps.store.find({ acquirerId: asked.acquirerId, id: transaction.originalId });
+    if (!sale || this.#deps.path.kind !== 'direct') return this.#outcomes.giveUp(transaction);
+    const ready = await this.#takeSaleSwitch(this.#deps.path.switches, sale, transaction).catch(unlessImpossible);
+    const elsewhere = ready
+      ? undefined
+      : await lookElsewhere(this.#deps.path, candidatesAfter(this.#deps.directory, sale));
+    if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
+    if (!ready) return this.#outcomes.giveUp(transaction);
+    const submitted = await this.#submissions.submit(transaction, ready);
+    if (submitted) await this.#submissions.authorize(submitted, ready);
+    return 'done';
+  }
+
+  /**
+   * Takes a slot at the switch that approved the sale. No other switch knows the sale.
+   *
+   * @returns undefined if the switch cannot be reached now
+   * @throws NoConfiguration if the switch is no longer configured, Overloaded if no slot becomes free in time,
+   * RequestRejected if the switch takes no refunds or the card data was deleted
+   */
+  async #takeSaleSwitch(
+    switches: Switches,
+    sale: Transaction,
+    draft: Transaction,
+  ): Promise<ReadySubmission | undefined> {
+    const target = findCandidate(switches, candidatesAfter(this.#deps.directory, sale));
+    if (!target || switchOf(sale, target) === 'other') throw new NoConfiguration('NO_ROUTE');
+    if (switchOf(sale, target) === 'outdated') return undefined;
+    const origin = { id: draft.id, routeId: sale.routeId, tid: sale.tid!, mid: sale.mid };
+    const prepared = await prepareSubmission(this.#deps, target, origin, () => this.#contentOf(target, sale, draft));
+    if (prepared === 'full') throw new Overloaded('switch');
+    return prepared === 'down' ? undefined : { ...prepared, pinWait: null, next: () => Promise.resolve(undefined) };
+  }
+
+  #contentOf(target: Switch, sale: Transaction, draft: Transaction): SubmissionContent {
+    if (sale.sealedCard === null) throw new RequestRejected('CARD_DATA_DELETED');
+    const { original, ...card } = this.#deps.vault.open(sale.id, sale.sealedCard);
+    return { card, build: (stamp) => this.#prepare(target, draft, { ...stamp, original }) };
+  }
+
+  #prepare(
+    target: Switch,
+    draft: Transaction,
+    stamp: RequestStamp & { readonly original: Readonly<Record<string, string>> },
+  ): PreparedRequest {
+    const { code, numeric } = currencyOf(draft.currency!);
+    const request = target.prepareRefund({
+      ...stamp,
+      localDateTime: merchantTime(this.#deps.directory, draft, stamp.sentAtMs),
+      amount: { amountMinor: draft.amountMinor!, currency: code, currencyNumeric: numeric },
+    });
+    if (!request) throw new RequestRejected('REFUNDS_UNSUPPORTED');
+    return request;
+  }
+
+  /**
+   * Finds the same refund if it was stored before. @throws DuplicateReference if the reference belongs to any other
+   * transaction
+   */
+  async #findRepeated(
+    { acquirerId, merchantId, id }: Transaction,
+    reference: string,
+    amountMinor: number,
+  ): Promise<Transaction | undefined> {
+    const before = await this.#deps.store.findByReference(acquirerId, merchantId, reference);
+    if (!before) return undefined;
+    const isSame =
+      before.type === TransactionType.Refund && before.originalId === id && before.amountMinor === amountMinor;
+    if (!isSame) throw new DuplicateReference();
+    return before;
+  }
+
+  async #refuseUnlessLeft(sale: Transaction, amountMinor: number): Promise<void> {
+    await refuseUnlessFree(this.#deps.refunds, sale);
+    if (amountMinor > leftToRefund(sale)) throw tooMuch();
+  }
+
+  async #plan(sale: Transaction, request: RefundRequest, amountMinor: number) {
+    const { refundReference: merchantReference, correlationId = null } = request;
+    const own = { id: this.#deps.newId(), merchantReference, correlationId, type: TransactionType.Refund, amountMinor };
+    const transaction = draftReturn(sale, own, this.#deps.clock.nowMs());
+    return this.#attempts.planRequest<never>({
+      origin: NEW,
+      transaction,
+      candidates: candidatesAfter(this.#deps.directory, sale),
+      take: (switches) => this.#takeSaleSwitch(switches, sale, transaction),
+      queue: 'refund',
+    });
+  }
+
+  /** Stores the refund. If nothing was sent, it has an outcome already, and nothing is reserved. */
+  async #store({ attempt }: Plan): Promise<'inserted' | 'exists' | 'refused'> {
+    const { observer, refunds, store } = this.#deps;
+    if (attempt.transaction.disposition === null)
+      return observer.commit('reserve', attempt, () => refunds.reserve(attempt));
+    const outcome = await observer.commit('insert', attempt, () => store.insert(attempt));
+    return outcome === 'inserted' ? 'inserted' : 'exists';
+  }
 }
 
 /**
@@ -154,33 +200,6 @@ function readAmount(text: string, { currency }: Transaction): number {
   return readRequestedAmount('amount', text, currencyOf(currency));
 }
 
-/**
- * Finds the same refund if it was stored before. @throws DuplicateReference if the reference belongs to any other
- * transaction
- */
-async function findRepeated(
-  deps: Pick<TransactionDependencies, 'store'>,
-  { acquirerId, merchantId, id }: Transaction,
-  reference: string,
-  amountMinor: number,
-): Promise<Transaction | undefined> {
-  const before = await deps.store.findByReference(acquirerId, merchantId, reference);
-  if (!before) return undefined;
-  const isSame =
-    before.type === TransactionType.Refund && before.originalId === id && before.amountMinor === amountMinor;
-  if (!isSame) throw new DuplicateReference();
-  return before;
-}
-
-async function refuseUnlessLeft(
-  deps: Pick<TransactionDependencies, 'refunds'>,
-  sale: Transaction,
-  amountMinor: number,
-): Promise<void> {
-  await refuseUnlessFree(deps, sale);
-  if (amountMinor > leftToRefund(sale)) throw tooMuch();
-}
-
 /** Minor units of an approved sale that no refund has returned or reserved. */
 export function leftToRefund(sale: Pick<Transaction, 'approvedMinor' | 'amountMinor' | 'refundedMinor'>): number {
   return (sale.approvedMinor ?? sale.amountMinor ?? 0) - sale.refundedMinor;
@@ -188,28 +207,4 @@ export function leftToRefund(sale: Pick<Transaction, 'approvedMinor' | 'amountMi
 
 function tooMuch(): RequestRejected {
   return new RequestRejected('REFUND_EXCEEDS_BALANCE');
-}
-
-async function planRefund(deps: RefundDependencies, sale: Transaction, request: RefundRequest, amountMinor: number) {
-  const { refundReference: merchantReference, correlationId = null } = request;
-  const own = { id: deps.newId(), merchantReference, correlationId, type: TransactionType.Refund, amountMinor };
-  const transaction = draftReturn(sale, own, deps.clock.nowMs());
-  return planRequest<never>(deps, {
-    origin: NEW,
-    transaction,
-    candidates: candidatesAfter(deps, sale),
-    take: (switches) => takeSaleSwitch(deps, switches, sale, transaction),
-    queue: 'refund',
-  });
-}
-
-/** Stores the refund. If nothing was sent, it has an outcome already, and nothing is reserved. */
-async function store(
-  { observer, refunds, store }: Pick<TransactionDependencies, 'observer' | 'refunds' | 'store'>,
-  { attempt }: Plan,
-): Promise<'inserted' | 'exists' | 'refused'> {
-  if (attempt.transaction.disposition === null)
-    return observer.commit('reserve', attempt, () => refunds.reserve(attempt));
-  const outcome = await observer.commit('insert', attempt, () => store.insert(attempt));
-  return outcome === 'inserted' ? 'inserted' : 'exists';
 }

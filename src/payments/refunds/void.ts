@@ -2,7 +2,7 @@ import { type RejectionCode, RequestRejected } from '../../basics/errors.ts';
 import { Disposition } from '../model/disposition.ts';
 import { Status, type StatusId } from '../model/status.ts';
 import { ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
-import type { ReturnObstacle } from '../ports/store-ports.ts';
+import type { RefundStore, ReturnObstacle } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { draftReturn } from '../taps/draft.ts';
 import { restingAttempt } from '../taps/plan-attempt.ts';
@@ -21,54 +21,55 @@ import { restingAttempt } from '../taps/plan-attempt.ts';
 
 const PATH: readonly StatusId[] = [Status.RequestReceived, Status.RespondedToPhone];
 
-/**
- * Starts the void of a sale.
- *
- * @param sale the sale, already checked to belong to the caller
- * @returns the void as committed, its disposition open
- * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED,
- * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED), StoreUnavailable
- */
-export async function voidSale(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'observer' | 'refunds' | 'store'>,
-  sale: Transaction,
-  correlationId: string | null = null,
-): Promise<Transaction> {
-  await refuseUnlessWhole(deps, sale);
-  const merchant = deps.directory.merchant(sale.acquirerId, sale.merchantId);
-  if (await deps.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
-    throw new RequestRejected('SALE_SETTLED');
+/** The use case of voids. */
+export class Voids {
+  readonly #deps: TransactionDependencies;
+
+  constructor(deps: TransactionDependencies) {
+    this.#deps = deps;
   }
-  const nowMs = deps.clock.nowMs();
-  const attempt = restingAttempt(draftVoid(deps, sale, correlationId, nowMs), PATH, nowMs);
-  const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
-  const reverseJob = { queue: 'reverse', data } as const;
-  const wanted = { original: sale, attempt, reverseJob, nowMs };
-  if (await deps.observer.commit('startVoid', attempt, () => deps.refunds.startVoid(wanted)))
-    return attempt.transaction;
-  await refuseUnlessWhole(deps, (await deps.store.find(sale)) ?? sale);
-  throw alreadyReversed(); // another request was faster
-}
 
-function draftVoid(
-  { newId }: Pick<TransactionDependencies, 'newId'>,
-  sale: Transaction,
-  correlationId: string | null,
-  nowMs: number,
-): Transaction {
-  const { routeId, tid, mid, providerReference } = sale;
-  const id = newId();
-  const amountMinor = sale.approvedMinor ?? sale.amountMinor;
-  // The sale may be voided again after a refusal, so each void has a reference of its own.
-  const own = { id, merchantReference: id, correlationId, type: TransactionType.Void, amountMinor };
-  return { ...draftReturn(sale, own, nowMs), routeId, tid, mid, providerReference };
-}
+  /**
+   * Starts the void of a sale.
+   *
+   * @param sale the sale, already checked to belong to the caller
+   * @returns the void as committed, its disposition open
+   * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED,
+   * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED), StoreUnavailable
+   */
+  async start(sale: Transaction, correlationId: string | null = null): Promise<Transaction> {
+    await this.#refuseUnlessWhole(sale);
+    const merchant = this.#deps.directory.merchant(sale.acquirerId, sale.merchantId);
+    if (await this.#deps.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
+      throw new RequestRejected('SALE_SETTLED');
+    }
+    const nowMs = this.#deps.clock.nowMs();
+    const attempt = restingAttempt(this.#draft(sale, correlationId, nowMs), PATH, nowMs);
+    const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };
+    const reverseJob = { queue: 'reverse', data } as const;
+    const wanted = { original: sale, attempt, reverseJob, nowMs };
+    if (await this.#deps.observer.commit('startVoid', attempt, () => this.#deps.refunds.startVoid(wanted)))
+      return attempt.transaction;
+    await this.#refuseUnlessWhole((await this.#deps.store.find(sale)) ?? sale);
+    throw alreadyReversed(); // another request was faster
+  }
 
-async function refuseUnlessWhole(deps: Pick<TransactionDependencies, 'refunds'>, sale: Transaction): Promise<void> {
-  await refuseUnlessFree(deps, sale);
-  // Its outcome comes from the switch's books, after the end of its reversal.
-  if (sale.reversalState === ReversalState.resolved) throw new RequestRejected('SALE_SETTLED');
-  if (sale.refundedMinor > 0) throw alreadyReversed();
+  #draft(sale: Transaction, correlationId: string | null, nowMs: number): Transaction {
+    const { newId } = this.#deps;
+    const { routeId, tid, mid, providerReference } = sale;
+    const id = newId();
+    const amountMinor = sale.approvedMinor ?? sale.amountMinor;
+    // The sale may be voided again after a refusal, so each void has a reference of its own.
+    const own = { id, merchantReference: id, correlationId, type: TransactionType.Void, amountMinor };
+    return { ...draftReturn(sale, own, nowMs), routeId, tid, mid, providerReference };
+  }
+
+  async #refuseUnlessWhole(sale: Transaction): Promise<void> {
+    await refuseUnlessFree(this.#deps.refunds, sale);
+    // Its outcome comes from the switch's books, after the end of its reversal.
+    if (sale.reversalState === ReversalState.resolved) throw new RequestRejected('SALE_SETTLED');
+    if (sale.refundedMinor > 0) throw alreadyReversed();
+  }
 }
 
 const OBSTACLES = {
@@ -84,10 +85,7 @@ const OBSTACLES = {
  * @throws RequestRejected (ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED, SALE_PROCESSOR_REMOVED,
  * SALE_SWITCH_CHANGED)
  */
-export async function refuseUnlessFree(
-  { refunds }: Pick<TransactionDependencies, 'refunds'>,
-  sale: Transaction,
-): Promise<void> {
+export async function refuseUnlessFree(refunds: Pick<RefundStore, 'findObstacle'>, sale: Transaction): Promise<void> {
   refuseUnlessApproved(sale);
   const obstacle = await refunds.findObstacle(sale);
   if (obstacle) throw new RequestRejected(OBSTACLES[obstacle]);

@@ -1,14 +1,15 @@
 import type { OriginalData, Outcome, ReversalAnswer } from '../../kits/processor-kit/processor.ts';
 import { expirePinStep } from '../decisions/pin-step.ts';
 import { reverseJob } from '../decisions/reversal-steps.ts';
-import { webhookJobs } from '../decisions/webhook-job.ts';
+import { type EventPorts, webhookJobs } from '../decisions/webhook-job.ts';
 import type { LateFacts } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
 import { isAwaitingPin } from '../model/pin.ts';
 import { ReversalState, type Transaction } from '../model/transaction.ts';
 import type { LateStep, RequestKey, ResponseIdentity } from '../ports/store-ports.ts';
+import type { CardVault } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import { type ReversalAnswerDependencies, recordReversalAnswer } from './record-reversal-answer.ts';
+import type { ReversalSteps } from './record-reversal-answer.ts';
 
 /**
  * A response that no request in this process waits for. It arrived after its deadline, after a restart, at another
@@ -37,109 +38,129 @@ interface UnmatchedReversalResponse extends ResponseIdentity {
  */
 export type UnmatchedKind = 'late' | 'duplicate' | 'unknown';
 
-type LateResponseDependencies = ReversalAnswerDependencies & Pick<TransactionDependencies, 'vault'>;
-
 /**
  * If the reversal takes a step at every read of the row, other processes work on it and will receive the response
  * again.
  */
 const MAX_TRIES = 3;
 
-/**
- * Records responses that no request waits for, and their effects. A disposition that was reported does not change.
- *
- * @param isLastLook whether a response that answers nothing is not looked up again
- * @returns the kind of each response, in order
- */
-export async function recordUnmatchedResponses(
-  deps: LateResponseDependencies,
-  unmatchedResponses: readonly UnmatchedResponse[],
-  isLastLook = false,
-): Promise<UnmatchedKind[]> {
-  const ofRequests = unmatchedResponses.filter((unmatched) => 'read' in unmatched);
-  const ofReversals = unmatchedResponses.filter((unmatched) => 'answer' in unmatched);
-  const [requests, reversals] = await Promise.all([
-    ofRequests.length > 0 ? findRequests(deps, ofRequests, isLastLook) : [],
-    ofReversals.length > 0 ? deps.store.findReversals(ofReversals) : [],
-  ]);
-  const firsts = new Map<string, Promise<UnmatchedKind>>();
-  // A switch that repeats a response a thousand times costs one commit.
-  const once = (answer: readonly unknown[], record: () => Promise<UnmatchedKind>): Promise<UnmatchedKind> => {
-    const first = firsts.get(answer.join(' '));
-    if (first) return first.then((kind) => (kind === 'late' ? 'duplicate' : kind));
-    const recording = record();
-    firsts.set(answer.join(' '), recording);
-    return recording;
-  };
-  return Promise.all(
-    unmatchedResponses.map((unmatched) => {
-      if ('answer' in unmatched) {
-        const key = reversals[ofReversals.indexOf(unmatched)];
-        if (!key) return 'unknown';
-        const { id, attempt, sentAtMs } = key;
-        return once([id, attempt, sentAtMs, unmatched.answer], () => recordReversalAnswer(deps, key, unmatched.answer));
-      }
-      const request = requests[ofRequests.indexOf(unmatched)];
-      const late = request && readLate(deps, request, unmatched.read);
-      if (!late) return 'unknown';
-      if (late === 'duplicate') return late;
-      const { id, attempt } = request;
-      return once([id, attempt, late.kind, late.responseCode, late.authorizationCode], () =>
-        recordLate(deps, request, late),
-      );
-    }),
-  );
-}
+/** Records responses that no request waits for. */
+export class LateResponses {
+  readonly #deps: TransactionDependencies;
+  readonly #steps: ReversalSteps;
 
-/**
- * The database looks up identities among requests that may still change. An approved one is known with its id if this
- * process has seen the approval lately; the last look searches for it by the time of the request.
- */
-async function findRequests(
-  { store }: Pick<TransactionDependencies, 'store'>,
-  responses: readonly UnmatchedRequestResponse[],
-  isLastLook: boolean,
-): Promise<(Transaction | undefined)[]> {
-  const found = await store.findAnswered(responses);
-  const known = new Map<string, Promise<Transaction | undefined>>();
-  const findKnown = (key: RequestKey): Promise<Transaction | undefined> => {
-    const name = `${key.id} ${key.attempt}`;
-    if (!known.has(name)) known.set(name, store.findRequest(key));
-    return known.get(name)!;
-  };
-  const requests = await Promise.all(responses.map(({ approved }, n) => found[n] ?? (approved && findKnown(approved))));
-  const missing = isLastLook ? responses.filter((_, n) => requests[n] === undefined) : [];
-  if (missing.length === 0) return requests;
-  const searched = await store.findApproved(missing);
-  return requests.map((request, n) => request ?? searched[missing.indexOf(responses[n]!)]);
-}
-
-/** Records a late response to a request. The request may change meanwhile, or an attempt with a PIN may replace it. */
-export async function recordLate(
-  deps: ReversalAnswerDependencies,
-  found: Transaction,
-  late: LateFacts,
-): Promise<UnmatchedKind> {
-  let request: Transaction | undefined = found;
-  for (let tries = 0; request && tries < MAX_TRIES; tries++) {
-    if (isAcceptedAnswer(request, late)) return 'duplicate';
-    if (isUndecided(request)) return 'unknown'; // looked up again when its outcome is committed
-    const isSecond = await isSecondBooking(deps, request, late);
-    const nowMs = deps.clock.nowMs();
-    const rearm = lateStep(deps, request, late, nowMs);
-    const isContradiction = isSecond || isDisputed(request, late) || contradictsResolution(request, late);
-    const record = { transaction: request, late, rearm, isContradiction, nowMs };
-    const outcome = await deps.observer.commit('recordLate', record, () => deps.store.recordLate(record));
-    if (outcome === 'recorded') {
-      deps.wakeups.announce(request);
-      if (isContradiction && !request.needsReview) deps.alarms.needsReview(request, 'CONTRADICTORY');
-      if (rearm?.to.needsReview && !request.needsReview) deps.alarms.needsReview(request, 'APPROVED_AFTER_DECLINE');
-      return 'late';
-    }
-    if (outcome === 'known') return 'duplicate';
-    request = await deps.store.findRequest(request);
+  constructor(deps: TransactionDependencies, steps: ReversalSteps) {
+    this.#deps = deps;
+    this.#steps = steps;
   }
-  return 'unknown';
+
+  /**
+   * Records responses that no request waits for, and their effects. A disposition that was reported does not change.
+   *
+   * @param isLastLook whether a response that answers nothing is not looked up again
+   * @returns the kind of each response, in order
+   */
+  async recordUnmatched(
+    unmatchedResponses: readonly UnmatchedResponse[],
+    isLastLook = false,
+  ): Promise<UnmatchedKind[]> {
+    const ofRequests = unmatchedResponses.filter((unmatched) => 'read' in unmatched);
+    const ofReversals = unmatchedResponses.filter((unmatched) => 'answer' in unmatched);
+    const [requests, reversals] = await Promise.all([
+      ofRequests.length > 0 ? this.#findRequests(ofRequests, isLastLook) : [],
+      ofReversals.length > 0 ? this.#deps.store.findReversals(ofReversals) : [],
+    ]);
+    const firsts = new Map<string, Promise<UnmatchedKind>>();
+    // A switch that repeats a response a thousand times costs one commit.
+    const once = (answer: readonly unknown[], record: () => Promise<UnmatchedKind>): Promise<UnmatchedKind> => {
+      const first = firsts.get(answer.join(' '));
+      if (first) return first.then((kind) => (kind === 'late' ? 'duplicate' : kind));
+      const recording = record();
+      firsts.set(answer.join(' '), recording);
+      return recording;
+    };
+    return Promise.all(
+      unmatchedResponses.map((unmatched) => {
+        if ('answer' in unmatched) {
+          const key = reversals[ofReversals.indexOf(unmatched)];
+          if (!key) return 'unknown';
+          const { id, attempt, sentAtMs } = key;
+          return once([id, attempt, sentAtMs, unmatched.answer], () => this.#steps.recordAnswer(key, unmatched.answer));
+        }
+        const request = requests[ofRequests.indexOf(unmatched)];
+        const late = request && readLate(this.#deps.vault, request, unmatched.read);
+        if (!late) return 'unknown';
+        if (late === 'duplicate') return late;
+        const { id, attempt } = request;
+        return once([id, attempt, late.kind, late.responseCode, late.authorizationCode], () =>
+          this.record(request, late),
+        );
+      }),
+    );
+  }
+
+  /**
+   * The database looks up identities among requests that may still change. An approved one is known with its id if this
+   * process has seen the approval lately; the last look searches for it by the time of the request.
+   */
+  async #findRequests(
+    responses: readonly UnmatchedRequestResponse[],
+    isLastLook: boolean,
+  ): Promise<(Transaction | undefined)[]> {
+    const { store } = this.#deps;
+    const found = await store.findAnswered(responses);
+    const known = new Map<string, Promise<Transaction | undefined>>();
+    const findKnown = (key: RequestKey): Promise<Transaction | undefined> => {
+      const name = `${key.id} ${key.attempt}`;
+      if (!known.has(name)) known.set(name, store.findRequest(key));
+      return known.get(name)!;
+    };
+    const requests = await Promise.all(
+      responses.map(({ approved }, n) => found[n] ?? (approved && findKnown(approved))),
+    );
+    const missing = isLastLook ? responses.filter((_, n) => requests[n] === undefined) : [];
+    if (missing.length === 0) return requests;
+    const searched = await store.findApproved(missing);
+    return requests.map((request, n) => request ?? searched[missing.indexOf(responses[n]!)]);
+  }
+
+  /** Records a late response to a request. The request may change meanwhile, or an attempt with a PIN may replace it. */
+  async record(found: Transaction, late: LateFacts): Promise<UnmatchedKind> {
+    let request: Transaction | undefined = found;
+    for (let tries = 0; request && tries < MAX_TRIES; tries++) {
+      if (isAcceptedAnswer(request, late)) return 'duplicate';
+      if (isUndecided(request)) return 'unknown'; // looked up again when its outcome is committed
+      const isSecond = await this.#isSecondBooking(request, late);
+      const nowMs = this.#deps.clock.nowMs();
+      const rearm = lateStep(this.#deps, request, late, nowMs);
+      const isContradiction = isSecond || isDisputed(request, late) || contradictsResolution(request, late);
+      const record = { transaction: request, late, rearm, isContradiction, nowMs };
+      const outcome = await this.#deps.observer.commit('recordLate', record, () => this.#deps.store.recordLate(record));
+      if (outcome === 'recorded') {
+        this.#deps.wakeups.announce(request);
+        if (isContradiction && !request.needsReview) this.#deps.alarms.needsReview(request, 'CONTRADICTORY');
+        if (rearm?.to.needsReview && !request.needsReview)
+          this.#deps.alarms.needsReview(request, 'APPROVED_AFTER_DECLINE');
+        return 'late';
+      }
+      if (outcome === 'known') return 'duplicate';
+      request = await this.#deps.store.findRequest(request);
+    }
+    return 'unknown';
+  }
+
+  /**
+   * Whether a response approves with another DE38 than an approval before it: the switch has booked the request twice. A
+   * reversal names its original by DE11, DE7, DE37 or DE90, which both bookings share, in every dialect that Tapwire has. It
+   * could cancel the booking that stands, or both. So none is sent for the second booking, and a person must look.
+   */
+  async #isSecondBooking(request: Transaction, { kind, authorizationCode }: LateFacts): Promise<boolean> {
+    const { store } = this.#deps;
+    if (kind !== 'approved') return false;
+    if (wasApproved(request)) return authorizationCode !== (request.authorizationCode ?? '');
+    const { lateAuthorizationCode } = await store.findOriginalFacts(request);
+    return lateAuthorizationCode !== null && lateAuthorizationCode !== authorizationCode;
+  }
 }
 
 /**
@@ -154,22 +175,6 @@ function contradictsResolution({ reversalState, disposition }: Transaction, { ki
 /** Whether the outcome of a request is still being committed. Nothing is known yet that the response could add to. */
 function isUndecided(request: Transaction): boolean {
   return request.disposition === null && !isAwaitingPin(request);
-}
-
-/**
- * Whether a response approves with another DE38 than an approval before it: the switch has booked the request twice. A
- * reversal names its original by DE11, DE7, DE37 or DE90, which both bookings share, in every dialect that Tapwire has. It
- * could cancel the booking that stands, or both. So none is sent for the second booking, and a person must look.
- */
-async function isSecondBooking(
-  { store }: Pick<TransactionDependencies, 'store'>,
-  request: Transaction,
-  { kind, authorizationCode }: LateFacts,
-): Promise<boolean> {
-  if (kind !== 'approved') return false;
-  if (wasApproved(request)) return authorizationCode !== (request.authorizationCode ?? '');
-  const { lateAuthorizationCode } = await store.findOriginalFacts(request);
-  return lateAuthorizationCode !== null && lateAuthorizationCode !== authorizationCode;
 }
 
 /**
@@ -209,7 +214,7 @@ function isAcceptedAnswer(request: Transaction, late: LateFacts): boolean {
  * time. A decline that money may have followed needs review.
  */
 export function lateStep(
-  deps: Pick<TransactionDependencies, 'directory' | 'newId'>,
+  ports: EventPorts,
   request: Transaction,
   late: LateFacts,
   nowMs: number,
@@ -228,7 +233,7 @@ export function lateStep(
   return {
     to: { ...expirePinStep(request), disposition: Disposition.Declined, needsReview: true },
     auditEntries: [{ pin: 'expired' }],
-    enqueue: [...next.enqueue, ...webhookJobs(deps, request, outcome, nowMs)],
+    enqueue: [...next.enqueue, ...webhookJobs(ports, request, outcome, nowMs)],
     remove: pinJob === null ? [] : [{ queue: 'expire-pin', id: pinJob }],
   };
 }
@@ -238,7 +243,7 @@ export function lateStep(
  * says that the switch had the request before, and the approval of the request is known.
  */
 function readLate(
-  { vault }: Pick<TransactionDependencies, 'vault'>,
+  vault: CardVault,
   request: Transaction,
   read: (original: OriginalData) => Outcome | undefined,
 ): LateFacts | 'duplicate' | undefined {

@@ -1,94 +1,161 @@
-import { decideOutcome } from '../decisions/decide-outcome.ts';
+import { StoreUnavailable } from '../../basics/errors.ts';
+import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { withWebhook } from '../decisions/webhook-job.ts';
 import { hasAnswer } from '../model/pin.ts';
 import { moves, Status, type StatusId } from '../model/status.ts';
-import { LOCAL_ANSWER_SECONDS } from '../model/time-limits.ts';
-import type { Transaction } from '../model/transaction.ts';
+import { ANSWER_SLACK_SECONDS, LOCAL_ANSWER_SECONDS, OUTCOME_GRACE_SECONDS } from '../model/time-limits.ts';
+import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { PhoneResponseRecord } from '../ports/store-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 
-/** What it takes to decide an outcome that no switch response decides. */
-export type OutcomeDependencies = Pick<
-  TransactionDependencies,
-  'clock' | 'directory' | 'longestDeadlineSeconds' | 'newId' | 'observer' | 'store' | 'wakeups'
->;
-
 /**
- * Moves a transaction whose last moment has passed to a status in which it may rest.
- *
- * - 4, no outcome: 5 and Indeterminate, a reversal is required
- * - 1 or 3, no outcome: UnableToGoOnline, because nothing was ever written
- * - 1, 3, 5, 6, 7 with an outcome or a request for a PIN that no phone received: 9 FailedToRespondToPhone
- *
- * @returns `notYet` if an outcome may still be committed by the clock of the database
+ * A wake-up can be lost, or come from a process that does not share them, so the row is read at this interval
+ * anyway.
  */
-export async function decideOverdue(
-  deps: OutcomeDependencies,
-  transaction: Transaction,
-): Promise<'decided' | 'notYet'> {
-  if (!hasAnswer(transaction)) return decideWithoutResponse(deps, transaction);
-  if (isUnanswered(transaction.status)) await deps.store.recordOverdueAnswer(answerRecord(deps, transaction, false));
-  return 'decided';
-}
+const LOOK_AGAIN_MS = 1_000;
+/**
+ * A database that restarts or is replaced is usually available again within this time, so waiting requests do not
+ * notice.
+ */
+const UNREAD_FOR_MS = 10_000;
 
-async function decideWithoutResponse(
-  deps: OutcomeDependencies,
-  transaction: Transaction,
-): Promise<'decided' | 'notYet'> {
-  if (!isUnanswered(transaction.status)) return 'decided';
-  const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
-  const nowMs = deps.clock.nowMs();
-  const outcome = decideOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
-  const decided = withWebhook(deps, transaction, outcome, nowMs);
-  const { acquirerId, id, attempt } = transaction;
-  // The phone may still wait for its response. If it does not, the successor of this job lets the row rest.
-  const successor = {
-    queue: 'overdue',
-    data: { acquirerId, id, attempt },
-    startAfterSeconds: LOCAL_ANSWER_SECONDS,
-  } as const;
-  const decision = { ...decided, enqueue: [...decided.enqueue, successor] };
-  const guarded = { transaction, decision, isOverdue: true, nowMs };
-  const isCommitted = await deps.observer.commit('decision', guarded, () => deps.store.recordDecision(guarded));
-  if (isCommitted) deps.wakeups.announce(transaction);
-  return isCommitted ? 'decided' : 'notYet';
+/** After the last moment another process may be deciding, or the clock of the database may be slightly behind. */
+const DECIDED_WITHIN_MS = 5_000;
+
+/** Outcomes that no switch response to a waiting request decides, and whether the phone got its response. */
+export class Outcomes {
+  readonly #deps: TransactionDependencies;
+
+  constructor(deps: TransactionDependencies) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Waits for an outcome, or a request for a PIN, that another actor commits: a worker, the `overdue` job, or the same
+   * request in another process. The result always comes from the row. After the last moment the caller makes the
+   * transition itself; it never invents an outcome.
+   *
+   * @throws StoreUnavailable, `mayBeStored`, if the row does not exist, cannot be read for a long time, or stays
+   * undecided
+   */
+  async await(transaction: Transaction): Promise<Transaction> {
+    const deadlineSeconds = transaction.deadlineSeconds ?? this.#deps.longestDeadlineSeconds(transaction.acquirerId);
+    const lastMomentAtMs =
+      this.#deps.clock.monotonicMs() + (deadlineSeconds + ANSWER_SLACK_SECONDS + OUTCOME_GRACE_SECONDS) * 1000;
+    let readAtMs = this.#deps.clock.monotonicMs();
+    for (;;) {
+      const current = await this.#lookOrDecide(transaction, lastMomentAtMs).catch((cause) => {
+        if (!(cause instanceof StoreUnavailable)) throw cause;
+        if (this.#deps.clock.monotonicMs() - readAtMs >= UNREAD_FOR_MS) throw new StoreUnavailable(true, { cause });
+        return 'unread' as const;
+      });
+      if (current === undefined) throw new StoreUnavailable(true);
+      if (current !== 'unread') {
+        if (hasAnswer(current)) return current;
+        readAtMs = this.#deps.clock.monotonicMs();
+      }
+      const leftMs = lastMomentAtMs - this.#deps.clock.monotonicMs();
+      if (leftMs <= -DECIDED_WITHIN_MS) throw new StoreUnavailable(true);
+      const lookAgainMs = leftMs > 0 ? Math.min(leftMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
+      await this.#deps.observer.wait(() => this.#deps.wakeups.moved(transaction, lookAgainMs));
+    }
+  }
+
+  /** The row as stored; after the last moment, the row after the decision of this request. */
+  async #lookOrDecide(transaction: Transaction, lastMomentAtMs: number): Promise<Transaction | undefined> {
+    const current = await this.#deps.store.find(transaction);
+    if (!current || hasAnswer(current) || this.#deps.clock.monotonicMs() < lastMomentAtMs) return current;
+    await this.decideOverdue(current);
+    return this.#deps.store.find(transaction);
+  }
+
+  /** The attempt that a worker was asked to submit; undefined once it was submitted or has an outcome. */
+  async findUnsubmitted(asked: TransactionKey & { readonly attempt: number }): Promise<Transaction | undefined> {
+    const transaction = await this.#deps.store.find(asked);
+    if (transaction?.attempt !== asked.attempt || hasAnswer(transaction)) return undefined;
+    return transaction.status === Status.ReadyToSubmitToPaymentProcessor ? transaction : undefined;
+  }
+
+  /** Nothing was or will be written: the phone is notified at once. */
+  giveUp(transaction: Transaction): Promise<'done'> {
+    return this.decide(transaction, { kind: 'unsent' });
+  }
+
+  async decide(transaction: Transaction, event: SwitchEvent): Promise<'done'> {
+    const nowMs = this.#deps.clock.nowMs();
+    const decision = withWebhook(this.#deps, transaction, decideOutcome(transaction, event, nowMs), nowMs);
+    const guarded = { transaction, decision, isOverdue: true, nowMs };
+    await this.#deps.observer.commit('decision', guarded, () => this.#deps.store.recordDecision(guarded));
+    this.#deps.wakeups.announce(transaction);
+    return 'done';
+  }
+
+  /**
+   * Moves a transaction whose last moment has passed to a status in which it may rest.
+   *
+   * - 4, no outcome: 5 and Indeterminate, a reversal is required
+   * - 1 or 3, no outcome: UnableToGoOnline, because nothing was ever written
+   * - 1, 3, 5, 6, 7 with an outcome or a request for a PIN that no phone received: 9 FailedToRespondToPhone
+   *
+   * @returns `notYet` if an outcome may still be committed by the clock of the database
+   */
+  async decideOverdue(transaction: Transaction): Promise<'decided' | 'notYet'> {
+    if (!hasAnswer(transaction)) return this.#decideWithoutResponse(transaction);
+    if (isUnanswered(transaction.status))
+      await this.#deps.store.recordOverdueAnswer(this.#answerRecord(transaction, false));
+    return 'decided';
+  }
+
+  async #decideWithoutResponse(transaction: Transaction): Promise<'decided' | 'notYet'> {
+    if (!isUnanswered(transaction.status)) return 'decided';
+    const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
+    const nowMs = this.#deps.clock.nowMs();
+    const outcome = decideOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
+    const decided = withWebhook(this.#deps, transaction, outcome, nowMs);
+    const { acquirerId, id, attempt } = transaction;
+    // The phone may still wait for its response. If it does not, the successor of this job lets the row rest.
+    const successor = {
+      queue: 'overdue',
+      data: { acquirerId, id, attempt },
+      startAfterSeconds: LOCAL_ANSWER_SECONDS,
+    } as const;
+    const decision = { ...decided, enqueue: [...decided.enqueue, successor] };
+    const guarded = { transaction, decision, isOverdue: true, nowMs };
+    const isCommitted = await this.#deps.observer.commit('decision', guarded, () =>
+      this.#deps.store.recordDecision(guarded),
+    );
+    if (isCommitted) this.#deps.wakeups.announce(transaction);
+    return isCommitted ? 'decided' : 'notYet';
+  }
+
+  /**
+   * Records that the response was sent to the phone, or could not be. A repeated request that finds this recorded
+   * changes nothing.
+   */
+  recordAnswer(transaction: Transaction, isFlushed: boolean): void {
+    const mayMove =
+      isUnanswered(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);
+    if (mayMove) this.#deps.store.recordAnswer(this.#answerRecord(transaction, isFlushed));
+  }
+
+  /** The record that a phone received its response (8) or disconnected (9). */
+  #answerRecord(transaction: Transaction, isFlushed: boolean): PhoneResponseRecord {
+    const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
+    const status = isFlushed ? Status.RespondedToPhone : Status.FailedToRespondToPhone;
+    return {
+      acquirerId,
+      id,
+      attempt,
+      fromStatus,
+      status,
+      overdueJob,
+      auditEntries: moves(fromStatus, [status], this.#deps.clock.nowMs()),
+    };
+  }
 }
 
 const UNANSWERED: readonly StatusId[] = [1, 3, 4, 5, 6, 7];
 
 function isUnanswered(status: StatusId): boolean {
   return UNANSWERED.includes(status);
-}
-
-/** The record that a phone received its response (8) or disconnected (9). */
-function answerRecord(
-  deps: Pick<TransactionDependencies, 'clock'>,
-  transaction: Transaction,
-  isFlushed: boolean,
-): PhoneResponseRecord {
-  const { acquirerId, id, attempt, status: fromStatus, overdueJob } = transaction;
-  const status = isFlushed ? Status.RespondedToPhone : Status.FailedToRespondToPhone;
-  return {
-    acquirerId,
-    id,
-    attempt,
-    fromStatus,
-    status,
-    overdueJob,
-    auditEntries: moves(fromStatus, [status], deps.clock.nowMs()),
-  };
-}
-
-/**
- * Records that the response was sent to the phone, or could not be. A repeated request that finds this recorded
- * changes nothing.
- */
-export function recordAnswer(
-  deps: Pick<TransactionDependencies, 'clock' | 'store'>,
-  transaction: Transaction,
-  isFlushed: boolean,
-): void {
-  const mayMove =
-    isUnanswered(transaction.status) || (transaction.status === Status.FailedToRespondToPhone && isFlushed);
-  if (mayMove) deps.store.recordAnswer(answerRecord(deps, transaction, isFlushed));
 }

@@ -12,15 +12,7 @@ import type { Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { candidatesAfter, delegateTo, findCandidate, reachedElsewhere } from '../taps/delegate.ts';
 import { merchantTime, timingFrom } from '../taps/prepare-submission.ts';
-import {
-  type ReversalAnswerDependencies,
-  recordReversalAnswer,
-  reviewMoved,
-  reviewUnsendable,
-  stepReversal,
-} from './record-reversal-answer.ts';
-
-type ReverseDependencies = ReversalAnswerDependencies & Pick<TransactionDependencies, 'originals' | 'path' | 'vault'>;
+import type { ReversalSteps } from './record-reversal-answer.ts';
 
 /**
  * Sends one attempt of a reversal (reversal-steps.ts describes its states) on a connection where it cannot overtake
@@ -45,29 +37,158 @@ const COMPLETION_POLL_SECONDS = 1;
 /** Another process has taken a step meanwhile: look at what remains to be done. */
 const MOVED: ReversalJobResult = { againAfterSeconds: 1 };
 
-/** @param jobId the job that requested the attempt, if it waits in the queue: the commit of the attempt removes it */
-export async function sendReversal(
-  deps: ReverseDependencies,
-  asked: ReversalAttempt,
-  jobId?: string,
-): Promise<ReversalJobResult> {
-  const transaction = await deps.store.findRequest(asked);
-  if (!transaction || !isDue(transaction, asked.reversalAttempt)) return 'done';
-  if (deps.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
-  const candidates = candidatesAfter(deps, transaction);
-  const [processorId = 0] = candidates.processorIds();
-  const target = findCandidate(deps.path.switches, candidates);
-  // A switch may accept fewer sessions than there are processes.
-  const elsewhere = reachedElsewhere(deps, candidates);
-  if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
-  try {
-    return await attemptReversal(deps, transaction, target, {
-      number: asked.reversalAttempt,
-      processorId,
-      jobId,
-    });
-  } catch (error) {
-    return reviewUnsendable(deps, transaction, target, error);
+/** Sends reversals. */
+export class Reversals {
+  readonly #deps: TransactionDependencies;
+  readonly #steps: ReversalSteps;
+
+  constructor(deps: TransactionDependencies, steps: ReversalSteps) {
+    this.#deps = deps;
+    this.#steps = steps;
+  }
+
+  /** @param jobId the job that requested the attempt, if it waits in the queue: the commit of the attempt removes it */
+  async send(asked: ReversalAttempt, jobId?: string): Promise<ReversalJobResult> {
+    const transaction = await this.#deps.store.findRequest(asked);
+    if (!transaction || !isDue(transaction, asked.reversalAttempt)) return 'done';
+    if (this.#deps.path.kind !== 'direct') throw new Error('Reversals are sent by workers');
+    const candidates = candidatesAfter(this.#deps.directory, transaction);
+    const [processorId = 0] = candidates.processorIds();
+    const target = findCandidate(this.#deps.path.switches, candidates);
+    // A switch may accept fewer sessions than there are processes.
+    const elsewhere = reachedElsewhere(this.#deps.path, candidates);
+    if (elsewhere !== undefined) return delegateTo(asked.acquirerId, elsewhere);
+    try {
+      return await this.#attempt(transaction, target, {
+        number: asked.reversalAttempt,
+        processorId,
+        jobId,
+      });
+    } catch (error) {
+      return this.#steps.reviewUnsendable(transaction, target, error);
+    }
+  }
+
+  async #attempt(
+    transaction: Transaction,
+    target: Switch | undefined,
+    { number, ...asked }: NumberedAttempt,
+  ): Promise<ReversalJobResult> {
+    if (!target) return this.#waitForSlot(transaction, target, NOT_NOW);
+    const leadsTo = switchOf(transaction, target);
+    if (leadsTo === 'other') return this.#steps.reviewMoved(transaction);
+    if (leadsTo === 'outdated') return this.#waitForSlot(transaction, target, NOT_NOW);
+    const original = await this.#deps.store.findOriginalFacts(transaction);
+    // The reversal must not overtake a completion either, because the completion would post what was reversed.
+    if (original.completingSeconds > 0)
+      return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
+    // Nor may it be sent before the deadline of the previous attempt, which may still be in transit.
+    if (original.underWaySeconds > 0) return { againAfterSeconds: original.underWaySeconds };
+    const doubtSeconds = secondsOfDoubt(transaction, original);
+    if (doubtSeconds > 0) return { againAfterSeconds: doubtSeconds };
+    const line = await this.#takeSlot(target, transaction, original);
+    if (!line.slot) return this.#waitForSlot(transaction, target, line);
+    return this.#sendOn({ transaction, target, original, ...asked, ...line }, number);
+  }
+
+  async #takeSlot(target: Switch, transaction: Transaction, original: OriginalFacts): Promise<FreeSlot | NoSlot> {
+    const carrier = this.#deps.originals.find(transaction.id);
+    const behind = carrier === undefined ? undefined : await target.takeSlot(carrier);
+    if (behind) return { slot: behind, couldOvertake: false };
+    if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // signing on again, or full
+    const { overtakingGuardSeconds } = target.profile.reversal;
+    const waitSeconds = original.wasAnswered ? 0 : overtakingGuardSeconds - original.sinceDeadlineSeconds;
+    if (waitSeconds > 0) return { againAfterSeconds: waitSeconds };
+    const slot = await target.takeSlot();
+    return slot ? { slot, couldOvertake: !original.wasAnswered } : NOT_NOW;
+  }
+
+  /** No connection could take the attempt. The attempt does not count, but the elapsed time does. */
+  async #waitForSlot(
+    transaction: Transaction,
+    target: Switch | undefined,
+    { againAfterSeconds }: NoSlot,
+  ): Promise<ReversalJobResult> {
+    const nowMs = this.#deps.clock.nowMs();
+    const exhausted = exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
+    if (exhausted && !(await this.#steps.commit(exhausted))) return MOVED;
+    return { againAfterSeconds: againAfterSeconds ?? connectionRetrySeconds(transaction, nowMs) };
+  }
+
+  async #sendOn(sending: Sending, number: number): Promise<ReversalJobResult> {
+    const { transaction, target, slot, jobId } = sending;
+    let made: BuiltAttempt | undefined;
+    try {
+      made = await this.#build(sending, number);
+      if (!made || !(await this.#steps.commit({ ...made.step, remove: jobId ? [jobId] : [] }))) {
+        slot.release();
+        made?.taken?.putBack();
+        if (made) return MOVED;
+        // No STAN is left before the cut-over.
+        return this.#waitForSlot(transaction, target, { againAfterSeconds: MAX_CONNECTION_RETRY_SECONDS });
+      }
+    } catch (error) {
+      slot.release();
+      if (isUnstored(error)) made?.taken?.putBack();
+      throw error;
+    }
+    const { reversal, attempt, step } = made;
+    const timing = timingFrom(this.#deps.clock, target);
+    const answer = await this.#deps.observer.roundTrip('reversal', target.type, transaction, () =>
+      slot.reverse(reversal, timing, transaction),
+    );
+    await this.#finish(sending, { ...transaction, ...step.to }, attempt, answer);
+    return 'done';
+  }
+
+  async #finish(
+    { transaction, target }: Sending,
+    sent: Transaction,
+    attempt: Attempt,
+    answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
+  ): Promise<void> {
+    if (answer.kind === 'failed' && !answer.written) {
+      const now = { ...attempt, nowMs: this.#deps.clock.nowMs() };
+      const delaySeconds = connectionRetrySeconds(transaction, now.nowMs);
+      await this.#steps.commit(unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
+      return;
+    }
+    if (answer.kind === 'answered') {
+      const { acquirerId, id, attempt: of } = transaction;
+      await this.#steps.recordAnswer({ acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
+    }
+    if (sent.reversalState !== ReversalState.needsReview) return;
+    // This was the last attempt, or one for a connection that came back too late. If no acknowledgement is known by
+    // now, a person is needed.
+    const after = await this.#deps.store.findRequest(transaction);
+    if (after?.reversalState === ReversalState.needsReview) this.#deps.alarms.needsReview(sent, 'UNACKNOWLEDGED');
+  }
+
+  /** Undefined if the attempt needs a STAN of its own and the business day has none left. */
+  async #build(
+    { transaction, target, processorId, original, couldOvertake }: Sending,
+    number: number,
+  ): Promise<BuiltAttempt | undefined> {
+    if (transaction.sealedCard === null) throw new SealError('NOT_KEPT');
+    const { keepsStan } = target.profile.reversal;
+    const kept = this.#deps.vault.open(transaction.id, transaction.sealedCard);
+    const taken = keepsStan ? undefined : await target.nextStan(transaction.tid!, 'followUp');
+    const stan = keepsStan ? transaction.stan! : taken?.stan;
+    if (stan === undefined) return undefined;
+    const nowMs = this.#deps.clock.nowMs();
+    const sentAtMs = stampAfter(transaction, original.attempts, nowMs);
+    const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: this.#deps.newId(), nowMs };
+    const reversal: Reversal = {
+      original: kept.original,
+      reason: reasonOf(transaction, original),
+      attempt: number,
+      stan,
+      sentAtMs,
+      localDateTime: merchantTime(this.#deps.directory, transaction, sentAtMs),
+      authorizationCode: authorizationCodeOf(transaction, original),
+    };
+    const step = sentStep(transaction, attempt, original.attempts.length, target.profile);
+    return { reversal, attempt, step, taken };
   }
 }
 
@@ -76,29 +197,6 @@ interface NumberedAttempt {
   readonly number: number;
   readonly processorId: number;
   readonly jobId: string | undefined;
-}
-
-async function attemptReversal(
-  deps: ReverseDependencies,
-  transaction: Transaction,
-  target: Switch | undefined,
-  { number, ...asked }: NumberedAttempt,
-): Promise<ReversalJobResult> {
-  if (!target) return waitForSlot(deps, transaction, target, NOT_NOW);
-  const leadsTo = switchOf(transaction, target);
-  if (leadsTo === 'other') return reviewMoved(deps, transaction);
-  if (leadsTo === 'outdated') return waitForSlot(deps, transaction, target, NOT_NOW);
-  const original = await deps.store.findOriginalFacts(transaction);
-  // The reversal must not overtake a completion either, because the completion would post what was reversed.
-  if (original.completingSeconds > 0)
-    return { againAfterSeconds: Math.min(original.completingSeconds, COMPLETION_POLL_SECONDS) };
-  // Nor may it be sent before the deadline of the previous attempt, which may still be in transit.
-  if (original.underWaySeconds > 0) return { againAfterSeconds: original.underWaySeconds };
-  const doubtSeconds = secondsOfDoubt(transaction, original);
-  if (doubtSeconds > 0) return { againAfterSeconds: doubtSeconds };
-  const line = await takeSlotFor(deps, target, transaction, original);
-  if (!line.slot) return waitForSlot(deps, transaction, target, line);
-  return sendOn(deps, { transaction, target, original, ...asked, ...line }, number);
 }
 
 /**
@@ -124,36 +222,6 @@ interface NoSlot {
 
 const NOT_NOW: NoSlot = {};
 
-async function takeSlotFor(
-  deps: Pick<TransactionDependencies, 'originals'>,
-  target: Switch,
-  transaction: Transaction,
-  original: OriginalFacts,
-): Promise<FreeSlot | NoSlot> {
-  const carrier = deps.originals.find(transaction.id);
-  const behind = carrier === undefined ? undefined : await target.takeSlot(carrier);
-  if (behind) return { slot: behind, couldOvertake: false };
-  if (carrier !== undefined && target.hasConnection(carrier)) return NOT_NOW; // signing on again, or full
-  const { overtakingGuardSeconds } = target.profile.reversal;
-  const waitSeconds = original.wasAnswered ? 0 : overtakingGuardSeconds - original.sinceDeadlineSeconds;
-  if (waitSeconds > 0) return { againAfterSeconds: waitSeconds };
-  const slot = await target.takeSlot();
-  return slot ? { slot, couldOvertake: !original.wasAnswered } : NOT_NOW;
-}
-
-/** No connection could take the attempt. The attempt does not count, but the elapsed time does. */
-async function waitForSlot(
-  deps: ReversalAnswerDependencies,
-  transaction: Transaction,
-  target: Switch | undefined,
-  { againAfterSeconds }: NoSlot,
-): Promise<ReversalJobResult> {
-  const nowMs = deps.clock.nowMs();
-  const exhausted = exhaustedStep(transaction, target?.profile.reversal ?? REVERSAL_SCHEDULE, nowMs);
-  if (exhausted && !(await stepReversal(deps, exhausted))) return MOVED;
-  return { againAfterSeconds: againAfterSeconds ?? connectionRetrySeconds(transaction, nowMs) };
-}
-
 interface Sending extends FreeSlot {
   readonly transaction: Transaction;
   readonly target: Switch;
@@ -162,90 +230,12 @@ interface Sending extends FreeSlot {
   readonly jobId: string | undefined;
 }
 
-async function sendOn(deps: ReverseDependencies, sending: Sending, number: number): Promise<ReversalJobResult> {
-  const { transaction, target, slot, jobId } = sending;
-  let made: BuiltAttempt | undefined;
-  try {
-    made = await buildAttempt(deps, sending, number);
-    if (!made || !(await stepReversal(deps, { ...made.step, remove: jobId ? [jobId] : [] }))) {
-      slot.release();
-      made?.taken?.putBack();
-      if (made) return MOVED;
-      // No STAN is left before the cut-over.
-      return waitForSlot(deps, transaction, target, { againAfterSeconds: MAX_CONNECTION_RETRY_SECONDS });
-    }
-  } catch (error) {
-    slot.release();
-    if (isUnstored(error)) made?.taken?.putBack();
-    throw error;
-  }
-  const { reversal, attempt, step } = made;
-  const timing = timingFrom(deps, target);
-  const answer = await deps.observer.roundTrip('reversal', target.type, transaction, () =>
-    slot.reverse(reversal, timing, transaction),
-  );
-  await finishAttempt(deps, sending, { ...transaction, ...step.to }, attempt, answer);
-  return 'done';
-}
-
-async function finishAttempt(
-  deps: ReversalAnswerDependencies,
-  { transaction, target }: Sending,
-  sent: Transaction,
-  attempt: Attempt,
-  answer: Awaited<ReturnType<SwitchSlot['reverse']>>,
-): Promise<void> {
-  if (answer.kind === 'failed' && !answer.written) {
-    const now = { ...attempt, nowMs: deps.clock.nowMs() };
-    const delaySeconds = connectionRetrySeconds(transaction, now.nowMs);
-    await stepReversal(deps, unsentStep(transaction, sent, now, delaySeconds, target.profile.reversal));
-    return;
-  }
-  if (answer.kind === 'answered') {
-    const { acquirerId, id, attempt: of } = transaction;
-    await recordReversalAnswer(deps, { acquirerId, id, attempt: of, sentAtMs: attempt.sentAtMs }, answer.value);
-  }
-  if (sent.reversalState !== ReversalState.needsReview) return;
-  // This was the last attempt, or one for a connection that came back too late. If no acknowledgement is known by
-  // now, a person is needed.
-  const after = await deps.store.findRequest(transaction);
-  if (after?.reversalState === ReversalState.needsReview) deps.alarms.needsReview(sent, 'UNACKNOWLEDGED');
-}
-
 interface BuiltAttempt {
   readonly reversal: Reversal;
   readonly attempt: Attempt;
   readonly step: ReversalStep;
   /** Undefined if the attempt has the STAN of the original. */
   readonly taken: TakenStan | undefined;
-}
-
-/** Undefined if the attempt needs a STAN of its own and the business day has none left. */
-async function buildAttempt(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId' | 'vault'>,
-  { transaction, target, processorId, original, couldOvertake }: Sending,
-  number: number,
-): Promise<BuiltAttempt | undefined> {
-  if (transaction.sealedCard === null) throw new SealError('NOT_KEPT');
-  const { keepsStan } = target.profile.reversal;
-  const kept = deps.vault.open(transaction.id, transaction.sealedCard);
-  const taken = keepsStan ? undefined : await target.nextStan(transaction.tid!, 'followUp');
-  const stan = keepsStan ? transaction.stan! : taken?.stan;
-  if (stan === undefined) return undefined;
-  const nowMs = deps.clock.nowMs();
-  const sentAtMs = stampAfter(transaction, original.attempts, nowMs);
-  const attempt: Attempt = { number, sentAtMs, stan, processorId, couldOvertake, nextJob: deps.newId(), nowMs };
-  const reversal: Reversal = {
-    original: kept.original,
-    reason: reasonOf(transaction, original),
-    attempt: number,
-    stan,
-    sentAtMs,
-    localDateTime: merchantTime(deps, transaction, sentAtMs),
-    authorizationCode: authorizationCodeOf(transaction, original),
-  };
-  const step = sentStep(transaction, attempt, original.attempts.length, target.profile);
-  return { reversal, attempt, step, taken };
 }
 
 function authorizationCodeOf(

@@ -1,6 +1,7 @@
 import type { Transaction } from '../model/transaction.ts';
-import type { OtherProcesses, Switch, Switches } from '../ports/switch-ports.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { Directory } from '../ports/directory-ports.ts';
+import type { Switch, Switches } from '../ports/switch-ports.ts';
+import type { TransactionPath } from '../ports/transaction-dependencies.ts';
 
 /** The group of a job that a process signed on to the processor should take. */
 export function groupOf(acquirerId: number, processorId: number | undefined): { readonly group?: string } {
@@ -23,7 +24,7 @@ export interface Candidates {
 
 /** The processor that a transaction was sent to, also after its route was removed: no other switch knows it. */
 export function candidatesAfter(
-  { directory }: Pick<TransactionDependencies, 'directory'>,
+  directory: Pick<Directory, 'routes'>,
   { acquirerId, routeId }: Transaction,
 ): Candidates {
   const route = directory.routes(acquirerId).find(({ id }) => id === routeId);
@@ -35,39 +36,22 @@ export function findCandidate(switches: Switches, { acquirerId, processorIds }: 
   return processorId === undefined ? undefined : switches.find(acquirerId, processorId);
 }
 
-interface DirectPath {
-  readonly switches: Switches;
-  readonly others: OtherProcesses | undefined;
-}
-
-/** Undefined for a process without connections, and for one that is alone. */
-function sharedPath({
-  path,
-}: Pick<TransactionDependencies, 'path'>): (DirectPath & { others: OtherProcesses }) | undefined {
-  return path.kind === 'direct' && path.others ? { switches: path.switches, others: path.others } : undefined;
-}
-
 /**
  * The first candidate to which another process is signed on, if this process is signed on to none: by the last reports.
  * It costs nothing while every process is signed on everywhere.
  */
-export function reachedElsewhere(
-  deps: Pick<TransactionDependencies, 'path'>,
-  { acquirerId, processorIds }: Candidates,
-): number | undefined {
-  const path = sharedPath(deps);
-  if (!path || path.others.leftToOthers().length === 0) return undefined;
+export function reachedElsewhere(path: TransactionPath, { acquirerId, processorIds }: Candidates): number | undefined {
+  if (path.kind !== 'direct' || !path.others || path.others.leftToOthers().length === 0) return undefined;
   const ids = processorIds();
   return isSignedOn(path.switches, acquirerId, ids) ? undefined : path.others.reaching(acquirerId, ids);
 }
 
 /** As `reachedElsewhere`, with the reports read again: before a request is given up. */
 export async function lookElsewhere(
-  deps: Pick<TransactionDependencies, 'path'>,
+  path: TransactionPath,
   { acquirerId, processorIds }: Candidates,
 ): Promise<number | undefined> {
-  const path = sharedPath(deps);
-  if (!path) return undefined;
+  if (path.kind !== 'direct' || !path.others) return undefined;
   const ids = processorIds();
   return isSignedOn(path.switches, acquirerId, ids) ? undefined : path.others.lookFor(acquirerId, ids);
 }

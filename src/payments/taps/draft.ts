@@ -44,12 +44,7 @@ export interface Draft {
  *
  * @throws Forbidden for a blocked user or device
  */
-export function draftTap(
-  deps: Pick<TransactionDependencies, 'cardData' | 'clock' | 'directory' | 'newId'>,
-  principal: Principal,
-  request: TapRequest,
-  link?: Link,
-): Draft {
+export function draftTap(deps: TransactionDependencies, principal: Principal, request: TapRequest, link?: Link): Draft {
   const { merchant, userId } = admit(deps, principal, request.deviceInstallationId);
   const nowMs = deps.clock.nowMs();
   const transaction: Transaction = {

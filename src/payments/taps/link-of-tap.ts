@@ -3,7 +3,7 @@ import { admitsReference } from '../decisions/admit.ts';
 import { isExpired, type Link } from '../model/link.ts';
 import type { Principal } from '../model/principal.ts';
 import type { Transaction } from '../model/transaction.ts';
-import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { LinkFinder, TransactionStore } from '../ports/store-ports.ts';
 import type { ReadTap } from './read-tap.ts';
 
 /**
@@ -12,11 +12,11 @@ import type { ReadTap } from './read-tap.ts';
  * tap without a link costs no extra read.
  */
 export async function linkOfToken(
-  deps: Pick<TransactionDependencies, 'links'>,
+  links: LinkFinder,
   { acquirerId, merchantId, consumerId }: Principal,
 ): Promise<Link | undefined> {
   if (consumerId === undefined) return undefined;
-  const link = await deps.links.find({ acquirerId, id: consumerId });
+  const link = await links.find({ acquirerId, id: consumerId });
   if (link?.merchantId !== merchantId) throw new NotFound();
   return link;
 }
@@ -28,12 +28,12 @@ export async function linkOfToken(
  * @throws Forbidden for a reference that is neither the link's nor that of an earlier tap on it
  */
 export async function checkReferenceOfToken(
-  deps: Pick<TransactionDependencies, 'store'>,
+  store: Pick<TransactionStore, 'findByReference'>,
   link: Link,
   merchantReference: string,
 ): Promise<void> {
   if (admitsReference(link, merchantReference)) return;
-  const before = await deps.store.findByReference(link.acquirerId, link.merchantId, merchantReference);
+  const before = await store.findByReference(link.acquirerId, link.merchantId, merchantReference);
   const isRepeat = before?.consumerId === link.id && before.originalId === null;
   if (!isRepeat) throw new Forbidden('FORBIDDEN');
 }

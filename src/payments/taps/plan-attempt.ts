@@ -15,13 +15,13 @@ import type { Transaction } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
 import type { Handover, OpenedTap, Switches } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
-import type { OutcomeDependencies } from '../reversals/overdue.ts';
-import { type AuthorizeDependencies, authorize, awaitOutcome } from './authorize.ts';
+import type { Outcomes } from '../reversals/overdue.ts';
+import type { Submissions } from './authorize.ts';
 import { type Candidates, groupOf, lookElsewhere, reachedElsewhere } from './delegate.ts';
 import type { Draft } from './draft.ts';
 import { isReady, type ReadySubmission } from './prepare-submission.ts';
 import type { ReadTap } from './read-tap.ts';
-import { processorsFor, type RouteDependencies, takeRoute } from './take-route.ts';
+import type { Routes } from './take-route.ts';
 
 /** What to commit for an attempt, and how to continue after the commit. */
 export interface Plan {
@@ -63,172 +63,176 @@ export interface PlannedRequest<Refusal> {
   readonly seal?: (handover: Handover) => Promise<Uint8Array>;
 }
 
-export type RequestDependencies = AuthorizeDependencies & Pick<TransactionDependencies, 'path'>;
-export type AttemptDependencies = RequestDependencies & RouteDependencies;
+/** Plans and commits the attempts of taps, PINs and refunds. */
+export class Attempts {
+  readonly #deps: TransactionDependencies;
+  readonly #outcomes: Outcomes;
+  readonly #submissions: Submissions;
+  readonly #routes: Routes;
 
-/**
- * Plans an attempt whose content is known: this process submits it, a worker submits it, or it ends because nothing can
- * be sent.
- *
- * @returns the refusal of `take`, if it refuses
- * @throws the errors of `take` and `seal`
- */
-export async function planRequest<Refusal extends object>(
-  deps: RequestDependencies,
-  request: PlannedRequest<Refusal>,
-): Promise<Plan | Refusal> {
-  const { path } = deps;
-  const { origin, transaction, candidates, take } = request;
-  if (path.kind === 'handover') return handOver(deps, path.handover, request, candidates.processorIds()[0]);
-  const handover = path.others?.handover;
-  const known = handover && reachedElsewhere(deps, candidates);
-  if (known !== undefined) return handOver(deps, handover!, request, known);
-  const ready = await take(path.switches);
-  if (ready) return isReady(ready) ? submitted(deps, origin, transaction, ready) : ready;
-  const found = handover && (await lookElsewhere(deps, candidates));
-  return found === undefined ? planUnsent(deps, origin, transaction) : handOver(deps, handover!, request, found);
-}
-
-/**
- * Plans an attempt of a tap whose card data were read.
- *
- * @returns NoConfiguration or TapRefused if nothing may be sent for a reason that the submitter must know
- */
-export async function planAttempt(
-  deps: AttemptDependencies,
-  origin: Origin,
-  draft: Draft,
-  tap: ReadTap,
-  opened: OpenedTap,
-): Promise<Plan | NoConfiguration | TapRefused> {
-  const { transaction } = draft;
-  const plan = await planRequest(deps, {
-    origin,
-    transaction,
-    candidates: { acquirerId: transaction.acquirerId, processorIds: () => processorsFor(deps, draft, tap) },
-    take: (switches) => takeRoute(deps, switches, draft, tap),
-    queue: 'authorize',
-    seal: (handover) => handover.seal(transaction, opened.bytes),
-  });
-  return plan instanceof PinUnusable ? decidedHere(deps, origin, transaction, pinUnusable(deps)) : plan;
-}
-
-/** An attempt that cannot be sent now. */
-export function planUnsent(deps: OutcomeDependencies, origin: Origin, transaction: Transaction): Plan {
-  return decidedHere(deps, origin, transaction, { kind: 'unsent' });
-}
-
-/** If the HSM could not open a PIN block, the PIN may be entered again. */
-export function pinUnusable(deps: Pick<TransactionDependencies, 'newId' | 'pinSeconds'>): SwitchEvent {
-  return { kind: 'pinUnusable', pinWait: { job: deps.newId(), seconds: deps.pinSeconds } };
-}
-
-/** Runs the commit that precedes everything else. If it fails, the resources of the plan are released. */
-export async function commitPlan<T>(
-  deps: Pick<TransactionDependencies, 'store'>,
-  plan: Plan,
-  write: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await write();
-  } catch (error) {
-    plan.abandon(isUnstored(error));
-    if (!(error instanceof StoreUnavailable && error.mayBeStored)) throw error;
-    // COMMIT was sent and its fate is unknown. If the row was stored, its `overdue` job decides: nothing was written
-    // to a switch.
-    const { transaction } = plan.attempt;
-    const stored = await deps.store.find(transaction).catch(() => null);
-    const isAbsent = stored !== null && stored?.attempt !== transaction.attempt;
-    throw isAbsent ? new StoreUnavailable(false, { cause: error }) : error;
+  constructor(deps: TransactionDependencies, routes: Routes, outcomes: Outcomes, submissions: Submissions) {
+    this.#deps = deps;
+    this.#outcomes = outcomes;
+    this.#submissions = submissions;
+    this.#routes = routes;
   }
-}
 
-/**
- * A worker continues from the row and the sealed tap, if possible one that is signed on to the processor. If no worker
- * can open it, nothing can be sent, and the phone is notified at once.
- */
-async function handOver(
-  deps: OutcomeDependencies,
-  handover: Handover,
-  { origin, transaction: read, queue, seal }: PlannedRequest<object>,
-  processorId: number | undefined,
-): Promise<Plan> {
-  let sealed: Uint8Array | null;
-  try {
-    sealed = seal ? await seal(handover) : null;
-  } catch (error) {
-    if (error instanceof SealError && error.code === 'NO_WORKER') return planUnsent(deps, origin, read);
-    throw error;
+  /**
+   * Plans an attempt whose content is known: this process submits it, a worker submits it, or it ends because nothing can
+   * be sent.
+   *
+   * @returns the refusal of `take`, if it refuses
+   * @throws the errors of `take` and `seal`
+   */
+  async planRequest<Refusal extends object>(request: PlannedRequest<Refusal>): Promise<Plan | Refusal> {
+    const { path } = this.#deps;
+    const { origin, transaction, candidates, take } = request;
+    if (path.kind === 'handover') return this.#handOver(path.handover, request, candidates.processorIds()[0]);
+    const handover = path.others?.handover;
+    const known = handover && reachedElsewhere(path, candidates);
+    if (known !== undefined) return this.#handOver(handover!, request, known);
+    const ready = await take(path.switches);
+    if (ready) return isReady(ready) ? this.#submitted(origin, transaction, ready) : ready;
+    const found = handover && (await lookElsewhere(path, candidates));
+    return found === undefined ? this.planUnsent(origin, transaction) : this.#handOver(handover!, request, found);
   }
-  const status = Status.ReadyToSubmitToPaymentProcessor;
-  const transaction: Transaction = { ...read, overdueJob: deps.newId(), status };
-  const { acquirerId, id, attempt: number } = transaction;
-  const planned = newAttempt(deps, origin, transaction, READY, deps.longestDeadlineSeconds(acquirerId));
-  const job = { queue, data: { acquirerId, id, attempt: number }, ...groupOf(acquirerId, processorId) };
-  const proceed = () => {
-    if (sealed) deps.wakeups.announceWork();
-    return awaitOutcome(deps, transaction);
-  };
-  const attempt: NewAttempt = { ...planned, handover: sealed, enqueue: [...planned.enqueue, job] };
-  return { attempt, proceed, abandon: () => {} };
-}
 
-/** This process sends: the attempt is created, routed and submitted in one commit. */
-function submitted(deps: AuthorizeDependencies, origin: Origin, read: Transaction, ready: ReadySubmission): Plan {
-  const { submission, uses, withdraw } = ready;
-  const status = Status.SubmittedToPaymentProcessor;
-  const transaction: Transaction = { ...read, ...submission, overdueJob: deps.newId(), status };
-  const attempt = newAttempt(deps, origin, transaction, SUBMITTED, submission.deadlineSeconds ?? 0);
-  return { attempt: { ...attempt, uses }, proceed: () => authorize(deps, transaction, ready), abandon: withdraw };
-}
+  /**
+   * Plans an attempt of a tap whose card data were read.
+   *
+   * @returns NoConfiguration or TapRefused if nothing may be sent for a reason that the submitter must know
+   */
+  async plan(
+    origin: Origin,
+    draft: Draft,
+    tap: ReadTap,
+    opened: OpenedTap,
+  ): Promise<Plan | NoConfiguration | TapRefused> {
+    const { transaction } = draft;
+    const plan = await this.planRequest({
+      origin,
+      transaction,
+      candidates: { acquirerId: transaction.acquirerId, processorIds: () => this.#routes.processorsFor(draft, tap) },
+      take: (switches) => this.#routes.take(switches, draft, tap),
+      queue: 'authorize',
+      seal: (handover) => handover.seal(transaction, opened.bytes),
+    });
+    return plan instanceof PinUnusable ? this.#decidedHere(origin, transaction, this.pinUnusable()) : plan;
+  }
 
-/** Nothing is sent: the resulting outcome is committed with the attempt itself. */
-function decidedHere(deps: OutcomeDependencies, origin: Origin, read: Transaction, event: SwitchEvent): Plan {
-  const ready: Transaction = { ...read, status: Status.ReadyToSubmitToPaymentProcessor };
-  const { result, pin, pinSeconds, enqueue, auditEntries } = decideOutcome(ready, event, deps.clock.nowMs());
-  const { attempt, ...plan } = answeredHere(deps, origin, { ...ready, ...result, ...pin }, READY);
-  const whole: NewAttempt = {
-    ...attempt,
-    pinSeconds,
-    auditEntries: [...attempt.auditEntries, ...auditEntries],
-    enqueue: [...attempt.enqueue, ...enqueue],
-  };
-  if (!isAwaitingPin(pin)) return { ...plan, attempt: whole };
-  return { ...plan, attempt: whole, proceed: () => awaitOutcome(deps, attempt.transaction) };
-}
+  /** An attempt that cannot be sent now. */
+  planUnsent(origin: Origin, transaction: Transaction): Plan {
+    return this.#decidedHere(origin, transaction, { kind: 'unsent' });
+  }
 
-/** An attempt whose result is known before anything is sent. */
-export function answeredHere(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId'>,
-  origin: Origin,
-  decided: Transaction,
-  path: readonly StatusId[],
-): Plan {
-  const overdueJob = deps.newId();
-  const transaction: Transaction = { ...decided, overdueJob, status: path.at(-1)! };
-  const planned = newAttempt(deps, origin, transaction, path, LOCAL_ANSWER_SECONDS);
-  const enqueue = [...planned.enqueue, ...webhookJobs(deps, transaction, transaction, deps.clock.nowMs())];
-  return { attempt: { ...planned, enqueue }, proceed: () => Promise.resolve(transaction), abandon: () => {} };
-}
+  /** If the HSM could not open a PIN block, the PIN may be entered again. */
+  pinUnusable(): SwitchEvent {
+    return { kind: 'pinUnusable', pinWait: { job: this.#deps.newId(), seconds: this.#deps.pinSeconds } };
+  }
 
-function newAttempt(
-  deps: Pick<TransactionDependencies, 'clock'>,
-  origin: Origin,
-  transaction: Transaction,
-  path: readonly StatusId[],
-  deadlineSeconds: number,
-): NewAttempt {
-  const { acquirerId, id, attempt, overdueJob } = transaction;
-  const startAfterSeconds =
-    deadlineSeconds + (transaction.deadlineSeconds === null ? ANSWER_SLACK_SECONDS : 0) + OVERDUE_AFTER_SECONDS;
-  return {
-    transaction,
-    auditEntries: [...moves(origin.status, path, deps.clock.nowMs()), ...origin.auditEntries],
-    enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt }, startAfterSeconds }],
-    answerBySeconds: deadlineSeconds + ANSWER_SLACK_SECONDS,
-    pinSeconds: null,
-    handover: null,
-  };
+  /** Runs the commit that precedes everything else. If it fails, the resources of the plan are released. */
+  async commit<T>(plan: Plan, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (error) {
+      plan.abandon(isUnstored(error));
+      if (!(error instanceof StoreUnavailable && error.mayBeStored)) throw error;
+      // COMMIT was sent and its fate is unknown. If the row was stored, its `overdue` job decides: nothing was written
+      // to a switch.
+      const { transaction } = plan.attempt;
+      const stored = await this.#deps.store.find(transaction).catch(() => null);
+      const isAbsent = stored !== null && stored?.attempt !== transaction.attempt;
+      throw isAbsent ? new StoreUnavailable(false, { cause: error }) : error;
+    }
+  }
+
+  /**
+   * A worker continues from the row and the sealed tap, if possible one that is signed on to the processor. If no worker
+   * can open it, nothing can be sent, and the phone is notified at once.
+   */
+  async #handOver(
+    handover: Handover,
+    { origin, transaction: read, queue, seal }: PlannedRequest<object>,
+    processorId: number | undefined,
+  ): Promise<Plan> {
+    let sealed: Uint8Array | null;
+    try {
+      sealed = seal ? await seal(handover) : null;
+    } catch (error) {
+      if (error instanceof SealError && error.code === 'NO_WORKER') return this.planUnsent(origin, read);
+      throw error;
+    }
+    const status = Status.ReadyToSubmitToPaymentProcessor;
+    const transaction: Transaction = { ...read, overdueJob: this.#deps.newId(), status };
+    const { acquirerId, id, attempt: number } = transaction;
+    const planned = this.#newAttempt(origin, transaction, READY, this.#deps.longestDeadlineSeconds(acquirerId));
+    const job = { queue, data: { acquirerId, id, attempt: number }, ...groupOf(acquirerId, processorId) };
+    const proceed = () => {
+      if (sealed) this.#deps.wakeups.announceWork();
+      return this.#outcomes.await(transaction);
+    };
+    const attempt: NewAttempt = { ...planned, handover: sealed, enqueue: [...planned.enqueue, job] };
+    return { attempt, proceed, abandon: () => {} };
+  }
+
+  /** This process sends: the attempt is created, routed and submitted in one commit. */
+  #submitted(origin: Origin, read: Transaction, ready: ReadySubmission): Plan {
+    const { submission, uses, withdraw } = ready;
+    const status = Status.SubmittedToPaymentProcessor;
+    const transaction: Transaction = { ...read, ...submission, overdueJob: this.#deps.newId(), status };
+    const attempt = this.#newAttempt(origin, transaction, SUBMITTED, submission.deadlineSeconds ?? 0);
+    return {
+      attempt: { ...attempt, uses },
+      proceed: () => this.#submissions.authorize(transaction, ready),
+      abandon: withdraw,
+    };
+  }
+
+  /** Nothing is sent: the resulting outcome is committed with the attempt itself. */
+  #decidedHere(origin: Origin, read: Transaction, event: SwitchEvent): Plan {
+    const ready: Transaction = { ...read, status: Status.ReadyToSubmitToPaymentProcessor };
+    const { result, pin, pinSeconds, enqueue, auditEntries } = decideOutcome(ready, event, this.#deps.clock.nowMs());
+    const { attempt, ...plan } = this.answeredHere(origin, { ...ready, ...result, ...pin }, READY);
+    const whole: NewAttempt = {
+      ...attempt,
+      pinSeconds,
+      auditEntries: [...attempt.auditEntries, ...auditEntries],
+      enqueue: [...attempt.enqueue, ...enqueue],
+    };
+    if (!isAwaitingPin(pin)) return { ...plan, attempt: whole };
+    return { ...plan, attempt: whole, proceed: () => this.#outcomes.await(attempt.transaction) };
+  }
+
+  /** An attempt whose result is known before anything is sent. */
+  answeredHere(origin: Origin, decided: Transaction, path: readonly StatusId[]): Plan {
+    const overdueJob = this.#deps.newId();
+    const transaction: Transaction = { ...decided, overdueJob, status: path.at(-1)! };
+    const planned = this.#newAttempt(origin, transaction, path, LOCAL_ANSWER_SECONDS);
+    const enqueue = [
+      ...planned.enqueue,
+      ...webhookJobs(this.#deps, transaction, transaction, this.#deps.clock.nowMs()),
+    ];
+    return { attempt: { ...planned, enqueue }, proceed: () => Promise.resolve(transaction), abandon: () => {} };
+  }
+
+  #newAttempt(
+    origin: Origin,
+    transaction: Transaction,
+    path: readonly StatusId[],
+    deadlineSeconds: number,
+  ): NewAttempt {
+    const { acquirerId, id, attempt, overdueJob } = transaction;
+    const startAfterSeconds =
+      deadlineSeconds + (transaction.deadlineSeconds === null ? ANSWER_SLACK_SECONDS : 0) + OVERDUE_AFTER_SECONDS;
+    return {
+      transaction,
+      auditEntries: [...moves(origin.status, path, this.#deps.clock.nowMs()), ...origin.auditEntries],
+      enqueue: [{ queue: 'overdue', id: overdueJob!, data: { acquirerId, id, attempt }, startAfterSeconds }],
+      answerBySeconds: deadlineSeconds + ANSWER_SLACK_SECONDS,
+      pinSeconds: null,
+      handover: null,
+    };
+  }
 }
 
 /** A row that rests in the last status of its path as soon as it is stored: no job follows it. */

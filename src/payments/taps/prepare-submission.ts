@@ -2,6 +2,8 @@ import { localDateTime, retrievalReference } from '../../kits/processor-kit/fiel
 import type { PinWait } from '../decisions/pin-step.ts';
 import { SEND_WITHIN_MS } from '../model/time-limits.ts';
 import type { Submission, Transaction } from '../model/transaction.ts';
+import type { Directory } from '../ports/directory-ports.ts';
+import type { Clock } from '../ports/process-ports.ts';
 import type { SingleUse } from '../ports/store-ports.ts';
 import type { PreparedRequest, SendTiming, Switch, SwitchSlot, TakenStan } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
@@ -51,7 +53,7 @@ export interface RequestStamp {
 
 /** The local time of a transaction's merchant, for its messages after the sale; that of UTC if the merchant is unknown. */
 export function merchantTime(
-  { directory }: Pick<TransactionDependencies, 'directory'>,
+  directory: Pick<Directory, 'merchant'>,
   { acquirerId, merchantId }: Transaction,
   atMs: number,
 ): string {
@@ -59,7 +61,7 @@ export function merchantTime(
 }
 
 /** The times of a message that is to be sent from now on. */
-export function timingFrom({ clock }: Pick<TransactionDependencies, 'clock'>, { profile }: Switch): SendTiming {
+export function timingFrom(clock: Pick<Clock, 'monotonicMs'>, { profile }: Switch): SendTiming {
   const startedAtMs = clock.monotonicMs();
   return { deadlineAtMs: startedAtMs + profile.deadlineMs, sendByAtMs: startedAtMs + SEND_WITHIN_MS };
 }
@@ -81,7 +83,7 @@ export interface SubmissionContent {
  * @throws the errors of `readContent`, `build`, the STANs and the vault
  */
 export async function prepareSubmission(
-  { clock, vault }: Pick<TransactionDependencies, 'clock' | 'vault'>,
+  { clock, vault }: TransactionDependencies,
   target: Switch,
   { id, routeId, tid, mid }: SubmissionOrigin,
   readContent: () => SubmissionContent,
@@ -98,7 +100,7 @@ export async function prepareSubmission(
     const sentAtMs = clock.nowMs();
     const rrn = retrievalReference(taken.rrnAtMs(sentAtMs), stan);
     const request = build({ stan, rrn, sentAtMs });
-    const timing = timingFrom({ clock }, target);
+    const timing = timingFrom(clock, target);
     const sealedCard = vault.seal(id, { ...card, original: request.original });
     const switchRevision = target.revision?.number || null;
     const numbers = { routeId, switchRevision, tid, mid, stan, rrn, sentAtMs };

@@ -17,8 +17,9 @@ import { type Currency, findCurrency } from '../model/money.ts';
 import type { Principal } from '../model/principal.ts';
 import type { TagValue, TapFacts } from '../model/transaction.ts';
 import { readPin } from '../pins/read-pin.ts';
+import type { Directory } from '../ports/directory-ports.ts';
 import type { SingleUse } from '../ports/store-ports.ts';
-import type { EnteredPin, OpenedTap, TappedReader, TapRequest } from '../ports/switch-ports.ts';
+import type { CardVault, EnteredPin, OpenedTap, TappedReader, TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { chooseProfile, TRANSACTION_CURRENCY } from './apply-profile.ts';
 
@@ -102,7 +103,7 @@ export const NO_FACTS: TapFacts = {
  * HSM does not respond
  */
 export async function openTap(
-  { cardData, directory }: Pick<TransactionDependencies, 'cardData' | 'directory'>,
+  { cardData, directory }: TransactionDependencies,
   principal: Principal,
   request: TapRequest,
 ): Promise<OpenedTap> {
@@ -117,14 +118,14 @@ export async function openTap(
 
 /** Counts and logs a tap that is refused because its chip data or its PIN block were used before. */
 export function reportCopy(
-  { cardData, directory }: Pick<TransactionDependencies, 'cardData' | 'directory'>,
+  { cardData, directory }: TransactionDependencies,
   principal: Principal,
   request: TapRequest,
 ): void {
   cardData.reportCopy(request, tappedReader(directory, principal));
 }
 
-function tappedReader(directory: TransactionDependencies['directory'], principal: Principal): TappedReader {
+function tappedReader(directory: Directory, principal: Principal): TappedReader {
   const profile = chooseProfile(directory, principal);
   // A profile that does not exist is reported with the facts of the tap.
   const reader = profile instanceof NoConfiguration ? undefined : profile?.reader;
@@ -163,10 +164,7 @@ export function readTap({ general, payment }: { general: TlvValues; payment: Tlv
 }
 
 /** What no other tap may have again: the same chip data are a copy of this tap. */
-export function usesOfTap(
-  { vault }: Pick<TransactionDependencies, 'vault'>,
-  { card, chip }: ReadTap,
-): readonly SingleUse[] {
+export function usesOfTap(vault: CardVault, { card, chip }: ReadTap): readonly SingleUse[] {
   const [date, counter, cryptogram] = [TRANSACTION_DATE, TRANSACTION_COUNTER, CRYPTOGRAM].map((tag) => chip.value(tag));
   return vault.usesOf({ pan: card.pan, date, counter, cryptogram });
 }

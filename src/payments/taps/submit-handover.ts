@@ -1,17 +1,14 @@
 import { NoConfiguration, Overloaded, PinUnusable, TapRefused } from '../../basics/errors.ts';
-import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
-import { withWebhook } from '../decisions/webhook-job.ts';
-import { hasAnswer } from '../model/pin.ts';
-import { Status } from '../model/status.ts';
 import type { Transaction, TransactionKey } from '../model/transaction.ts';
 import type { OpenedTap } from '../ports/switch-ports.ts';
-import type { OutcomeDependencies } from '../reversals/overdue.ts';
-import { authorize, submitReady } from './authorize.ts';
+import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { Outcomes } from '../reversals/overdue.ts';
+import type { Submissions } from './authorize.ts';
 import { type Again, delegateTo, lookElsewhere, reachedElsewhere } from './delegate.ts';
 import type { Draft } from './draft.ts';
-import { type AttemptDependencies, pinUnusable } from './plan-attempt.ts';
+import type { Attempts } from './plan-attempt.ts';
 import { readTap } from './read-tap.ts';
-import { processorsFor, takeRoute } from './take-route.ts';
+import type { Routes } from './take-route.ts';
 
 /** Opens what an `api` process sealed; undefined if no key of this worker fits. */
 export type OpenHandover = (
@@ -25,84 +22,76 @@ export type OpenHandover = (
  */
 const LEAVE_TO_OTHERS = { againAfterSeconds: 0.25 };
 
-/**
- * The worker's part of a tap that an `api` process accepted: choose a route, submit, authorize.
- *
- * @returns `done` once the transaction has an outcome from any process, or when to try again
- */
-export async function submitHandover(
-  deps: AttemptDependencies,
-  open: OpenHandover,
-  asked: TransactionKey & { readonly attempt: number },
-): Promise<'done' | Again> {
-  const transaction = await findUnsubmitted(deps, asked);
-  if (!transaction) return 'done';
-  const waiting = await deps.store.findHandover(asked);
-  const opened = waiting && open(asked, waiting.handover);
-  if (waiting && !opened && waiting.secondsLeft > deps.longestDeadlineSeconds(asked.acquirerId)) return LEAVE_TO_OTHERS;
-  if (opened) return submitOpened(deps, transaction, opened, waiting.secondsLeft);
-  await giveUp(deps, transaction);
-  return 'done';
-}
+/** The work on transactions that an `api` process has accepted. */
+export class Handovers {
+  readonly #deps: TransactionDependencies;
+  readonly #attempts: Attempts;
+  readonly #outcomes: Outcomes;
+  readonly #submissions: Submissions;
+  readonly #routes: Routes;
 
-/** The attempt that a worker was asked to submit; undefined once it was submitted or has an outcome. */
-export async function findUnsubmitted(
-  deps: Pick<OutcomeDependencies, 'store'>,
-  asked: TransactionKey & { readonly attempt: number },
-): Promise<Transaction | undefined> {
-  const transaction = await deps.store.find(asked);
-  if (transaction?.attempt !== asked.attempt || hasAnswer(transaction)) return undefined;
-  return transaction.status === Status.ReadyToSubmitToPaymentProcessor ? transaction : undefined;
-}
+  constructor(
+    deps: TransactionDependencies,
+    routes: Routes,
+    attempts: Attempts,
+    outcomes: Outcomes,
+    submissions: Submissions,
+  ) {
+    this.#deps = deps;
+    this.#attempts = attempts;
+    this.#outcomes = outcomes;
+    this.#submissions = submissions;
+    this.#routes = routes;
+  }
 
-async function submitOpened(
-  deps: AttemptDependencies,
-  transaction: Transaction,
-  opened: OpenedTap,
-  secondsLeft: number,
-): Promise<'done' | Again> {
-  const { acquirerId } = transaction;
-  const merchant = deps.directory.merchant(acquirerId, transaction.merchantId);
-  if (!merchant || deps.path.kind !== 'direct') return giveUp(deps, transaction);
-  const draft: Draft = { merchant, transaction };
-  const tap = readTap(opened);
-  const candidates = { acquirerId, processorIds: () => processorsFor(deps, draft, tap) };
-  const mayLeave = secondsLeft > deps.longestDeadlineSeconds(acquirerId);
-  const elsewhere = mayLeave ? reachedElsewhere(deps, candidates) : undefined;
-  if (elsewhere !== undefined) return delegateTo(acquirerId, elsewhere);
-  const ready = await takeRoute(deps, deps.path.switches, draft, tap).catch(unlessOverloaded);
-  if (ready instanceof PinUnusable) return decide(deps, transaction, pinUnusable(deps));
-  if (ready === undefined && mayLeave) {
-    const found = await lookElsewhere(deps, candidates);
-    if (found !== undefined) return delegateTo(acquirerId, found);
+  /**
+   * The worker's part of a tap that an `api` process accepted: choose a route, submit, authorize.
+   *
+   * @returns `done` once the transaction has an outcome from any process, or when to try again
+   */
+  async submit(open: OpenHandover, asked: TransactionKey & { readonly attempt: number }): Promise<'done' | Again> {
+    const transaction = await this.#outcomes.findUnsubmitted(asked);
+    if (!transaction) return 'done';
+    const waiting = await this.#deps.store.findHandover(asked);
+    const opened = waiting && open(asked, waiting.handover);
+    if (waiting && !opened && waiting.secondsLeft > this.#deps.longestDeadlineSeconds(asked.acquirerId))
+      return LEAVE_TO_OTHERS;
+    if (opened) return this.#submitOpened(transaction, opened, waiting.secondsLeft);
+    await this.#outcomes.giveUp(transaction);
+    return 'done';
   }
-  if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused) return giveUp(deps, transaction);
-  if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
-    ready.withdraw(true);
-    return giveUp(deps, transaction);
+
+  async #submitOpened(transaction: Transaction, opened: OpenedTap, secondsLeft: number): Promise<'done' | Again> {
+    const { acquirerId } = transaction;
+    const merchant = this.#deps.directory.merchant(acquirerId, transaction.merchantId);
+    if (!merchant || this.#deps.path.kind !== 'direct') return this.#outcomes.giveUp(transaction);
+    const draft: Draft = { merchant, transaction };
+    const tap = readTap(opened);
+    const candidates = { acquirerId, processorIds: () => this.#routes.processorsFor(draft, tap) };
+    const mayLeave = secondsLeft > this.#deps.longestDeadlineSeconds(acquirerId);
+    const elsewhere = mayLeave ? reachedElsewhere(this.#deps.path, candidates) : undefined;
+    if (elsewhere !== undefined) return delegateTo(acquirerId, elsewhere);
+    const ready = await this.#routes.take(this.#deps.path.switches, draft, tap).catch(unlessOverloaded);
+    if (ready instanceof PinUnusable) return this.#outcomes.decide(transaction, this.#attempts.pinUnusable());
+    if (ready === undefined && mayLeave) {
+      const found = await lookElsewhere(this.#deps.path, candidates);
+      if (found !== undefined) return delegateTo(acquirerId, found);
+    }
+    if (!ready || ready instanceof NoConfiguration || ready instanceof TapRefused)
+      return this.#outcomes.giveUp(transaction);
+    if (secondsLeft < (ready.submission.deadlineSeconds ?? 0)) {
+      ready.withdraw(true);
+      return this.#outcomes.giveUp(transaction);
+    }
+    const submitted = await this.#submissions.submit(transaction, ready);
+    if (!submitted && (await this.#deps.store.areUsed(transaction, ready.uses ?? [])))
+      return this.#outcomes.decide(transaction, this.#attempts.pinUnusable());
+    if (submitted) await this.#submissions.authorize(submitted, ready);
+    return 'done';
   }
-  const submitted = await submitReady(deps, transaction, ready);
-  if (!submitted && (await deps.store.areUsed(transaction, ready.uses ?? [])))
-    return decide(deps, transaction, pinUnusable(deps));
-  if (submitted) await authorize(deps, submitted, ready);
-  return 'done';
 }
 
 /** The tap is stored, so it is too late to refuse it. A full switch is treated like an unavailable one. */
 export function unlessOverloaded(error: unknown): undefined {
   if (!(error instanceof Overloaded)) throw error;
-}
-
-/** Nothing was or will be written: the phone is notified at once. */
-export function giveUp(deps: OutcomeDependencies, transaction: Transaction): Promise<'done'> {
-  return decide(deps, transaction, { kind: 'unsent' });
-}
-
-async function decide(deps: OutcomeDependencies, transaction: Transaction, event: SwitchEvent): Promise<'done'> {
-  const nowMs = deps.clock.nowMs();
-  const decision = withWebhook(deps, transaction, decideOutcome(transaction, event, nowMs), nowMs);
-  const guarded = { transaction, decision, isOverdue: true, nowMs };
-  await deps.observer.commit('decision', guarded, () => deps.store.recordDecision(guarded));
-  deps.wakeups.announce(transaction);
-  return 'done';
 }

@@ -3,11 +3,13 @@ import {
   DuplicateReference,
   Forbidden,
   NoConfiguration,
+  NotFound,
   Overloaded,
   RequestRejected,
   StoreUnavailable,
   TapRefused,
 } from '../../basics/errors.ts';
+import { admit } from '../decisions/admit.ts';
 import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { pinEntries, submitPinStep } from '../decisions/pin-step.ts';
 import { Disposition } from '../model/disposition.ts';
@@ -15,14 +17,15 @@ import { holdsLink } from '../model/link.ts';
 import { NO_PIN } from '../model/pin.ts';
 import type { Principal } from '../model/principal.ts';
 import { isInDoubt } from '../model/review.ts';
-import { Status, type StatusId } from '../model/status.ts';
+import { canMove, moves, Status, type StatusId } from '../model/status.ts';
 import { isTapTooOld } from '../model/time-limits.ts';
 import type { Transaction } from '../model/transaction.ts';
 import { saysOnlinePin } from '../pins/read-pin.ts';
+import type { PhoneResponseRecord, TransactionStore } from '../ports/store-ports.ts';
 import type { OpenedTap, TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
+import type { Outcomes } from '../reversals/overdue.ts';
 import { applyProfile } from './apply-profile.ts';
-import { awaitOutcome } from './authorize.ts';
 import { type Draft, draftTap, nextAttempt } from './draft.ts';
 import { findUnsupported } from './find-unsupported.ts';
 import {
@@ -33,18 +36,8 @@ import {
   linkOfToken,
   refusedLink,
 } from './link-of-tap.ts';
-import {
-  type AttemptDependencies,
-  answeredHere,
-  commitPlan,
-  NEW,
-  type Plan,
-  planAttempt,
-  restingAttempt,
-} from './plan-attempt.ts';
+import { type Attempts, NEW, type Plan, restingAttempt } from './plan-attempt.ts';
 import { openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
-
-type TapDependencies = AttemptDependencies & Pick<TransactionDependencies, 'cardData' | 'links'>;
 
 /** A link may expire or be created between the lookup and the commit. More retries than this point to another cause. */
 const MAX_CHECKS = 3;
@@ -56,91 +49,236 @@ const MAX_CHECKS = 3;
 const MAX_ATTEMPTS = 50;
 
 /**
- * Processes one tap from the phone's request to its outcome.
- *
- * @returns the transaction as committed with its result: an outcome, or a request for a PIN
- * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, RequestRejected (TOO_MANY_ATTEMPTS), Overloaded,
- * StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
+ * The record that the response was flushed, or its job, may be committed in between. More retries than that have
+ * another cause.
  */
-export async function submitTap(
-  deps: TapDependencies,
-  principal: Principal,
-  request: TapRequest,
-): Promise<Transaction> {
-  let link = await linkOfToken(deps, principal);
-  if (link) await checkReferenceOfToken(deps, link, request.merchantReference);
-  for (let checks = 0; checks < MAX_CHECKS; checks++) {
-    const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
-    const draft = draftTap(deps, submitter, request, link);
-    let plan: Plan;
-    let outcome: Awaited<ReturnType<TapDependencies['store']['insert']>>;
-    try {
-      plan = await planTap(deps, submitter, draft, request);
-      const attempt = { ...plan.attempt, timeZone: draft.merchant.timeZone };
-      outcome = await commitPlan(deps, plan, () =>
-        deps.observer.commit('insert', attempt, () => deps.store.insert(attempt)),
-      );
-    } catch (error) {
-      const before = storesNothingNew(error) ? await findRepeated(deps, submitter, draft, request) : undefined;
-      if (!before) throw error;
-      return awaitOutcome(deps, before);
-    }
-    if (outcome === 'inserted') return plan.proceed();
-    plan.abandon(true);
-    if (outcome !== 'named') return answerRepeat(deps, submitter, draft, request, outcome === 'copied');
-    link = await deps.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
+const MAX_ACKNOWLEDGEMENTS = 4;
+
+/** The use cases of taps. */
+export class Taps {
+  readonly #deps: TransactionDependencies;
+  readonly #attempts: Attempts;
+  readonly #outcomes: Outcomes;
+
+  constructor(deps: TransactionDependencies, attempts: Attempts, outcomes: Outcomes) {
+    this.#deps = deps;
+    this.#attempts = attempts;
+    this.#outcomes = outcomes;
   }
-  throw new StoreUnavailable(false);
-}
 
-/**
- * The same merchant has used this reference before, or the link is unavailable, or the tap is a copy. The result is the
- * stored response, a new attempt, or a refusal.
- *
- * @param isCopied whether another reference has the chip data or the PIN block, or this one has just used them
- */
-async function answerRepeat(
-  deps: TapDependencies,
-  principal: Principal,
-  draft: Draft,
-  request: TapRequest,
-  isCopied: boolean,
-): Promise<Transaction> {
-  const { acquirerId, merchantId, merchantReference } = draft.transaction;
-  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference);
-  if (!before && isCopied) return refuseCopy(deps, principal, draft, request);
-  if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
-  if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
-  if (isRepeated(deps, principal, draft, { before, request })) return awaitOutcome(deps, before);
-  if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
-  if (before.attempt >= MAX_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
-  const plan = await planTap(deps, principal, nextAttempt(draft, before), request);
-  if (await commitPlan(deps, plan, () => retry(deps, plan))) return plan.proceed();
-  plan.abandon(true);
-  const current = isCopied ? await deps.store.find(before) : undefined;
-  if (current?.attempt === before.attempt) return refuseCopy(deps, principal, draft, request, before);
-  throw new DuplicateReference(); // another attempt of this reference was faster
-}
+  /**
+   * Processes one tap from the phone's request to its outcome.
+   *
+   * @returns the transaction as committed with its result: an outcome, or a request for a PIN
+   * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, RequestRejected (TOO_MANY_ATTEMPTS), Overloaded,
+   * StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
+   */
+  async submit(principal: Principal, request: TapRequest): Promise<Transaction> {
+    let link = await linkOfToken(this.#deps.links, principal);
+    if (link) await checkReferenceOfToken(this.#deps.store, link, request.merchantReference);
+    for (let checks = 0; checks < MAX_CHECKS; checks++) {
+      const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
+      const draft = draftTap(this.#deps, submitter, request, link);
+      let plan: Plan;
+      let outcome: Awaited<ReturnType<TransactionStore['insert']>>;
+      try {
+        plan = await this.#plan(submitter, draft, request);
+        const attempt = { ...plan.attempt, timeZone: draft.merchant.timeZone };
+        outcome = await this.#attempts.commit(plan, () =>
+          this.#deps.observer.commit('insert', attempt, () => this.#deps.store.insert(attempt)),
+        );
+      } catch (error) {
+        const before = storesNothingNew(error) ? await this.#findRepeated(submitter, draft, request) : undefined;
+        if (!before) throw error;
+        return this.#outcomes.await(before);
+      }
+      if (outcome === 'inserted') return plan.proceed();
+      plan.abandon(true);
+      if (outcome !== 'named') return this.#answerRepeat(submitter, draft, request, outcome === 'copied');
+      link = await this.#deps.links.findNamed(principal.acquirerId, principal.merchantId, request.merchantReference);
+    }
+    throw new StoreUnavailable(false);
+  }
 
-function retry({ observer, store }: TapDependencies, { attempt }: Plan): Promise<boolean> {
-  return observer.commit('retry', attempt, () => store.retry(attempt));
-}
+  /**
+   * The same merchant has used this reference before, or the link is unavailable, or the tap is a copy. The result is the
+   * stored response, a new attempt, or a refusal.
+   *
+   * @param isCopied whether another reference has the chip data or the PIN block, or this one has just used them
+   */
+  async #answerRepeat(
+    principal: Principal,
+    draft: Draft,
+    request: TapRequest,
+    isCopied: boolean,
+  ): Promise<Transaction> {
+    const { acquirerId, merchantId, merchantReference } = draft.transaction;
+    const before = await this.#deps.store.findByReference(acquirerId, merchantId, merchantReference);
+    if (!before && isCopied) return this.#refuseCopy(principal, draft, request);
+    if (!before) throw draft.link ? refusedLink(draft.link) : new StoreUnavailable(false);
+    if (before.originalId !== null) throw new DuplicateReference(); // the reference of a refund or a void
+    if (this.#isRepeated(principal, draft, { before, request })) return this.#outcomes.await(before);
+    if (!reachedNoSwitch(before)) throw usedReference(principal, draft.transaction, before);
+    if (before.attempt >= MAX_ATTEMPTS) throw new RequestRejected('TOO_MANY_ATTEMPTS');
+    const plan = await this.#plan(principal, nextAttempt(draft, before), request);
+    if (await this.#attempts.commit(plan, () => this.#retry(plan))) return plan.proceed();
+    plan.abandon(true);
+    const current = isCopied ? await this.#deps.store.find(before) : undefined;
+    if (current?.attempt === before.attempt) return this.#refuseCopy(principal, draft, request, before);
+    throw new DuplicateReference(); // another attempt of this reference was faster
+  }
 
-/** A copy gets the response of a blob that was sealed for another merchant, which reveals nothing about the original. */
-async function refuseCopy(
-  deps: TapDependencies,
-  principal: Principal,
-  draft: Draft,
-  request: TapRequest,
-  before?: Transaction,
-): Promise<Transaction> {
-  reportCopy(deps, principal, request);
-  const refusal = new TapRefused('/paymentCardData', 'CARD_DATA_UNREADABLE', 'card');
-  const plan = refused(deps, principal, before ? nextAttempt(draft, before) : draft, refusal);
-  const { attempt } = plan;
-  const insert = () => deps.observer.commit('insert', attempt, () => deps.store.insert(attempt));
-  await commitPlan<unknown>(deps, plan, () => (before ? retry(deps, plan) : insert()));
-  return plan.proceed();
+  #retry({ attempt }: Plan): Promise<boolean> {
+    const { observer, store } = this.#deps;
+    return observer.commit('retry', attempt, () => store.retry(attempt));
+  }
+
+  /** A copy gets the response of a blob that was sealed for another merchant, which reveals nothing about the original. */
+  async #refuseCopy(
+    principal: Principal,
+    draft: Draft,
+    request: TapRequest,
+    before?: Transaction,
+  ): Promise<Transaction> {
+    reportCopy(this.#deps, principal, request);
+    const refusal = new TapRefused('/paymentCardData', 'CARD_DATA_UNREADABLE', 'card');
+    const plan = this.#refused(principal, before ? nextAttempt(draft, before) : draft, refusal);
+    const { attempt } = plan;
+    const insert = () => this.#deps.observer.commit('insert', attempt, () => this.#deps.store.insert(attempt));
+    await this.#attempts.commit<unknown>(plan, () => (before ? this.#retry(plan) : insert()));
+    return plan.proceed();
+  }
+
+  /**
+   * The transaction of the same tap, if it was submitted before. Its response needs neither the HSM nor the switch, and no
+   * write, so it is returned although they take nothing new. If the row cannot be read, the first error stands.
+   */
+  async #findRepeated(principal: Principal, draft: Draft, request: TapRequest): Promise<Transaction | undefined> {
+    const { acquirerId, merchantId, merchantReference } = draft.transaction;
+    const before = await this.#deps.store
+      .findByReference(acquirerId, merchantId, merchantReference)
+      .catch(() => undefined);
+    return before && this.#isRepeated(principal, draft, { before, request }) ? before : undefined;
+  }
+
+  #isRepeated(
+    principal: Principal,
+    draft: Draft,
+    { before, request }: { readonly before: Transaction; readonly request: TapRequest },
+  ): boolean {
+    if (!isOpenTo(principal, before) || !isSameSubmitter(draft.transaction, before) || !isAnswered(before))
+      return false;
+    return before.fingerprint !== null && this.#deps.cardData.isFingerprintOf(before.fingerprint, request);
+  }
+
+  async #plan(principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
+    let opened: OpenedTap;
+    let fault: NoConfiguration | undefined;
+    let tap: ReadTap;
+    try {
+      ({ opened, fault } = applyProfile(
+        this.#deps.directory,
+        principal,
+        await openTap(this.#deps, principal, request),
+      ));
+      tap = readTap(opened);
+      if (isTapTooOld(tap.chip.hex(TRANSACTION_DATE), this.#deps.clock.nowMs()))
+        throw new TapRefused('/generalCardData', 'DATE_TOO_OLD', 'request');
+      checkLinkedAmount(draft.link, tap);
+      if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
+    } catch (error) {
+      if (error instanceof NoConfiguration) return this.#misconfigured(principal, draft, error);
+      return this.#refused(principal, draft, error);
+    }
+    const read: Draft = {
+      ...draft,
+      transaction: { ...draft.transaction, ...tap.facts, panHash: this.#deps.vault.hashPan(tap.card.pan) },
+    };
+    if (fault) return this.#misconfigured(principal, read, fault);
+    const unsupported = findUnsupported(tap, draft.transaction.type);
+    if (unsupported) return this.#refused(principal, draft, unsupported);
+    if (tap.decision === 'declinedOffline') return this.#declinedOffline(read);
+    const plan = tap.pin
+      ? await this.#planWithPin(read, tap, opened)
+      : await this.#attempts.plan(NEW, read, tap, opened);
+    if (plan instanceof NoConfiguration) return this.#misconfigured(principal, read, plan);
+    if (plan instanceof TapRefused) return this.#refused(principal, draft, plan);
+    return {
+      ...plan,
+      attempt: { ...plan.attempt, uses: [...usesOfTap(this.#deps.vault, tap), ...(plan.attempt.uses ?? [])] },
+    };
+  }
+
+  /** The reader took the PIN before it was requested, so the first message carries it. */
+  #planWithPin(draft: Draft, tap: ReadTap, opened: OpenedTap) {
+    const step = submitPinStep(NO_PIN);
+    const origin = { ...NEW, auditEntries: pinEntries(NO_PIN, step, this.#deps.clock.nowMs()) };
+    return this.#attempts.plan(origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
+  }
+
+  /** 0 BadRequestReceived: one row records the request; nothing else happens. */
+  #refused(principal: Principal, draft: Draft, error: unknown): Plan {
+    if (!(error instanceof TapRefused)) throw error;
+    return this.#ending(principal, draft, [Status.BadRequestReceived], error);
+  }
+
+  #misconfigured(principal: Principal, draft: Draft, error: NoConfiguration): Plan {
+    return this.#ending(principal, draft, [Status.RequestReceived, Status.ErrorFindingConfig], error);
+  }
+
+  /** @throws `error` at once for the token of a link: customers hold it, and their faulty requests leave no row */
+  #ending(principal: Principal, { transaction }: Draft, path: StatusId[], error: Error): Plan {
+    if (principal.consumerId !== undefined) throw error;
+    const attempt = restingAttempt(transaction, path, this.#deps.clock.nowMs());
+    return { attempt, proceed: () => Promise.reject(error), abandon: () => {} };
+  }
+
+  /** The card declined (AAC): it is never sent online. */
+  #declinedOffline({ transaction }: Draft): Plan {
+    const result = { disposition: Disposition.DeclinedOffline, errorCode: ERROR_CODES.declinedOffline };
+    return this.#attempts.answeredHere(NEW, { ...transaction, ...result }, [Status.RequestReceived]);
+  }
+
+  /**
+   * Records that the device has the outcome: 8 or 9 -> 10. If the response is not yet recorded as flushed, the
+   * transaction passes through 8, because the acknowledgement proves that the device has it.
+   *
+   * @returns the transaction as stored; unchanged if it was acknowledged before
+   * @throws NotFound for a transaction of another merchant, Forbidden for one of another user or device,
+   * RequestRejected (NO_OUTCOME_YET), StoreUnavailable
+   */
+  async acknowledge(
+    principal: Principal,
+    { id, deviceInstallationId }: { readonly id: string; readonly deviceInstallationId: string },
+  ): Promise<Transaction> {
+    admit(this.#deps, principal, deviceInstallationId);
+    for (let tries = 0; tries < MAX_ACKNOWLEDGEMENTS; tries++) {
+      const transaction = await this.#deps.store.find({ acquirerId: principal.acquirerId, id });
+      if (transaction?.merchantId !== principal.merchantId || !isOpenTo(principal, transaction)) throw new NotFound();
+      const { userClaim, deviceInstallationId: device } = transaction;
+      if (userClaim !== principal.userClaim || device !== deviceInstallationId) throw new Forbidden('FORBIDDEN');
+      if (transaction.status === Status.AcknowledgedByPhone) return transaction;
+      const record = this.#acknowledgementOf(transaction);
+      if (await this.#deps.refunds.acknowledge(record)) return { ...transaction, status: record.status };
+    }
+    throw new StoreUnavailable(false); // the row changes faster than it can be read
+  }
+
+  #acknowledgementOf(transaction: Transaction): PhoneResponseRecord {
+    const { acquirerId, id, attempt, status: fromStatus, disposition, overdueJob } = transaction;
+    if (disposition === null) throw new RequestRejected('NO_OUTCOME_YET');
+    const { RespondedToPhone, AcknowledgedByPhone: status } = Status;
+    const path: StatusId[] = canMove(fromStatus, status) ? [status] : [RespondedToPhone, status];
+    return {
+      acquirerId,
+      id,
+      attempt,
+      fromStatus,
+      status,
+      overdueJob,
+      auditEntries: moves(fromStatus, path, this.#deps.clock.nowMs()),
+    };
+  }
 }
 
 /**
@@ -153,43 +291,10 @@ function storesNothingNew(error: unknown): boolean {
   );
 }
 
-/**
- * The transaction of the same tap, if it was submitted before. Its response needs neither the HSM nor the switch, and no
- * write, so it is returned although they take nothing new. If the row cannot be read, the first error stands.
- */
-async function findRepeated(
-  deps: TapDependencies,
-  principal: Principal,
-  draft: Draft,
-  request: TapRequest,
-): Promise<Transaction | undefined> {
-  const { acquirerId, merchantId, merchantReference } = draft.transaction;
-  const before = await deps.store.findByReference(acquirerId, merchantId, merchantReference).catch(() => undefined);
-  return before && isRepeated(deps, principal, draft, { before, request }) ? before : undefined;
-}
-
-function isRepeated(
-  deps: TapDependencies,
-  principal: Principal,
-  draft: Draft,
-  { before, request }: { readonly before: Transaction; readonly request: TapRequest },
-): boolean {
-  const isSubmitter = isOpenTo(principal, before) && isSameSubmitter(draft.transaction, before);
-  return isSubmitter && isAnswered(before) && isSameTap(deps, before, request);
-}
-
 type Submitter = Pick<Transaction, 'deviceInstallationId' | 'userClaim'>;
 
 function isSameSubmitter(one: Submitter, other: Submitter): boolean {
   return one.deviceInstallationId === other.deviceInstallationId && one.userClaim === other.userClaim;
-}
-
-function isSameTap(
-  { cardData }: Pick<TransactionDependencies, 'cardData'>,
-  { fingerprint }: Transaction,
-  request: TapRequest,
-): boolean {
-  return fingerprint !== null && cardData.isFingerprintOf(fingerprint, request);
 }
 
 /** A refusal is not a stored response: the same blobs may be accepted after its cause is resolved. */
@@ -217,82 +322,4 @@ function reachedNoSwitch({ status, disposition, pinFingerprint, ...doubt }: Tran
   if (status === Status.BadRequestReceived || status === Status.ErrorFindingConfig) return true;
   const rests = status === Status.RespondedToPhone || status === Status.FailedToRespondToPhone;
   return rests && (disposition === Disposition.UnableToGoOnline || disposition === Disposition.DeclinedOffline);
-}
-
-async function planTap(deps: TapDependencies, principal: Principal, draft: Draft, request: TapRequest): Promise<Plan> {
-  let opened: OpenedTap;
-  let fault: NoConfiguration | undefined;
-  let tap: ReadTap;
-  try {
-    ({ opened, fault } = applyProfile(deps.directory, principal, await openTap(deps, principal, request)));
-    tap = readTap(opened);
-    if (isTapTooOld(tap.chip.hex(TRANSACTION_DATE), deps.clock.nowMs()))
-      throw new TapRefused('/generalCardData', 'DATE_TOO_OLD', 'request');
-    checkLinkedAmount(draft.link, tap);
-    if (tap.pin && !saysOnlinePin(tap.chip)) throw new TapRefused('/paymentCardData', 'PIN_UNEXPECTED', 'card');
-  } catch (error) {
-    if (error instanceof NoConfiguration) return misconfigured(deps, principal, draft, error);
-    return refused(deps, principal, draft, error);
-  }
-  const read: Draft = {
-    ...draft,
-    transaction: { ...draft.transaction, ...tap.facts, panHash: deps.vault.hashPan(tap.card.pan) },
-  };
-  if (fault) return misconfigured(deps, principal, read, fault);
-  const unsupported = findUnsupported(tap, draft.transaction.type);
-  if (unsupported) return refused(deps, principal, draft, unsupported);
-  if (tap.decision === 'declinedOffline') return declinedOffline(deps, read);
-  const plan = tap.pin ? await planWithPin(deps, read, tap, opened) : await planAttempt(deps, NEW, read, tap, opened);
-  if (plan instanceof NoConfiguration) return misconfigured(deps, principal, read, plan);
-  if (plan instanceof TapRefused) return refused(deps, principal, draft, plan);
-  return { ...plan, attempt: { ...plan.attempt, uses: [...usesOfTap(deps, tap), ...(plan.attempt.uses ?? [])] } };
-}
-
-/** The reader took the PIN before it was requested, so the first message carries it. */
-function planWithPin(deps: AttemptDependencies, draft: Draft, tap: ReadTap, opened: OpenedTap) {
-  const step = submitPinStep(NO_PIN);
-  const origin = { ...NEW, auditEntries: pinEntries(NO_PIN, step, deps.clock.nowMs()) };
-  return planAttempt(deps, origin, { ...draft, transaction: { ...draft.transaction, ...step } }, tap, opened);
-}
-
-/** 0 BadRequestReceived: one row records the request; nothing else happens. */
-function refused(
-  deps: Pick<TransactionDependencies, 'clock'>,
-  principal: Principal,
-  draft: Draft,
-  error: unknown,
-): Plan {
-  if (!(error instanceof TapRefused)) throw error;
-  return ending(deps, principal, draft, [Status.BadRequestReceived], error);
-}
-
-function misconfigured(
-  deps: Pick<TransactionDependencies, 'clock'>,
-  principal: Principal,
-  draft: Draft,
-  error: NoConfiguration,
-): Plan {
-  return ending(deps, principal, draft, [Status.RequestReceived, Status.ErrorFindingConfig], error);
-}
-
-/** @throws `error` at once for the token of a link: customers hold it, and their faulty requests leave no row */
-function ending(
-  deps: Pick<TransactionDependencies, 'clock'>,
-  principal: Principal,
-  { transaction }: Draft,
-  path: StatusId[],
-  error: Error,
-): Plan {
-  if (principal.consumerId !== undefined) throw error;
-  const attempt = restingAttempt(transaction, path, deps.clock.nowMs());
-  return { attempt, proceed: () => Promise.reject(error), abandon: () => {} };
-}
-
-/** The card declined (AAC): it is never sent online. */
-function declinedOffline(
-  deps: Pick<TransactionDependencies, 'clock' | 'directory' | 'newId'>,
-  { transaction }: Draft,
-): Plan {
-  const result = { disposition: Disposition.DeclinedOffline, errorCode: ERROR_CODES.declinedOffline };
-  return answeredHere(deps, NEW, { ...transaction, ...result }, [Status.RequestReceived]);
 }

@@ -1,10 +1,7 @@
 import { isAwaitingPin } from '../../../src/payments/model/pin.ts';
 import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
-import { submitPin } from '../../../src/payments/pins/submit-pin.ts';
 import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
-import { refund } from '../../../src/payments/refunds/refund.ts';
-import { voidSale } from '../../../src/payments/refunds/void.ts';
-import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
+import { createUseCases } from '../../../src/payments/use-cases.ts';
 import type { Behaviour } from '../honest/behaviours.ts';
 import { PRINCIPAL } from '../simulated-tenant.ts';
 import { type Execution, VOID } from './execution.ts';
@@ -37,7 +34,7 @@ const submit: ClientAction = {
   isPossible: () => true,
   ask: (execution, process) =>
     execution.begin('sale', process, async (deps, task, within) =>
-      within.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
+      within.answerClient(deps, task, await createUseCases(deps).taps.submit(PRINCIPAL, TAP)),
     ),
 };
 
@@ -46,7 +43,7 @@ const submitAgain: ClientAction = {
   isPossible: (execution) => execution.clientsDone.has(submit.name),
   ask: (execution, process) =>
     execution.begin('sale again', process, async (deps, task, within) =>
-      within.answerClient(deps, task, await submitTap(deps, PRINCIPAL, TAP)),
+      within.answerClient(deps, task, await createUseCases(deps).taps.submit(PRINCIPAL, TAP)),
     ),
 };
 
@@ -57,7 +54,7 @@ const enterPin: ClientAction = {
     const { id } = saleOf(execution)!;
     const pin = { ...TAP, pinToken: 'token', pinBlock: '1234567890ABCDEF', ksn: '00000000000000000000' };
     execution.begin('pin', process, async (deps, task, within) => {
-      const answer = await submitPin(deps, PRINCIPAL, id, pin);
+      const answer = await createUseCases(deps).pins.submit(PRINCIPAL, id, pin);
       if (!isAwaitingPin(answer)) within.answerClient(deps, task, answer);
     });
   },
@@ -69,7 +66,7 @@ const takeBack: ClientAction = {
   ask: (execution, process) =>
     execution.begin('void', process, async (deps, _task, within) => {
       const sale = await deps.store.find(saleOf(within)!);
-      if (sale) await voidSale(deps, sale);
+      if (sale) await createUseCases(deps).voids.start(sale);
     }),
 };
 
@@ -84,7 +81,11 @@ export function refundOf(name: string, amount: string, before?: ClientAction): C
       execution.begin(name, process, async (deps, task, within) => {
         const sale = await deps.store.find(saleOf(within)!);
         if (!sale) return;
-        within.answerClient(deps, task, await refund(deps, sale, { amount, refundReference: name }));
+        within.answerClient(
+          deps,
+          task,
+          await createUseCases(deps).refunds.refund(sale, { amount, refundReference: name }),
+        );
       }),
   };
 }

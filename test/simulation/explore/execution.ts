@@ -3,7 +3,7 @@ import { TapwireError } from '../../../src/basics/errors.ts';
 import { dispositionName } from '../../../src/payments/model/disposition.ts';
 import type { Transaction } from '../../../src/payments/model/transaction.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { recordAnswer } from '../../../src/payments/reversals/overdue.ts';
+import { createUseCases } from '../../../src/payments/use-cases.ts';
 import type { HonestSwitch } from '../honest/honest-switch.ts';
 import { MemoryCompletions } from '../memory-completions.ts';
 import { MemoryLinks } from '../memory-links.ts';
@@ -251,7 +251,7 @@ export class Execution {
       if (!deviates) this.noteTold(transaction);
       return deviates;
     });
-    recordAnswer(deps, transaction, !isGone);
+    createUseCases(deps).outcomes.recordAnswer(transaction, !isGone);
   }
 
   noteTold({ id: transactionId, attempt, disposition }: Transaction): void {

@@ -1,5 +1,5 @@
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { sendReversal } from '../../../src/payments/reversals/reverse.ts';
+import { createUseCases } from '../../../src/payments/use-cases.ts';
 import { simulatedDependencies } from '../simulated-dependencies.ts';
 import type { Execution } from './execution.ts';
 import { exploredSwitches } from './explored-switch.ts';
@@ -28,7 +28,7 @@ export function exploredDependencies(execution: Execution, task: Task): Transact
     reverseAhead: (asked, jobId) =>
       task.recall('reverse ahead', () =>
         execution.begin(`${task.name} reverses ahead`, process, async (deps) => {
-          await sendReversal(deps, asked, jobId);
+          await createUseCases(deps).reversals.send(asked, jobId);
         }),
       ),
     switches: exploredSwitches(execution, task),

@@ -1,8 +1,6 @@
 import type { JobRequest } from '../../../src/payments/model/decision.ts';
-import { expirePin } from '../../../src/payments/pins/submit-pin.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { decideOverdue } from '../../../src/payments/reversals/overdue.ts';
-import { sendReversal } from '../../../src/payments/reversals/reverse.ts';
+import { createUseCases } from '../../../src/payments/use-cases.ts';
 import type { Job } from '../memory-rows.ts';
 import type { Execution } from './execution.ts';
 import type { ExploredProcess } from './explored-process.ts';
@@ -42,12 +40,14 @@ async function handle(deps: TransactionDependencies, request: JobRequest): Promi
     case 'overdue': {
       const transaction = await deps.store.find(request.data);
       if (transaction?.attempt !== request.data.attempt) return 'done';
-      return (await decideOverdue(deps, transaction)) === 'decided' ? 'done' : { againAfterSeconds: 1 };
+      return (await createUseCases(deps).outcomes.decideOverdue(transaction)) === 'decided'
+        ? 'done'
+        : { againAfterSeconds: 1 };
     }
     case 'expire-pin':
-      return expirePin(deps, request.data);
+      return createUseCases(deps).pins.expire(request.data);
     case 'reverse':
-      return sendReversal(deps, request.data);
+      return createUseCases(deps).reversals.send(request.data);
     default:
       throw new Error(`${request.queue} is not explored`);
   }

@@ -1,7 +1,8 @@
 import type { IsoMessage } from '../../../src/kits/processor-kit/iso-message.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, TransactionType } from '../../../src/payments/model/transaction.ts';
-import { recordUnmatchedResponses, type UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';
+import type { UnmatchedResponse } from '../../../src/payments/reversals/late-response.ts';
+import { createUseCases } from '../../../src/payments/use-cases.ts';
 import { DECLINES } from '../rules/lies.ts';
 import { unmatchedOf } from '../switch/dialect.ts';
 import { hear, type Statement } from '../switch/statements.ts';
@@ -45,7 +46,9 @@ export function lookUp(execution: Execution, unmatched: UnmatchedInTransit): voi
   execution.begin(`${process.name} takes ${unmatched.name}`, process, async (deps, task, within) => {
     task.recall('hears', () => task.hears(unmatched.said));
     // The database was unavailable: a look that failed counts for nothing.
-    const [kind] = await recordUnmatchedResponses(deps, [found], isLastLook).catch(() => ['failed' as const]);
+    const [kind] = await createUseCases(deps)
+      .lateResponses.recordUnmatched([found], isLastLook)
+      .catch(() => ['failed' as const]);
     within.tell(`    ${process.name}: a response that nothing waits for is ${kind}`);
     const againMs = kind === 'failed' ? AGAIN_AFTER_MS[0] : AGAIN_AFTER_MS[unmatched.looks];
     const looks = unmatched.looks + (kind === 'failed' ? 0 : 1);

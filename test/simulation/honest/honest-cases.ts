@@ -3,9 +3,7 @@ import { Disposition } from '../../../src/payments/model/disposition.ts';
 import type { Principal } from '../../../src/payments/model/principal.ts';
 import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
-import { refund } from '../../../src/payments/refunds/refund.ts';
-import { voidSale } from '../../../src/payments/refunds/void.ts';
-import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
+import { createUseCases } from '../../../src/payments/use-cases.ts';
 import type { Case, ClientAction } from '../explore/cases.ts';
 import type { Execution } from '../explore/execution.ts';
 import { booksOf } from '../explore/replay.ts';
@@ -26,7 +24,7 @@ function submit(name: string, principal: Principal, request: TapRequest): Client
     isPossible: () => true,
     ask: (execution, process) =>
       execution.begin(name, process, async (deps, task, within) =>
-        within.answerClient(deps, task, await submitTap(deps, principal, request)),
+        within.answerClient(deps, task, await createUseCases(deps).taps.submit(principal, request)),
       ),
   };
 }
@@ -39,9 +37,13 @@ function payLink(name: string, isPossible: ClientAction['isPossible'] = () => tr
     isPossible,
     ask: (execution, process) =>
       execution.begin(name, process, async (deps, task, within) => {
-        const { merchantReference } = await openLink(deps, claims, LINK);
+        const { merchantReference } = await openLink(deps.links, claims, LINK);
         const principal = { ...PRINCIPAL, consumerId: LINK };
-        within.answerClient(deps, task, await submitTap(deps, principal, tapOf(name, merchantReference, name)));
+        within.answerClient(
+          deps,
+          task,
+          await createUseCases(deps).taps.submit(principal, tapOf(name, merchantReference, name)),
+        );
       }),
   };
 }
@@ -80,14 +82,18 @@ function askRefund(execution: Execution, process: Process, { acquirerId, id }: T
   execution.begin(reference, process, async (deps, task, within) => {
     const sale = await deps.store.find({ acquirerId, id });
     if (!sale) return;
-    within.answerClient(deps, task, await refund(deps, sale, { amount: WHOLE, refundReference: reference }));
+    within.answerClient(
+      deps,
+      task,
+      await createUseCases(deps).refunds.refund(sale, { amount: WHOLE, refundReference: reference }),
+    );
   });
 }
 
 function askVoid(execution: Execution, process: Process, { acquirerId, id }: Transaction): void {
   execution.begin('void', process, async (deps) => {
     const sale = await deps.store.find({ acquirerId, id });
-    if (sale) await voidSale(deps, sale);
+    if (sale) await createUseCases(deps).voids.start(sale);
   });
 }
 

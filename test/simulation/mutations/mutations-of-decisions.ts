@@ -64,8 +64,8 @@ export const MUTATIONS_OF_DECISIONS: readonly Mutation[] = [
   {
     name: 'an uncertain refund may be sent again',
     file: 'src/payments/taps/authorize.ts',
-    before: "  if (answer.kind === 'failed' && !answer.written) {\n    const next",
-    after: "  if (answer.kind === 'failed') {\n    const next",
+    before: "  if (answer.kind === 'failed' && !answer.written) {\n      const next",
+    after: "  if (answer.kind === 'failed') {\n      const next",
     meaning: 'a written request without a response is also sent to the next processor',
     hunt: { by: 'histories', count: 50_000 },
   },

@@ -43,9 +43,9 @@ export const MUTATIONS_OF_REVERSALS: readonly Mutation[] = [
   {
     name: 'late answers to reversals are dropped',
     file: 'src/payments/reversals/late-response.ts',
-    before: "        const key = reversals[ofReversals.indexOf(unmatched)];\n        if (!key) return 'unknown';",
+    before: "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key) return 'unknown';",
     after:
-      "        const key = reversals[ofReversals.indexOf(unmatched)];\n        if (!key || unmatched.answer) return 'unknown';",
+      "          const key = reversals[ofReversals.indexOf(unmatched)];\n          if (!key || unmatched.answer) return 'unknown';",
     meaning: '0410 and 0430 after the deadline of their attempt never count',
     hunt: VOID,
   },

@@ -6,7 +6,7 @@ import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
 import type { SwitchAnswer } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { completionJob, sendCompletion } from '../../../src/payments/taps/complete.ts';
+import { Completions, completionJob } from '../../../src/payments/taps/complete.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
@@ -71,7 +71,7 @@ describe('the completion of an approval', () => {
 
   test('contains what was approved, with its own STAN, and ends when the switch has accepted it', async () => {
     const { deps, sent } = worldWith(APPROVED);
-    expect(await sendCompletion(deps, ASKED)).toBe('done');
+    expect(await new Completions(deps).send(ASKED)).toBe('done');
     expect(sent).toMatchObject([{ amountMinor: 900, authorizationCode: '123456', stan: '000018', attempt: 1 }]);
     expect(sent[0]!.localDateTime).toBe('20260301120001');
   });
@@ -88,7 +88,7 @@ describe('the completion of an approval', () => {
       [6, 3_600],
       [60, 3_600],
     ] as const) {
-      expect(await sendCompletion(deps, { ...ASKED, completionAttempt })).toEqual({
+      expect(await new Completions(deps).send({ ...ASKED, completionAttempt })).toEqual({
         againAfterSeconds,
         payload: { ...ASKED, completionAttempt: completionAttempt + 1 },
       });
@@ -103,7 +103,7 @@ describe('the completion of an approval', () => {
     ['no connection is free', worldWith(APPROVED, TAKEN, { hasLine: false })],
     ['a void is being decided', worldWith({ ...APPROVED, reversalState: ReversalState.owed })],
   ])('is the same attempt again if %s', async (_why, { deps }) => {
-    expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds: 5 });
+    expect(await new Completions(deps).send(ASKED)).toEqual({ againAfterSeconds: 5 });
   });
 
   test('is retried with increasing delays while the switch is unavailable', async () => {
@@ -112,7 +112,7 @@ describe('the completion of an approval', () => {
       [86_400, 300],
     ] as const) {
       const { deps } = worldWith(APPROVED, TAKEN, { hasSwitch: false, nowMs: SENT_AT_MS + secondsAway * 1_000 });
-      expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds });
+      expect(await new Completions(deps).send(ASKED)).toEqual({ againAfterSeconds });
     }
   });
 
@@ -122,7 +122,7 @@ describe('the completion of an approval', () => {
     ['is not there', undefined],
   ])('is unnecessary if the sale %s', async (_why, transaction) => {
     const { deps, sent } = worldWith(transaction);
-    expect(await sendCompletion(deps, ASKED)).toBe('done');
+    expect(await new Completions(deps).send(ASKED)).toBe('done');
     expect(sent).toEqual([]);
   });
 
@@ -130,14 +130,14 @@ describe('the completion of an approval', () => {
     const nowMs = SENT_AT_MS + REVERSAL_SCHEDULE.giveUpAfterSeconds * 1_000 + 1;
     for (const hasSwitch of [true, false]) {
       const { deps, alarms, steps } = worldWith(APPROVED, TAKEN, { nowMs, hasSwitch });
-      expect(await sendCompletion(deps, ASKED)).toBe('done');
+      expect(await new Completions(deps).send(ASKED)).toBe('done');
       expect({ steps, alarms }).toEqual({ steps: ['given up'], alarms: [APPROVED.id] });
     }
   });
 
   test.each(['needsReview', 'resolved'] as const)('ends if its void is in state %s', async (state) => {
     const { deps, steps } = worldWith({ ...APPROVED, reversalState: ReversalState[state] });
-    expect(await sendCompletion(deps, ASKED)).toBe('done');
+    expect(await new Completions(deps).send(ASKED)).toBe('done');
     expect(steps).toEqual([]);
   });
 });
@@ -147,28 +147,28 @@ describe('a void that is requested meanwhile', () => {
 
   test('waits for a completion that was written, longer than its deadline if it is not answered', async () => {
     const answered = worldWith(APPROVED);
-    await sendCompletion(answered.deps, ASKED);
+    await new Completions(answered.deps).send(ASKED);
     expect(answered.steps).toEqual(['begun for 35', 'sent', 'ended']);
     const unanswered = worldWith(APPROVED, lost);
-    await sendCompletion(unanswered.deps, ASKED);
+    await new Completions(unanswered.deps).send(ASKED);
     expect(unanswered.steps).toEqual(['begun for 35', 'sent']);
   });
 
   test('does not wait for one of which no byte was written', async () => {
     const { deps, steps } = worldWith(APPROVED, { ...lost, written: false });
-    await sendCompletion(deps, ASKED);
+    await new Completions(deps).send(ASKED);
     expect(steps).toEqual(['begun for 35', 'sent', 'ended']);
   });
 
   test('was faster: nothing is sent, and the slot and the STAN are free again', async () => {
     const { deps, steps } = worldWith(APPROVED, TAKEN, { mayBegin: false });
-    expect(await sendCompletion(deps, ASKED)).toEqual({ againAfterSeconds: 5 });
+    expect(await new Completions(deps).send(ASKED)).toEqual({ againAfterSeconds: 5 });
     expect(steps).toEqual(['begun for 35', 'released', 'returned']);
   });
 });
 
 test('the slot and the STAN are free again if the completion cannot be built', async () => {
   const { deps, steps } = worldWith(APPROVED, TAKEN, { canOpen: false });
-  await expect(sendCompletion(deps, ASKED)).rejects.toThrow(SealError);
+  await expect(new Completions(deps).send(ASKED)).rejects.toThrow(SealError);
   expect(steps).toEqual(['released', 'returned']);
 });

@@ -8,11 +8,12 @@ import type { LateRecord, LateRecordOutcome, TransactionStore } from '../../../s
 import type { CardVault } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import {
+  LateResponses,
   lateFactsOf,
   lateStep,
-  recordUnmatchedResponses,
   type UnmatchedResponse,
 } from '../../../src/payments/reversals/late-response.ts';
+import { ReversalSteps } from '../../../src/payments/reversals/record-reversal-answer.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { SENT_AT_MS, sampleTransaction } from '../sample-transaction.ts';
 
@@ -73,13 +74,14 @@ function worldWith(
     wakeups: { announce: () => {} } as unknown as TransactionDependencies['wakeups'],
     alarms: { needsReview: ({ id }: { id: string }) => void reviews.push(id) },
   };
-  return { records, reviews, deps };
+  const ports = deps as unknown as TransactionDependencies;
+  return { records, reviews, deps, late: new LateResponses(ports, new ReversalSteps(ports)) };
 }
 
 describe('an unmatched response', () => {
   test('an unmatched response of an uncertain transaction is late, and is recorded with the step that it causes', async () => {
-    const { deps, records } = worldWith([VOIDED]);
-    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
+    const { late, records } = worldWith([VOIDED]);
+    expect(await late.recordUnmatched([unmatched()])).toEqual(['late']);
     expect(records).toMatchObject([
       {
         transaction: VOIDED,
@@ -91,45 +93,45 @@ describe('an unmatched response', () => {
   });
 
   test('an unmatched response that declines is recorded and causes nothing', async () => {
-    const { deps, records } = worldWith([VOIDED]);
-    expect(await recordUnmatchedResponses(deps, [unmatched(DECLINED)])).toEqual(['late']);
+    const { late, records } = worldWith([VOIDED]);
+    expect(await late.recordUnmatched([unmatched(DECLINED)])).toEqual(['late']);
     expect(records[0]).toMatchObject({ late: { kind: 'declined', authorizationCode: '' }, rearm: undefined });
   });
 
   test('an unmatched response that was recorded before is a duplicate', async () => {
-    const { deps } = worldWith([VOIDED], { outcomes: ['known'] });
-    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['duplicate']);
+    const { late } = worldWith([VOIDED], { outcomes: ['known'] });
+    expect(await late.recordUnmatched([unmatched()])).toEqual(['duplicate']);
   });
 
   test('an unmatched response that belongs to nothing uncertain, or to another kind of message, is unknown', async () => {
-    const { deps, records } = worldWith([undefined, VOIDED]);
+    const { late, records } = worldWith([undefined, VOIDED]);
     const ofAnotherKind = { ...unmatched(), read: () => undefined };
-    expect(await recordUnmatchedResponses(deps, [unmatched(), ofAnotherKind])).toEqual(['unknown', 'unknown']);
+    expect(await late.recordUnmatched([unmatched(), ofAnotherKind])).toEqual(['unknown', 'unknown']);
     expect(records).toEqual([]);
   });
 
   test('is decided again if the reversal has taken a step meanwhile', async () => {
     const before = { ...VOIDED, disposition: Disposition.Indeterminate, reversalState: sent };
-    const { deps, records } = worldWith([before], { outcomes: ['moved', 'recorded'], rows: [VOIDED] });
-    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
+    const { late, records } = worldWith([before], { outcomes: ['moved', 'recorded'], rows: [VOIDED] });
+    expect(await late.recordUnmatched([unmatched()])).toEqual(['late']);
     expect(records.map(({ transaction }) => transaction)).toEqual([before, VOIDED]);
     expect(records[1]?.rearm?.to.disposition).toBe(Disposition.Voided);
   });
 
   test('is given up if the reversal keeps changing, or was removed: it is looked up again', async () => {
     const restless = worldWith([VOIDED], { outcomes: ['moved', 'moved', 'moved'], rows: [VOIDED, VOIDED, VOIDED] });
-    expect(await recordUnmatchedResponses(restless.deps, [unmatched()])).toEqual(['unknown']);
+    expect(await restless.late.recordUnmatched([unmatched()])).toEqual(['unknown']);
     expect(restless.records).toHaveLength(3);
     const gone = worldWith([VOIDED], { outcomes: ['moved'] });
-    expect(await recordUnmatchedResponses(gone.deps, [unmatched()])).toEqual(['unknown']);
+    expect(await gone.late.recordUnmatched([unmatched()])).toEqual(['unknown']);
     expect(gone.records).toHaveLength(1);
   });
 
   test('an unmatched response whose original can no longer be opened may have been an approval', async () => {
-    const { deps, records } = worldWith([VOIDED], {}, () => {
+    const { late, records } = worldWith([VOIDED], {}, () => {
       throw new SealError('KEY_GONE');
     });
-    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
+    expect(await late.recordUnmatched([unmatched()])).toEqual(['late']);
     expect(records[0]).toMatchObject({ late: { kind: 'unknown', authorizationCode: '' }, rearm: expect.anything() });
   });
 
@@ -141,15 +143,15 @@ describe('an unmatched response', () => {
       },
     };
     const other = { ...VOIDED, id: 'b1c8a4be-45c0-4d3a-9d2f-64d1a1f6a002' };
-    const { deps, records } = worldWith([VOIDED, other]);
-    expect(await recordUnmatchedResponses(deps, [strange, unmatched()])).toEqual(['late', 'late']);
+    const { late, records } = worldWith([VOIDED, other]);
+    expect(await late.recordUnmatched([strange, unmatched()])).toEqual(['late', 'late']);
     expect(records.map(({ late }) => late.kind)).toEqual(['unknown', 'approved']);
   });
 });
 
 test('repeated in one batch is one commit; another response is another', async () => {
-  const { deps, records } = worldWith([VOIDED, VOIDED, VOIDED, VOIDED]);
-  const kinds = await recordUnmatchedResponses(deps, [unmatched(), unmatched(), unmatched(DECLINED), unmatched()]);
+  const { late, records } = worldWith([VOIDED, VOIDED, VOIDED, VOIDED]);
+  const kinds = await late.recordUnmatched([unmatched(), unmatched(), unmatched(DECLINED), unmatched()]);
   expect(kinds).toEqual(['late', 'duplicate', 'late', 'duplicate']);
   expect(records).toHaveLength(2);
 });
@@ -230,8 +232,8 @@ describe('the response that decided, repeated,', () => {
     ['a decline', { disposition: Declined, responseCode: '51' }, DECLINED],
     ['a wish for a PIN', { pinState: PinState.awaiting, responseCode: '51' }, DECLINED],
   ])('%s, is a duplicate: it proves nothing new', async (_what, changes, outcome) => {
-    const { deps, records } = worldWith([sampleTransaction({ authorizationCode: '123456', ...changes })]);
-    expect(await recordUnmatchedResponses(deps, [unmatched(outcome)])).toEqual(['duplicate']);
+    const { late, records } = worldWith([sampleTransaction({ authorizationCode: '123456', ...changes })]);
+    expect(await late.recordUnmatched([unmatched(outcome)])).toEqual(['duplicate']);
     expect(records).toEqual([]);
   });
 
@@ -242,15 +244,15 @@ describe('the response that decided, repeated,', () => {
       responseCode: '00',
       authorizationCode: '999999',
     });
-    const { deps, records } = worldWith([sale]);
-    expect(await recordUnmatchedResponses(deps, [unmatched()])).toEqual(['late']);
+    const { late, records } = worldWith([sale]);
+    expect(await late.recordUnmatched([unmatched()])).toEqual(['late']);
     expect(records[0]).toMatchObject({ rearm: { auditEntries: [{ reversal: 'owed' }] } });
   });
 });
 
 test('an approval after a decline needs review', async () => {
   const declined = sampleTransaction({ disposition: Disposition.Declined, responseCode: '91' });
-  const { deps, reviews } = worldWith([declined]);
-  await recordUnmatchedResponses(deps, [unmatched()]);
+  const { late, reviews } = worldWith([declined]);
+  await late.recordUnmatched([unmatched()]);
   expect(reviews).toEqual([declined.id]);
 });

@@ -3,7 +3,7 @@ import { PinState } from '../../../src/payments/model/pin.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import type { PhoneResponseRecord } from '../../../src/payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { decideOverdue } from '../../../src/payments/reversals/overdue.ts';
+import { Outcomes } from '../../../src/payments/reversals/overdue.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
 /** Dependencies that record what was committed, and can do nothing else. */
@@ -19,7 +19,7 @@ test.each([
 ])('a phone that did not learn that a PIN is required, after %s, counts as disconnected; the PIN remains awaited', async (_what, status) => {
   const { deps, recordOverdueAnswer } = recordingWorld();
   const awaiting = sampleTransaction({ status, pinState: PinState.awaiting });
-  expect(await decideOverdue(deps, awaiting)).toBe('decided');
+  expect(await new Outcomes(deps).decideOverdue(awaiting)).toBe('decided');
   expect(recordOverdueAnswer.mock.calls).toMatchObject([
     [{ fromStatus: status, status: Status.FailedToRespondToPhone, attempt: awaiting.attempt }],
   ]);
@@ -28,6 +28,6 @@ test.each([
 test('a PIN that is awaited in a status that may rest is left to its own job', async () => {
   const { deps, recordOverdueAnswer } = recordingWorld();
   const awaiting = sampleTransaction({ status: Status.RespondedToPhone, pinState: PinState.awaiting });
-  expect(await decideOverdue(deps, awaiting)).toBe('decided');
+  expect(await new Outcomes(deps).decideOverdue(awaiting)).toBe('decided');
   expect(recordOverdueAnswer).not.toHaveBeenCalled();
 });

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import { ReversalState, TransactionType, type TransactionTypeId } from '../../../src/payments/model/transaction.ts';
-import { type ReviewDependencies, stateResolution } from '../../../src/payments/review/resolve-review.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { type ReviewRules, Reviews } from '../../../src/payments/review/resolve-review.ts';
 import { createCompletionCheck } from '../../../src/start/open-switches.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
@@ -22,6 +23,8 @@ async function resolveAsApproved(type: TransactionTypeId, wantsCompletion: boole
     store: { find: async () => transaction },
     refunds: { findVoid: async () => undefined },
     wakeups: { announce: () => {} },
+  } as unknown as TransactionDependencies;
+  const rules = {
     reviews: {
       findReviewFacts: async () => ({ lastSequence: null }),
       resolve: async (_: unknown, { to }: { to: { disposition: number } }) => {
@@ -31,7 +34,7 @@ async function resolveAsApproved(type: TransactionTypeId, wantsCompletion: boole
     },
     needsTwo: false,
     wantsCompletion: () => wantsCompletion,
-  } as unknown as ReviewDependencies;
+  } as unknown as ReviewRules;
   const { acquirerId, id, updatedAtMs } = transaction;
   const stated = {
     acquirerId,
@@ -40,7 +43,7 @@ async function resolveAsApproved(type: TransactionTypeId, wantsCompletion: boole
     reason: 'case',
     seenAt: new Date(updatedAtMs).toISOString(),
   } as const;
-  await stateResolution(deps, stated, BY);
+  await new Reviews(deps, rules).resolve(stated, BY);
   return outcome;
 }
 

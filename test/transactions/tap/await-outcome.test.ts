@@ -10,7 +10,7 @@ import {
 import { ReversalState, type Transaction } from '../../../src/payments/model/transaction.ts';
 import type { GuardedDecision } from '../../../src/payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { awaitOutcome } from '../../../src/payments/taps/authorize.ts';
+import { Outcomes } from '../../../src/payments/reversals/overdue.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
@@ -76,7 +76,7 @@ const lastMomentAtMs = (deadlineSeconds: number) =>
 
 test('an existing outcome is returned immediately', async () => {
   const there = deps({ ...submitted, disposition: Disposition.Approved });
-  expect(await awaitOutcome(there.deps, submitted)).toMatchObject({ disposition: Disposition.Approved });
+  expect(await new Outcomes(there.deps).await(submitted)).toMatchObject({ disposition: Disposition.Approved });
   expect(there).toMatchObject({ looks: 1, waitedMs: 0 });
 });
 
@@ -85,14 +85,14 @@ test('a database that is unavailable for seconds does not end the wait', async (
     if (look === 1) return undefined;
     return look < 6 ? new StoreUnavailable(false) : { disposition: Disposition.Approved };
   });
-  expect(await awaitOutcome(back.deps, submitted)).toMatchObject({ disposition: Disposition.Approved });
+  expect(await new Outcomes(back.deps).await(submitted)).toMatchObject({ disposition: Disposition.Approved });
 });
 
 test('an outcome without a notice is found within a second', async () => {
   const silent = deps(submitted, (_look, nowMs) =>
     nowMs >= 7_500 ? { disposition: Disposition.Declined } : undefined,
   );
-  expect(await awaitOutcome(silent.deps, submitted)).toMatchObject({ disposition: Disposition.Declined });
+  expect(await new Outcomes(silent.deps).await(submitted)).toMatchObject({ disposition: Disposition.Declined });
   expect(silent.waitedMs).toBe(8_000);
   expect(silent.decisions).toEqual([]);
 });
@@ -100,7 +100,7 @@ test('an outcome without a notice is found within a second', async () => {
 describe('after the last moment the waiting request decides itself, and reports what it has stored', () => {
   test('the waiting request decides on a tap that no worker took: nothing was sent', async () => {
     const lost = deps(waitingForWorker);
-    const outcome = await awaitOutcome(lost.deps, waitingForWorker);
+    const outcome = await new Outcomes(lost.deps).await(waitingForWorker);
     expect(outcome).toMatchObject({ disposition: Disposition.UnableToGoOnline, reversalState: ReversalState.none });
     expect(lost.waitedMs).toBe(lastMomentAtMs(LONGEST_DEADLINE_SECONDS));
     expect(lost.decisions).toMatchObject([{ isOverdue: true }]);
@@ -108,7 +108,7 @@ describe('after the last moment the waiting request decides itself, and reports 
 
   test('the waiting request decides on a submitted tap: Indeterminate, and a reversal is pending', async () => {
     const lost = deps(submitted);
-    const outcome = await awaitOutcome(lost.deps, submitted);
+    const outcome = await new Outcomes(lost.deps).await(submitted);
     expect(outcome).toMatchObject({ disposition: Disposition.Indeterminate, reversalState: ReversalState.owed });
     expect(lost.waitedMs).toBe(lastMomentAtMs(30));
     expect(lost.decisions[0]!.decision.enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook', 'overdue']);
@@ -121,7 +121,7 @@ test('a decision of another process at the last moment is reported, and is not a
     nowMs > lastMomentAtMs(30) ? { disposition: Disposition.Indeterminate } : undefined,
   );
   raced.refuseDecisions();
-  expect(await awaitOutcome(raced.deps, submitted)).toMatchObject({ disposition: Disposition.Indeterminate });
+  expect(await new Outcomes(raced.deps).await(submitted)).toMatchObject({ disposition: Disposition.Indeterminate });
 });
 
 describe('what cannot be reported is not an outcome: the phone must repeat its request', () => {
@@ -131,22 +131,22 @@ describe('what cannot be reported is not an outcome: the phone must repeat its r
     expect(error).toMatchObject({ mayBeStored: true });
   };
 
-  test('a missing row', () => expectUnavailable(awaitOutcome(deps(undefined).deps, submitted)));
+  test('a missing row', () => expectUnavailable(new Outcomes(deps(undefined).deps).await(submitted)));
 
   test('a decision that the database refuses', () => {
     const refusing = deps(submitted);
     refusing.refuseDecisions(new StoreUnavailable(false));
-    return expectUnavailable(awaitOutcome(refusing.deps, submitted));
+    return expectUnavailable(new Outcomes(refusing.deps).await(submitted));
   });
 
   test('a database that remains unavailable', () => {
     const away = deps(submitted, (look) => (look >= 2 ? new StoreUnavailable(false) : undefined));
-    return expectUnavailable(awaitOutcome(away.deps, submitted));
+    return expectUnavailable(new Outcomes(away.deps).await(submitted));
   });
 
   test("a deadline that has not passed yet according to the database's clock", () => {
     const early = deps(submitted);
     early.refuseDecisions();
-    return expectUnavailable(awaitOutcome(early.deps, submitted));
+    return expectUnavailable(new Outcomes(early.deps).await(submitted));
   });
 });

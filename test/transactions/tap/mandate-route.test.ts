@@ -5,7 +5,7 @@ import type { Switch, Switches } from '../../../src/payments/ports/switch-ports.
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
 import type { Draft } from '../../../src/payments/taps/draft.ts';
 import type { ReadTap } from '../../../src/payments/taps/read-tap.ts';
-import { takeRoute } from '../../../src/payments/taps/take-route.ts';
+import { Routes } from '../../../src/payments/taps/take-route.ts';
 
 const route = (id: number): RouteRecord => ({
   id,
@@ -39,7 +39,7 @@ function ask(type: TransactionTypeId, known: readonly RouteRecord[]) {
   const directory = { terminal: () => ({ xTid: 'T' }), routes: () => known };
   const draft = { transaction: { acquirerId: 1, xTid: 'T', routeId: null, type } } as unknown as Draft;
   const tap = { currency: { code: 'ZAR' }, facts: { scheme: 'Visa' } } as unknown as ReadTap;
-  return { asked, taken: takeRoute({ directory } as unknown as TransactionDependencies, switches, draft, tap) };
+  return { asked, taken: new Routes({ directory } as unknown as TransactionDependencies).take(switches, draft, tap) };
 }
 
 test('a mandate is sent to switches that take mandates, and to no others', async () => {

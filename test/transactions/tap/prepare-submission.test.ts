@@ -2,13 +2,16 @@ import { expect, test, vi } from 'vitest';
 import { StoreUnavailable } from '../../../src/basics/errors.ts';
 import type { Switch } from '../../../src/payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
-import { submitReady } from '../../../src/payments/taps/authorize.ts';
-import { commitPlan, type Plan } from '../../../src/payments/taps/plan-attempt.ts';
+import type { LateResponses } from '../../../src/payments/reversals/late-response.ts';
+import type { Outcomes } from '../../../src/payments/reversals/overdue.ts';
+import { Submissions } from '../../../src/payments/taps/authorize.ts';
+import { Attempts, type Plan } from '../../../src/payments/taps/plan-attempt.ts';
 import {
   prepareSubmission,
   type ReadySubmission,
   type SubmissionContent,
 } from '../../../src/payments/taps/prepare-submission.ts';
+import type { Routes } from '../../../src/payments/taps/take-route.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
@@ -106,12 +109,14 @@ test.each(
     store: { submit: write, find: async () => transaction },
   } as unknown as TransactionDependencies;
   const ready = { submission: {}, withdraw } as unknown as ReadySubmission;
-  await submitReady(deps, transaction, ready).catch(() => {});
+  const outcomes = {} as Outcomes;
+  const submissions = new Submissions(deps, outcomes, {} as LateResponses);
+  await submissions.submit(transaction, ready).catch(() => {});
   expect(withdraw.mock.calls).toEqual(isUnstored);
 
   const abandon = vi.fn();
   const plan = { attempt: { transaction }, abandon } as unknown as Plan;
-  const isWritten = await commitPlan(deps, plan, write).catch(() => true);
+  const isWritten = await new Attempts(deps, {} as Routes, outcomes, submissions).commit(plan, write).catch(() => true);
   if (!isWritten) plan.abandon(true); // as its callers do
   expect(abandon.mock.calls).toEqual(isUnstored);
 });

@@ -4,7 +4,8 @@ import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { Status } from '../../../src/payments/model/status.ts';
 import type { Transaction } from '../../../src/payments/model/transaction.ts';
 import type { TapRequest } from '../../../src/payments/ports/switch-ports.ts';
-import { submitTap } from '../../../src/payments/taps/submit-tap.ts';
+import type { TransactionDependencies } from '../../../src/payments/ports/transaction-dependencies.ts';
+import { createUseCases } from '../../../src/payments/use-cases.ts';
 import { UNOBSERVED } from '../../support/unobserved.ts';
 import { sampleTransaction } from '../sample-transaction.ts';
 
@@ -54,8 +55,8 @@ function submit(
       insert: () => Promise.reject(new Error('stored')),
     },
     wakeups: { moved: async () => {}, announce: () => {} },
-  } as unknown as Parameters<typeof submitTap>[0];
-  return submitTap(deps, principal, request);
+  } as unknown as TransactionDependencies;
+  return createUseCases(deps).taps.submit(principal, request);
 }
 
 describe('while the HSM does not respond', () => {
