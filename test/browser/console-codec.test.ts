@@ -6,8 +6,9 @@ import { bytesOfHex, compareMessages, encodeJson, readMessage } from '../../src/
 import type { Spec } from '../../src/codecs/iso8583/spec.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { type NeutralSpec, specOf } from '../vectors/neutral-spec.ts';
+import { expectToFit } from './accessible.ts';
 import { launchChromium } from './chromium.ts';
-import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
+import { consoleVisits, expectHarmless } from './console-visits.ts';
 
 const PAN = '4111111111111111';
 const SALE = { mti: '0200', pan: PAN, processingCode: '000000', amount: '000000001000', stan: '000001' };

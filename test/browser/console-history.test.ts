@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { addFigures } from '../../src/console/store/stored-figures.ts';
 import { DatabaseRelay } from '../support/database-relay.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
+import { expectToFit } from './accessible.ts';
 import { launchChromium } from './chromium.ts';
-import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
+import { consoleVisits, expectHarmless } from './console-visits.ts';
 
 let installation: Installation;
 let browser: Browser;

@@ -6,8 +6,9 @@ import { eventually } from '../support/eventually.ts';
 import { CLIENT, IdentityProvider } from '../support/identity-provider.ts';
 import { type Installation, startInstallation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
+import { expectToFit } from './accessible.ts';
 import { launchChromium, openContext } from './chromium.ts';
-import { expectHarmless, expectToFit, type Visit } from './console-visits.ts';
+import { expectHarmless, type Visit } from './console-visits.ts';
 
 let installation: Installation;
 let provider: IdentityProvider;

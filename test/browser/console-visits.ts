@@ -3,17 +3,12 @@ import { expect, onTestFinished } from 'vitest';
 import type { Role } from '../../src/auth/portal/portal-user.ts';
 import type { Installation } from '../support/installation.ts';
 import { PASSWORD, savePortalUser } from '../support/portal-users.ts';
-import { expectAccessible } from './accessible.ts';
 import { openContext } from './chromium.ts';
 
 /** Collects violations of the page's policy, from before its first line on. */
 const WATCH_POLICY = `
   globalThis.forbidden = [];
   addEventListener('securitypolicyviolation', ({ violatedDirective }) => globalThis.forbidden.push(violatedDirective));`;
-/** A phone, a laptop and a wide screen. */
-const WIDTHS = [390, 1440, 2560];
-/** Pictures to look at are written to this folder if it is given. */
-const PICTURES = process.env.CONSOLE_PICTURES;
 
 export const INSTALLATION = { acquirerId: 0 };
 
@@ -72,22 +67,4 @@ async function beginSession(context: BrowserContext, url: string, username: stri
 export async function expectHarmless({ page, faults }: Visit): Promise<void> {
   expect(faults).toEqual([]);
   expect(await page.evaluate('forbidden')).toEqual([]);
-}
-
-/** At each width, light and dark, nothing is wider than the screen, and everything is accessible. */
-export async function expectToFit(
-  page: Page,
-  name: string,
-  colorSchemes: readonly ('light' | 'dark')[] = ['light', 'dark'],
-): Promise<void> {
-  for (const colorScheme of colorSchemes) {
-    await page.emulateMedia({ colorScheme });
-    for (const width of WIDTHS) {
-      await page.setViewportSize({ width, height: 1000 });
-      if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}-${colorScheme}-${width}.png` });
-      expect(await page.evaluate('document.documentElement.scrollWidth'), `${name} ${width}`).toBe(width);
-      await expectAccessible(page, colorScheme);
-    }
-  }
-  await page.setViewportSize({ width: 1440, height: 1000 });
 }

@@ -7,8 +7,9 @@ import { type Installation, startInstallation } from '../support/installation.ts
 import { createLink, statusOf } from '../support/links.ts';
 import { sellApproved } from '../support/refunds.ts';
 import { untilAnswered } from '../support/transactions.ts';
+import { expectToFit } from './accessible.ts';
 import { launchChromium } from './chromium.ts';
-import { consoleVisits, expectHarmless, expectToFit } from './console-visits.ts';
+import { consoleVisits, expectHarmless } from './console-visits.ts';
 
 const PAN = '4111111111111111';
 

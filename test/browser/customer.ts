@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import decodeQR from 'qr/decode.js';
 import { expect } from 'vitest';
-import { expectAccessible } from './accessible.ts';
+import { expectAccessibleInBoth } from './accessible.ts';
 import { openContext } from './chromium.ts';
 
 /** The names of the states that the page shows. */
@@ -107,10 +107,7 @@ export class Customer {
     const { page } = this;
     expect(this.#faults).toEqual([]);
     expect(await page.evaluate('forbidden')).toEqual([]);
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme });
-      await expectAccessible(page, colorScheme);
-    }
+    await expectAccessibleInBoth(page);
     const before = page.viewportSize();
     await page.setViewportSize({ width: NARROW_PIXELS, height: 640 });
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(NARROW_PIXELS);
