@@ -27,6 +27,7 @@ import {
   type ProfileWithReader,
   readerFindings,
   tokenFinding,
+  userNameFindings,
 } from '../tools/doctor/key-findings.ts';
 import { providerFindings } from '../tools/doctor/provider-findings.ts';
 import { sessionFindings } from '../tools/doctor/session-findings.ts';
@@ -103,6 +104,7 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   const { pending, unknown } = await migrationsOf(database);
   if (pending.length + unknown.length > 0) return findings; // the other checks read tables of this version
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
+  findings.push(...(await userNameFindings(database, config.LOGIN_DOMAINS)));
   findings.push(...(await findingsOfReaders(config, database)), ...(await findingsOfHsmKeys(config, database, nowMs)));
   const retention = { auditDays: config.RETENTION_AUDIT_DAYS, messageDays: config.RETENTION_MESSAGE_DAYS };
   findings.push(...(await backlogFindings(database)), ...(await partitionFindings(database, retention)));

@@ -20,13 +20,13 @@ const WARM_UP_SECONDS = 10;
 const PEAK_SECONDS = 5;
 const MAX_STOCK = 60_000;
 
-export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
+export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS, rate }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
     const parts = await startParts(folder, closers, { gateways });
     await refuseUnsafe(parts.database);
-    const figures = await measure(parts, seconds);
+    const figures = await measure(parts, seconds, rate);
     console.log(JSON.stringify(figures, null, 1));
     if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
   } finally {
@@ -34,17 +34,18 @@ export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: Be
   }
 }
 
-async function measure(parts: Parts, seconds: number) {
+async function measure(parts: Parts, seconds: number, rate?: number) {
   const { gatewayPort: port, taps, pids } = parts;
   await measurePeak(parts, WARM_UP_SECONDS);
   const keptPeak = await measurePeak(parts, PEAK_SECONDS);
   await newConnectionPeak(parts, 2);
   const newPeak = await newConnectionPeak(parts, PEAK_SECONDS);
-  await taps.prepare(Math.min(MAX_STOCK, Math.ceil(newPeak * TIMES * 2)));
+  const perSecond = rate ?? newPeak * TIMES;
+  await taps.prepare(Math.min(MAX_STOCK, Math.ceil(perSecond * 2)));
   const overflows = listenOverflows();
   const used = coresUsed(pids);
   const tally = new Tally();
-  const tookSeconds = await offerTaps({ port, perSecond: newPeak * TIMES, seconds, taps, tally, isNewEach: true });
+  const tookSeconds = await offerTaps({ port, perSecond, seconds, taps, tally, isNewEach: true });
   const slice = tally.sum();
   const cores = used();
   const goodput = countOf(slice, 'approved') / tookSeconds;

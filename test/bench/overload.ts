@@ -29,13 +29,13 @@ const MAX_STOCK = 150_000;
 /** The last taps are recorded, and memory that is no longer used is released. */
 const SETTLE_MS = 5_000;
 
-export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: BenchOptions): Promise<void> {
+export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS, rate }: BenchOptions): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'tapwire-bench-'));
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
   try {
     const parts = await startParts(folder, closers, { gateways, isShared: true });
     await refuseUnsafe(parts.database);
-    const figures = await measure(parts, seconds);
+    const figures = await measure(parts, seconds, rate);
     print(figures);
     if (json) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
   } finally {
@@ -45,7 +45,7 @@ export async function bench({ json, seconds = SECONDS, gateways = GATEWAYS }: Be
 
 type Figures = Awaited<ReturnType<typeof measure>>;
 
-async function measure(parts: Parts, seconds: number) {
+async function measure(parts: Parts, seconds: number, rate?: number) {
   const { gatewayPort: port, taps, otherTaps, database, pids } = parts;
   await measurePeak(parts, WARM_UP_SECONDS);
   await taps.prepare(PEAK_SECONDS * MAX_PER_SECOND);
@@ -60,7 +60,7 @@ async function measure(parts: Parts, seconds: number) {
   const tally = new Tally();
   const otherTally = new Tally();
   const [tookSeconds] = await Promise.all([
-    offerTaps({ port, perSecond: peakBefore * TIMES, seconds, taps, tally }),
+    offerTaps({ port, perSecond: rate ?? peakBefore * TIMES, seconds, taps, tally }),
     offerTaps({
       port,
       perSecond: peakBefore * OTHER_PART,

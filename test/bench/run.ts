@@ -42,6 +42,7 @@ export interface BenchOptions {
   /** `none`: taps have no webhooks, as in figures from before they had; `e2e`. */
   readonly webhooks?: 'none' | undefined;
   /** Taps per second instead of half of the full load; `e2e`. */
+  /** Taps per second to offer instead of three times the measured capacity, to compare versions; `overload`, `connections`. */
   readonly rate?: number | undefined;
   /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;
@@ -57,6 +58,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     rounds: { type: 'string' },
     gateways: { type: 'string' },
+    rate: { type: 'string' },
     hsm: { type: 'string' },
     webhooks: { type: 'string' },
     rate: { type: 'string' },
@@ -84,6 +86,7 @@ await bench({
   seconds: number(values.seconds),
   rounds: number(values.rounds),
   gateways: number(values.gateways),
+  rate: number(values.rate),
   rows: number(values.rows),
   data: values.data,
 });

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { ProfileReader } from '#schemas/terminal-profile';
 import { TapwireError } from '../../basics/errors.ts';
 import { type FileAccess, isPrivateFile } from '../../basics/files/change-file.ts';
+import type { LoginDomain } from '../../auth/portal/login-domains.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { type ReaderRules, readerFaults } from '../../payments/settings/check-settings.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
@@ -12,6 +13,8 @@ const PART = 'keys';
 const DAY_MS = 86_400_000;
 /** PCI DSS 3.7.4: keys are changed at the end of their cryptoperiod, which is a year here. */
 const CRYPTOPERIOD_DAYS = 365;
+/** Acquirers in one finding: more would hide the sentence. */
+const MAX_NAMED = 20;
 
 interface FileFacts extends FileAccess {
   readonly mtimeMs: number;
@@ -113,4 +116,17 @@ export async function issuerFindings(database: Database): Promise<Finding[]> {
       'check with the owner of the issuer; without the claim acquirerId, its tokens are refused unless their key is proven for one acquirer',
     ),
   );
+}
+
+/**
+ * Acquirers that may create user names outside a domain of their own while others do, too: a login names no acquirer, so a
+ * refused name reveals that another acquirer uses it.
+ */
+export async function userNameFindings(database: Database, domains: readonly LoginDomain[]): Promise<Finding[]> {
+  const { rows } = await database.query<{ id: number }>('select id from acquirers order by id');
+  const listed = new Set(domains.map(({ acquirerId }) => acquirerId));
+  const open = rows.filter(({ id }) => !listed.has(id)).map(({ id }) => id);
+  if (rows.length < 2 || open.length === 0) return [good('user names', 'none is revealed to another acquirer')];
+  const description = `a refused name reveals users of other acquirers to ${open.slice(0, MAX_NAMED).join(', ')}${open.length > MAX_NAMED ? ` and ${open.length - MAX_NAMED} more` : ''}`;
+  return [warning('user names', description, 'give each acquirer a domain in LOGIN_DOMAINS')];
 }

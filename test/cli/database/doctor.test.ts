@@ -104,6 +104,12 @@ describe('tapwire doctor', () => {
     expect(reported(findings)).toMatch(/issuer \S+: acquirers 1, 2 have registered it/);
   });
 
+  test('names the acquirers to whom a refused user name reveals users of others', async () => {
+    expect(reported(await look())).toContain('user names: a refused name reveals users of other acquirers to 1, 2');
+    const apart = await look({ LOGIN_DOMAINS: '1=bank.example,2=pay.example' });
+    expect(reported(apart)).toContain('user names: none is revealed to another acquirer');
+  });
+
   test('describes how clients reach the installation, and what is publicly accessible', async () => {
     expect(reported(await look())).toContain('https: is not required in dev');
     const qa = { TAPWIRE_ENV: 'qa', BASE_URL: 'https://api.example', APP_URL: 'https://pay.example' };
