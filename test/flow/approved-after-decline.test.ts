@@ -71,6 +71,19 @@ describe('a sale that is approved after its decline', () => {
     await untilDeclinedAndReversed(id);
   });
 
+  test('and whose card was erased meanwhile is in review, because no reversal can be built', async () => {
+    await scene.install();
+    const { id, sale } = await declinedTap();
+    await scene.installation.database.query('update transactions set sealed_card = null where id = $1', [id]);
+    sale.answer();
+    await eventually(async () =>
+      expect(await scene.stored(id)).toMatchObject({ disposition: Disposition.Declined, needsReview: true }),
+    );
+    await eventually(() => expect(alarmsOf(id).length).toBeGreaterThan(0));
+    await scene.untilAtRest(id);
+    expect(scene.scripted.of('0420')).toEqual([]);
+  });
+
   test('a sale that is approved after its decline with a response that cannot be read with certainty is reversed as well', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();

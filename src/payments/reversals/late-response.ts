@@ -248,9 +248,10 @@ function readLate(
   read: (original: OriginalData) => Outcome | undefined,
 ): LateFacts | 'duplicate' | undefined {
   const { id, sealedCard } = request;
+  if (sealedCard === null) return UNREADABLE; // erased at the end of its retention
   let outcome: Outcome | undefined;
   try {
-    outcome = sealedCard === null ? undefined : read(vault.open(id, sealedCard).original);
+    outcome = read(vault.open(id, sealedCard).original);
   } catch {
     // The card's key no longer exists, or the processor fails on the response. The other responses of the batch must
     // not suffer.
