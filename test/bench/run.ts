@@ -41,8 +41,7 @@ export interface BenchOptions {
   readonly hsm?: string | undefined;
   /** `none`: taps have no webhooks, as in figures from before they had; `e2e`. */
   readonly webhooks?: 'none' | undefined;
-  /** Taps per second instead of half of the full load; `e2e`. */
-  /** Taps per second to offer instead of three times the measured capacity, to compare versions; `overload`, `connections`. */
+  /** Taps per second instead of half of the full load (`e2e`) or of three times the capacity (`overload`, `connections`). */
   readonly rate?: number | undefined;
   /** The number of transactions in the database; `http`, `index` and `seed`. */
   readonly rows?: number | undefined;
@@ -58,7 +57,6 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string' },
     rounds: { type: 'string' },
     gateways: { type: 'string' },
-    rate: { type: 'string' },
     hsm: { type: 'string' },
     webhooks: { type: 'string' },
     rate: { type: 'string' },
@@ -86,7 +84,6 @@ await bench({
   seconds: number(values.seconds),
   rounds: number(values.rounds),
   gateways: number(values.gateways),
-  rate: number(values.rate),
   rows: number(values.rows),
   data: values.data,
 });
