@@ -71,7 +71,7 @@ describe('a sale that is approved after its decline', () => {
     await untilDeclinedAndReversed(id);
   });
 
-  test('and whose card was erased meanwhile is in review, because no reversal can be built', async () => {
+  test('a sale that is approved after its decline and whose card was erased is in review, because no reversal can be built', async () => {
     await scene.install();
     const { id, sale } = await declinedTap();
     await scene.installation.database.query('update transactions set sealed_card = null where id = $1', [id]);

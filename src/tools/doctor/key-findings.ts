@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import type { ProfileReader } from '#schemas/terminal-profile';
+import type { LoginDomain } from '../../auth/portal/login-domains.ts';
 import { TapwireError } from '../../basics/errors.ts';
 import { type FileAccess, isPrivateFile } from '../../basics/files/change-file.ts';
-import type { LoginDomain } from '../../auth/portal/login-domains.ts';
 import type { KeyRing } from '../../card/key-ring.ts';
 import { type ReaderRules, readerFaults } from '../../payments/settings/check-settings.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
