@@ -129,7 +129,7 @@ export const storedIssuerKey = z
       .string()
       .nullable()
       .describe(
-        'Time at which possession of the private key was proven, ISO 8601; null with a JWKS, and for keys of earlier versions. Without a proof, tokens need the claim `acquirerId` if another acquirer has the issuer',
+        'Time at which possession of the private key was proven, ISO 8601; null with a JWKS. Without a proof, tokens need the claim `acquirerId` if another acquirer has the issuer',
       ),
     revokedAt: z
       .string()

@@ -15,7 +15,7 @@ import { codecs, spec } from './spec.ts';
  */
 export default defineProcessor({
   type: 'type-1',
-  kit: 2,
+  kit: 1,
   name: 'Type 1 (ISO 8583:1987, ASCII)',
   configSchema,
   exampleConfig,

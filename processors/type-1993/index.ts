@@ -13,7 +13,7 @@ import { codec, spec } from './spec.ts';
 /** ISO 8583:1993 in ASCII: README.md in this folder describes the requirements of the network and their reasons. */
 export default defineProcessor({
   type: 'type-1993',
-  kit: 2,
+  kit: 1,
   name: 'Type 1993 (ISO 8583:1993, ASCII)',
   configSchema,
   exampleConfig,

@@ -16,7 +16,7 @@ import { codec, spec } from './spec.ts';
  */
 export default defineProcessor({
   type: 'type-2',
-  kit: 2,
+  kit: 1,
   name: 'Type 2 (ISO 8583:1987, packed)',
   configSchema,
   exampleConfig,

@@ -186,12 +186,9 @@ describe('a void is refused', () => {
     const key = { acquirerId: 1, id: sale } as Transaction;
     const change = `update transactions set settlement_date = null, sent_at = $2, time_zone = $3 where id = $1`;
     await database.query(change, [sale, new Date(before), continues]);
-    expect(await findIsSettled(database, key, ended)).toBe(false);
+    expect(await findIsSettled(database, key)).toBe(false);
     await database.query(change, [sale, new Date(before), ended]);
-    expect(await findIsSettled(database, key, continues)).toBe(true);
-    await database.query(change, [sale, new Date(before), null]); // as the previous version stored it
-    expect(await findIsSettled(database, key, ended)).toBe(true);
-    expect(await findIsSettled(database, key, continues)).toBe(false);
+    expect(await findIsSettled(database, key)).toBe(true);
   });
 });
 

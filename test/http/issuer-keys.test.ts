@@ -181,10 +181,10 @@ describe.concurrent('an issuer key', () => {
       proof: await prove(pair, { issuer: iss }),
     };
     expectProblem(await add(copy, operator, '/acquirers/2'), { status: 400, errorCode: 104 });
-    // As an earlier version registered it.
+    // Its holder proves it for another acquirer, too.
     await installation.database.query(
-      `insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key)
-       values ($1, 'one', 2, 20, '{ES256}', $2)`,
+      `insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key, proven_at)
+       values ($1, 'one', 2, 20, '{ES256}', $2, now())`,
       [iss, pair.publicKey],
     );
     await eventually(async () =>

@@ -60,7 +60,7 @@ test('a processor whose references have the terminal can count STANs per termina
   expect(() => defineProcessor(named)).not.toThrow();
 });
 
-test('a configuration of an earlier version that counts per terminal is counted for the acquirer', () => {
+test('a configuration that counts per terminal, which its type does not allow, is counted for the acquirer', () => {
   const config = { ...type1993.exampleConfig, profile: { stanScope: 'terminal', maxInFlight: 7 } } as const;
   expect(profileOf(type1993, config)).toMatchObject({ stanScope: 'acquirer', maxInFlight: 7 });
 });

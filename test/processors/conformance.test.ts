@@ -73,7 +73,7 @@ test.each([
 
 test.each([
   ['of three bytes', { lengthHeader: 'binary-3' }, 'lengthHeader must be one of binary-2, '],
-  ['in the form of earlier versions', { lengthBytes: 3, lengthIncludesHeader: false }, 'lengthHeader must be one of'],
+  ['in other properties', { lengthBytes: 3, lengthIncludesHeader: false }, 'lengthHeader must be one of'],
   ['that cannot announce the longest frame', { lengthHeader: 'bcd-2', maxFrameBytes: 65_535 }, 'from 1 to 9999'],
   [
     'whose frames are shorter than the messages',

@@ -16,10 +16,10 @@ export interface IssuerKey {
   /** Signs only for merchants of this tenant. */
   readonly owner: Tenant;
   /**
-   * `proven`: the holder of the private key has consented to the registration (issuer-keys.ts). `unproven`: an
-   * earlier version registered it. `published`: it comes from a key set, and everyone can publish a public key.
+   * `proven`: the holder of the private key has consented to the registration (`isPossessionProof`). `published`: it
+   * comes from a key set, and everyone can publish a public key.
    */
-  readonly standing: 'proven' | 'unproven' | 'published';
+  readonly standing: 'proven' | 'published';
 }
 
 /**

@@ -158,11 +158,10 @@ class CachingVerifier implements MerchantTokenVerifier {
     // A caller that holds none of the keys must not learn that several acquirers have the issuer.
     const signer = await findSigner(different.slice(0, MAX_TRIED_KEYS_OF_ALL), token, unverified);
     if (signer === undefined) throw new AuthError('JWT_INVALID', 'signature');
-    const registered = usable.filter((key) => key.standing !== 'published' && isSamePublicKey(key, signer));
-    const owners = new Set(registered.map(({ owner }) => owner.acquirerId));
-    const proven = owners.size === 1 ? registered.find(({ standing }) => standing === 'proven') : undefined;
-    if (proven === undefined) throw new AuthError('JWT_INVALID', 'acquirer');
-    return proven;
+    const proven = usable.filter((key) => key.standing === 'proven' && isSamePublicKey(key, signer));
+    const owners = new Set(proven.map(({ owner }) => owner.acquirerId));
+    if (owners.size !== 1) throw new AuthError('JWT_INVALID', 'acquirer');
+    return proven[0]!;
   }
 
   #acquirersOf({ iss, acquirerId: claimed }: UnverifiedToken['claims']): readonly number[] {

@@ -35,8 +35,3 @@ export function keepFields(message: IsoMessage, names: readonly string[]): Origi
   }
   return kept;
 }
-
-/** The names that the message lacks. Processors of kit version 1 use it; `presence` of the request rules replaces it. */
-export function missingFields(message: IsoMessage, names: readonly string[]): string[] {
-  return names.filter((name) => message[name] === undefined);
-}

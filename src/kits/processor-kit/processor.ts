@@ -89,8 +89,8 @@ export interface Processor<Config extends SwitchConfig = SwitchConfig, Message e
    * most 32 characters.
    */
   readonly type: string;
-  /** The version of the kit that it was written for (`PROCESSOR_KIT`). Absent in processors of version 1. */
-  readonly kit?: number | undefined;
+  /** The version of the kit that it was written for (`PROCESSOR_KIT`). */
+  readonly kit: number;
   /** Name for people: `Type 1 (ISO 8583:1987, ASCII)`. */
   readonly name: string;
   /** Validates the configuration of one switch; extends `switchConfig` of the kit. */

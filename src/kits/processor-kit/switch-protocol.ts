@@ -9,9 +9,9 @@ import type { ProcessorProfile } from './profile.ts';
 import { SealedReplies } from './sealed-replies.ts';
 
 /**
- * The profile of one switch: the profile of its type, with the overrides of its configuration. A configuration of an
- * earlier version may count STANs per terminal although two terminals could share a reference: they are counted for the
- * acquirer, which is stricter, so that the switch stays in use.
+ * The profile of one switch: the profile of its type, with the overrides of its configuration. If the type has changed
+ * since the configuration was stored, two terminals may be able to share a reference although STANs are counted per
+ * terminal: they are counted for the acquirer, which is stricter, so that the switch stays in use.
  */
 export function profileOf<Config extends SwitchConfig>(processor: Processor<Config>, config: Config): ProcessorProfile {
   const { overtakingGuardSeconds, reversalDelaysSeconds, reversalGiveUpAfterSeconds, ...numbers } =

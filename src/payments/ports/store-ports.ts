@@ -354,9 +354,9 @@ export interface RefundStore {
   reserve(refund: NewAttempt): Promise<'inserted' | 'exists' | 'refused'>;
   /**
    * Whether the switch has closed the business day of a sale. For a switch that announces no business day, the
-   * time zone that the sale was stored with decides. `timeZone`: the merchant's present one, for sales without.
+   * time zone that the sale was stored with decides.
    */
-  isSettled(sale: Transaction, timeZone: string): Promise<boolean>;
+  isSettled(sale: Transaction): Promise<boolean>;
   /**
    * Why nothing of a sale can be returned now. `inReview`: the sale, a refund or a void of it is in review
    * (model/review.ts). `noProcessor`: the processor that approved the sale was removed.

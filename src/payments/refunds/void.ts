@@ -39,10 +39,7 @@ export class Voids {
    */
   async start(sale: Transaction, correlationId: string | null = null): Promise<Transaction> {
     await this.#refuseUnlessWhole(sale);
-    const merchant = this.#deps.directory.merchant(sale.acquirerId, sale.merchantId);
-    if (await this.#deps.refunds.isSettled(sale, merchant?.timeZone ?? 'UTC')) {
-      throw new RequestRejected('SALE_SETTLED');
-    }
+    if (await this.#deps.refunds.isSettled(sale)) throw new RequestRejected('SALE_SETTLED');
     const nowMs = this.#deps.clock.nowMs();
     const attempt = restingAttempt(this.#draft(sale, correlationId, nowMs), PATH, nowMs);
     const data = { acquirerId: sale.acquirerId, id: sale.id, attempt: sale.attempt, reversalAttempt: 1 };

@@ -48,6 +48,8 @@ const MAX_CHECKS = 3;
  */
 const MAX_ATTEMPTS = 50;
 
+type InsertOutcome = Awaited<ReturnType<TransactionStore['insert']>>;
+
 /**
  * The record that the response was flushed, or its job, may be committed in between. More retries than that have
  * another cause.
@@ -80,13 +82,10 @@ export class Taps {
       const submitter = link ? { ...principal, xTid: principal.xTid ?? link.xTid } : principal;
       const draft = draftTap(this.#deps, submitter, request, link);
       let plan: Plan;
-      let outcome: Awaited<ReturnType<TransactionStore['insert']>>;
+      let outcome: InsertOutcome;
       try {
         plan = await this.#plan(submitter, draft, request);
-        const attempt = { ...plan.attempt, timeZone: draft.merchant.timeZone };
-        outcome = await this.#attempts.commit(plan, () =>
-          this.#deps.observer.commit('insert', attempt, () => this.#deps.store.insert(attempt)),
-        );
+        outcome = await this.#attempts.commit(plan, () => this.#insert(plan, draft));
       } catch (error) {
         const before = storesNothingNew(error) ? await this.#findRepeated(submitter, draft, request) : undefined;
         if (!before) throw error;
@@ -128,6 +127,12 @@ export class Taps {
     throw new DuplicateReference(); // another attempt of this reference was faster
   }
 
+  #insert(plan: Plan, { merchant }: Draft): Promise<InsertOutcome> {
+    const { observer, store } = this.#deps;
+    const attempt = { ...plan.attempt, timeZone: merchant.timeZone };
+    return observer.commit('insert', attempt, () => store.insert(attempt));
+  }
+
   #retry({ attempt }: Plan): Promise<boolean> {
     const { observer, store } = this.#deps;
     return observer.commit('retry', attempt, () => store.retry(attempt));
@@ -143,9 +148,7 @@ export class Taps {
     reportCopy(this.#deps, principal, request);
     const refusal = new TapRefused('/paymentCardData', 'CARD_DATA_UNREADABLE', 'card');
     const plan = this.#refused(principal, before ? nextAttempt(draft, before) : draft, refusal);
-    const { attempt } = plan;
-    const insert = () => this.#deps.observer.commit('insert', attempt, () => this.#deps.store.insert(attempt));
-    await this.#attempts.commit<unknown>(plan, () => (before ? this.#retry(plan) : insert()));
+    await this.#attempts.commit<unknown>(plan, () => (before ? this.#retry(plan) : this.#insert(plan, draft)));
     return plan.proceed();
   }
 

@@ -20,7 +20,6 @@ interface Row {
   readonly publicKey: string | null;
   readonly jwksUrl: string | null;
   readonly createdAtMs: number;
-  readonly isProven: boolean;
 }
 
 interface Registration {
@@ -31,7 +30,7 @@ interface Registration {
 
 const REGISTERED = `select issuer, kid, acquirer_id as "acquirerId", integrator_id as "integratorId",
   merchant_id as "merchantId", algorithms, public_key as "publicKey", jwks_url as "jwksUrl",
-  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs", proven_at is not null as "isProven"
+  (extract(epoch from created_at) * 1000)::float8 as "createdAtMs"
   from issuer_keys where revoked_at is null`;
 
 /**
@@ -105,15 +104,14 @@ function newestFirst(left: Row, right: Row): number {
 }
 
 function registrationOf(row: Row): Registration {
-  const { issuer, kid, algorithms, publicKey, jwksUrl, isProven } = row;
+  const { issuer, kid, algorithms, publicKey, jwksUrl } = row;
   const owner = ownerOf(row);
   if (publicKey === null) return { keySet: { url: jwksUrl!, algorithms, owner } };
   const read = readIssuerPem(publicKey);
   if (!read) return {};
   const able = algorithms.filter((algorithm) => read.algorithms.includes(algorithm));
-  const standing = isProven ? 'proven' : 'unproven';
   const id = `${owner.acquirerId} ${issuer} ${kid ?? ''}`;
-  return { key: { id, kid: kid ?? undefined, publicKey: read.publicKey, algorithms: able, owner, standing } };
+  return { key: { id, kid: kid ?? undefined, publicKey: read.publicKey, algorithms: able, owner, standing: 'proven' } };
 }
 
 function ownerOf({ acquirerId, integratorId, merchantId }: Row): Tenant {

@@ -148,7 +148,6 @@ export async function startEmbeddedPostgres({
   // pg_ctl has just reported that no server runs. A postmaster.pid that survived a power cut names an unrelated
   // process.
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true });
-  requirePassword(binaries, dataDirectory, account);
   const settings = [...serverSettings(socketDirectory, durable, listenOn), ...(isLogical ? LOGICAL : [])];
   const stopServer = await startServer(account, binaries.pg_ctl, dataDirectory, settings);
   const stop = async () => {
@@ -193,9 +192,8 @@ export function socketDirectoryOf(dataDirectory: string): string {
 
 /** Only the owner of the data folder knows the password. */
 function urlOf(dataDirectory: string, socketDirectory: string): string {
-  const file = join(dataDirectory, PASSWORD_FILE);
-  const user = existsSync(file) ? `tapwire:${readFileSync(file, 'utf8').trim()}` : 'tapwire';
-  return `postgres://${user}@localhost/tapwire?host=${encodeURIComponent(socketDirectory)}`;
+  const password = readFileSync(join(dataDirectory, PASSWORD_FILE), 'utf8').trim();
+  return `postgres://tapwire:${password}@localhost/tapwire?host=${encodeURIComponent(socketDirectory)}`;
 }
 
 function writePrivate(path: string, content: string, { identity: { uid, gid } }: PostgresAccount): void {
@@ -235,13 +233,11 @@ function runAs(
   account: PostgresAccount,
   binary: string,
   args: readonly string[],
-  input = '',
 ): { status: number | null; output: string } {
   const [program, programArgs] = account.command(binary, args);
   const result = spawnSync(program, programArgs, {
     ...account.identity,
     stdio: 'pipe',
-    input,
     cwd: tmpdir(),
     env: ENVIRONMENT,
   });
@@ -295,48 +291,6 @@ function createCluster({ postgres, initdb }: Binaries, dataDirectory: string, so
     if (path.startsWith(prefix)) rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   }
   if (!isCluster(dataDirectory)) throw new StartError('NO_DATABASE', `initdb failed: ${fault}`);
-}
-
-/** A rule of pg_hba.conf up to its method `trust`, and a comment after it. */
-const TRUSTING_RULE = /^([^#\n]*\s)trust(\s*(?:#.*)?)$/gm;
-
-/**
- * An older version created clusters that trust each connection. Before such a cluster starts, its user gets the password,
- * and its rules want it. A process that is killed between two steps leaves a cluster that trusts, so the next start
- * does all steps again.
- *
- * @throws StartError NO_DATABASE if the password cannot be set
- */
-function requirePassword({ postgres }: Binaries, dataDirectory: string, account: PostgresAccount): void {
-  const rulesFile = join(dataDirectory, 'pg_hba.conf');
-  const rules = readFileSync(rulesFile, 'utf8');
-  const wanted = rules.replace(TRUSTING_RULE, '$1scram-sha-256$2');
-  if (wanted === rules) return;
-  const passwordFile = join(dataDirectory, PASSWORD_FILE);
-  if (!existsSync(passwordFile)) {
-    const newFile = `${passwordFile}.new`;
-    rmSync(newFile, { force: true });
-    writePrivate(newFile, randomBytes(PASSWORD_BYTES).toString('hex'), account);
-    renameSync(newFile, passwordFile);
-  }
-  const password = readFileSync(passwordFile, 'utf8').trim();
-  const settings = ['password_encryption=scram-sha-256', 'scram_iterations=1'].flatMap((setting) => ['-c', setting]);
-  const { status, output } = runAs(
-    account,
-    postgres,
-    ['--single', '-D', dataDirectory, ...settings, 'postgres'],
-    `alter role tapwire password '${password}'\n`,
-  );
-  // In this mode the server ends well after a statement that failed.
-  if (status !== 0 || output.includes('ERROR:'))
-    throw new StartError(
-      'NO_DATABASE',
-      `The embedded Postgres trusts each connection, and its password could not be set: ${lastLine(output)}`,
-    );
-  const newRules = `${rulesFile}.new`;
-  rmSync(newRules, { force: true });
-  writePrivate(newRules, wanted, account);
-  renameSync(newRules, rulesFile);
 }
 
 function serverSettings(socketDirectory: string, durable: boolean, listenOn: string): string[] {

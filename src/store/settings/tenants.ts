@@ -101,7 +101,7 @@ export async function saveUser(database: Database, user: NewUser): Promise<void>
   const { acquirerId, id, merchantId, username, passwordHash, role } = user;
   await database.query(
     `insert into users (acquirer_id, id, merchant_id, username, password_hash, role) values ($1, $2, $3, $4, $5, $6)
-     on conflict (username) do update set password_hash = excluded.password_hash, role = excluded.role`,
+     on conflict (lower(username)) do update set password_hash = excluded.password_hash, role = excluded.role`,
     [acquirerId, id, merchantId, username, passwordHash, role],
   );
 }

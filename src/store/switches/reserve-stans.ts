@@ -86,8 +86,8 @@ const OVERLAPPING = (columns: string, condition: string) => `
 const COMMITTED_WITHIN = '1 minute';
 
 /**
- * Numbers on both sides of another scope's counter that are not used. Ahead of it, gateways of the previous version may
- * still reserve some in the same minute. Behind it, it may have used some on the business date before, in the same hour.
+ * Numbers on both sides of another scope's counter that are not used. Ahead of it, gateways that count by the previous
+ * configuration may still reserve some in the same minute. Behind it, it may have used some on the business date before, in the same hour.
  */
 const AROUND = 10 * BLOCK_SIZE;
 

@@ -136,8 +136,8 @@ interface StoredPath {
   readonly at: string;
 }
 
-/** An audit entry as `transaction_events.moves` has it. Rows from before paths were stored have each transition. */
-export type StoredEntry = StoredPath | AuditEntry;
+/** An audit entry as `transaction_events.moves` has it. */
+export type StoredEntry = StoredPath | Exclude<AuditEntry, Move>;
 
 /**
  * The audit entries of a commit for storage. Every tap writes three such values with five transitions; as paths they
@@ -145,24 +145,27 @@ export type StoredEntry = StoredPath | AuditEntry;
  */
 export function storedEntries(entries: readonly AuditEntry[]): StoredEntry[] {
   const stored: StoredEntry[] = [];
-  let path: StatusId[] | undefined;
+  let path: StatusId[] = [];
   let last: Move | undefined;
   for (const entry of entries) {
-    const move = isMove(entry) ? entry : undefined;
-    if (move !== undefined && path !== undefined && last?.to === move.from && last.at === move.at) {
-      path.push(Status[move.to]);
-    } else if (move !== undefined) {
-      path = [Status[move.to]];
-      stored.push({ from: move.from === null ? null : Status[move.from], path, at: move.at });
-    } else stored.push(entry);
-    last = move;
+    if (!isMove(entry)) {
+      stored.push(entry);
+      last = undefined;
+      continue;
+    }
+    if (last?.to === entry.from && last.at === entry.at) path.push(Status[entry.to]);
+    else {
+      path = [Status[entry.to]];
+      stored.push({ from: entry.from === null ? null : Status[entry.from], path, at: entry.at });
+    }
+    last = entry;
   }
   return stored;
 }
 
 /** The audit entries of a stored value. */
 export function readEntries(stored: readonly StoredEntry[]): AuditEntry[] {
-  return stored.flatMap((entry) => ('path' in entry ? readPath(entry) : entry));
+  return stored.flatMap((entry): AuditEntry[] => ('path' in entry ? readPath(entry) : [entry]));
 }
 
 function readPath({ from, path, at }: StoredPath): Move[] {

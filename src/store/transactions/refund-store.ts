@@ -99,11 +99,11 @@ const ANNOUNCED_WITHIN = '5 days';
 // The sale's own settlement date (DE15 of its response) is its business date. If the switch sends none, it is the
 // date that was announced before the sale's deadline. If the first announcement came later, the sale belongs to its
 // calendar day. Without any announcement, the end of that day settles it. The days are those of the merchant's time zone when
-// the tap was stored, which a change of the merchant does not change. $3: its present one, for rows of the previous version.
+// the tap was stored, which a change of the merchant does not change.
 const IS_SETTLED = `
 with sale as (
-  select t.acquirer_id, r.processor_id, t.deadline_at, coalesce(t.time_zone, $3) as zone,
-    (t.sent_at at time zone coalesce(t.time_zone, $3))::date as day, t.settlement_date::date as own
+  select t.acquirer_id, r.processor_id, t.deadline_at, t.time_zone as zone,
+    (t.sent_at at time zone t.time_zone)::date as day, t.settlement_date::date as own
   from transactions t join routes r on r.acquirer_id = t.acquirer_id and r.id = t.route_id
   where t.acquirer_id = $1 and t.id = $2
 ),
@@ -120,9 +120,8 @@ from sale, known`;
 export async function findIsSettled(
   client: Pick<pg.ClientBase, 'query'>,
   { acquirerId, id }: Transaction,
-  timeZone: string,
 ): Promise<boolean> {
-  const values = [acquirerId, id, timeZone];
+  const values = [acquirerId, id];
   const { rows } = await client.query<{ isSettled: boolean }>({ name: 'is-settled', text: IS_SETTLED, values });
   return rows[0]?.isSettled ?? false;
 }
@@ -149,8 +148,8 @@ export class PostgresRefundStore implements RefundStore {
     return commitRefund(this.#database, refund, this.#jobs);
   }
 
-  isSettled(sale: Transaction, timeZone: string): Promise<boolean> {
-    return mapConnectionLoss(findIsSettled(this.#database, sale, timeZone));
+  isSettled(sale: Transaction): Promise<boolean> {
+    return mapConnectionLoss(findIsSettled(this.#database, sale));
   }
 
   findObstacle(sale: Transaction): Promise<ReturnObstacle | undefined> {

@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { terminalScopeFault } from '../../kits/processor-kit/message-identity.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
 import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
 import { guardedLookup, type MayDial } from '../../outbound/guarded-lookup.ts';
@@ -60,7 +59,6 @@ async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): 
     return [fault(part, description, 'run tapwire processor change')];
   }
   const config: SwitchConfig = checked.data;
-  const scope = scopeFindings(part, type, config);
   const { access } = questions;
   const foreign = access.faults(stored.acquirerId, config).map(({ path, detail }) => `${path.join('.')}: ${detail}`);
   // The doctor does not connect to addresses that the acquirer has no grant for.
@@ -69,16 +67,7 @@ async function findingsOf(stored: StoredProcessor, questions: SwitchQuestions): 
   const dialled = await dialFindings(part, config, mayDial);
   if (dialled.every(({ verdict }) => verdict === 'good'))
     dialled.splice(0, 1, signOnFinding(dialled[0]!, stored, questions));
-  return [...scope, ...(await tlsFindings(part, stored, config, questions)), ...dialled];
-}
-
-/** A setting of an earlier version, which is not obeyed. */
-function scopeFindings(part: string, type: Processor, config: SwitchConfig): Finding[] {
-  if (config.profile?.stanScope !== 'terminal') return [];
-  const reason = terminalScopeFault(type, config);
-  if (reason === undefined) return [];
-  const description = `profile.stanScope ${reason}. STANs are counted for the acquirer instead`;
-  return [warning(part, description, 'remove profile.stanScope with tapwire processor change')];
+  return [...(await tlsFindings(part, stored, config, questions)), ...dialled];
 }
 
 async function tlsFindings(

@@ -126,14 +126,12 @@ const TOLD_OF = `transactions t
 const EVENTS_SINCE = `t.created_at >= greatest($1::timestamptz, (select up_to from purge_marks where kind = 'webhooks'), '-infinity')`;
 
 // Sequence numbers: in attempt n the outcome has 2 n - 1, and the voiding of a sale 2 n. For the row of a void, 2
-// reports that it failed and 1 that it needs review (see webhook-job.ts). A resolution has a number of its own. Voids without recorded attempts are older
-// than these events.
+// reports that it failed and 1 that it needs review (see webhook-job.ts). A resolution has a number of its own.
 const DUE = `
   select t.acquirer_id, t.id, case t.disposition when ${Disposition.Declined} then 2 else 1 end as sequence
   from ${TOLD_OF}
   where t.type = ${TransactionType.Void} and ${EVENTS_SINCE}
     and (t.disposition = ${Disposition.Declined} or (t.disposition is null and t.needs_review))
-    and exists (select from reversal_attempts a where a.acquirer_id = t.acquirer_id and a.transaction_id = t.original_id)
   union all
   select t.acquirer_id, t.id, t.attempt * 2 - (case step when 1 then 1 else 0 end) as sequence
   from ${TOLD_OF}

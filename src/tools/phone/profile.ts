@@ -13,7 +13,7 @@ export const profile = z.object({
   login: z.object({ username: z.string(), password: z.string() }),
   /** User and password for the console. */
   operator: z.object({ username: z.string(), password: z.string() }).optional(),
-  /** Of the merchant; absent in a profile of an older version. Its phones then bind their taps to no merchant. */
+  /** Of the merchant. Without it, the phones bind their taps to no merchant. */
   acquirerId: z.int().optional(),
   merchant: z.object({ id: z.string(), name: z.string(), mcc: z.string(), xTid: z.string(), user: z.string() }),
   issuer: z.object({

@@ -97,8 +97,8 @@ describe('tapwire doctor', () => {
   test('names an issuer that several acquirers have registered', async () => {
     const { database } = installation;
     expect(reported(await look())).toContain('issuers: each is registered by one acquirer');
-    await database.query(`insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key)
-      select issuer, 'copied', 2, 20, algorithms, public_key from issuer_keys where acquirer_id = 1 limit 1`);
+    await database.query(`insert into issuer_keys (issuer, kid, acquirer_id, integrator_id, algorithms, public_key, proven_at)
+      select issuer, 'copied', 2, 20, algorithms, public_key, proven_at from issuer_keys where acquirer_id = 1 limit 1`);
     const findings = await look();
     await database.query(`delete from issuer_keys where kid = 'copied'`);
     expect(reported(findings)).toMatch(/issuer \S+: acquirers 1, 2 have registered it/);

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -50,68 +50,6 @@ test('the embedded Postgres wants the random password of a private file on each 
       guessed.password = password;
       await expect(openDatabase(guessed.href)).rejects.toThrow();
     }
-  } finally {
-    await stop();
-  }
-});
-
-/** As an older version left it: its rules trust each connection, and its user has no password. */
-async function makeTrustingCluster(): Promise<void> {
-  chmodSync(folder, 0o755);
-  const { url, stop } = await start();
-  const database = await openDatabase(url);
-  await database.query('create table kept (value text)');
-  await database.query('alter role tapwire password null');
-  await database.end();
-  await stop();
-  writeRules((rules) => rules.replaceAll('scram-sha-256', 'trust'));
-  rmSync(join(folder, 'postgres', 'tapwire.password'));
-}
-
-function writeRules(change: (rules: string) => string): void {
-  const file = join(folder, 'postgres', 'pg_hba.conf');
-  writeFileSync(file, change(readFileSync(file, 'utf8')));
-}
-
-async function expectPassword(url: string): Promise<void> {
-  const file = join(folder, 'postgres', 'tapwire.password');
-  expect(statSync(file).mode & 0o777).toBe(0o600);
-  expect(new URL(url).password).toBe(readFileSync(file, 'utf8'));
-  const database = await openDatabase(url);
-  const { rows } = await database.query('select auth_method as method from pg_hba_file_rules group by 1');
-  const kept = await database.query('select from kept');
-  await database.end();
-  expect(rows).toEqual([{ method: 'scram-sha-256' }]);
-  expect(kept.rowCount).toBe(0);
-  const guessed = new URL(url);
-  guessed.password = '';
-  await expect(openDatabase(guessed.href)).rejects.toThrow();
-}
-
-test('a cluster of an older version that trusts each connection wants a password from its next start', async () => {
-  await makeTrustingCluster();
-  for (let starts = 0; starts < 2; starts++) {
-    const { url, stop } = await start();
-    try {
-      await expectPassword(url);
-    } finally {
-      await stop();
-    }
-  }
-});
-
-test('a start that was killed between the password and the rules is completed', async () => {
-  await makeTrustingCluster();
-  await (await start()).stop();
-  writeRules(
-    (rules) => `${rules.replaceAll('scram-sha-256', 'trust')}\n# local all all trust\nlocal all all trust # own\n`,
-  );
-  const { url, stop } = await start();
-  try {
-    await expectPassword(url);
-    expect(readFileSync(join(folder, 'postgres', 'pg_hba.conf'), 'utf8')).toMatch(
-      /# local all all trust\nlocal all all scram-sha-256 # own\n$/,
-    );
   } finally {
     await stop();
   }

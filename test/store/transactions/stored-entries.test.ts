@@ -37,9 +37,4 @@ describe('the stored form of audit entries', () => {
       for (const to of tos) expect(readEntries(storedEntries([move(from, to)]))).toEqual([move(from, to)]);
     }
   });
-
-  test('is read in rows from before paths were stored', () => {
-    const entries = [move(null, 1), move(1, 3), OTHER];
-    expect(readEntries(entries)).toEqual(entries);
-  });
 });

@@ -10,7 +10,7 @@ import { codec, spec } from './spec.ts';
 
 export default defineProcessor({
   type: 'acme',
-  kit: 2,
+  kit: 1,
   name: 'Acme',
   configSchema,
   exampleConfig,

@@ -132,6 +132,7 @@ create table issuer_keys (
   unique (acquirer_id, issuer, kid),
   check (num_nonnulls(integrator_id, merchant_id) = 1),
   check (num_nonnulls(public_key, jwks_url) = 1),
+  check ((public_key is null) = (proven_at is null)),
   check (jwks_url is null or kid is null)
 );
 
@@ -187,7 +188,7 @@ create table users (
   id uuid not null default gen_random_uuid(), -- Recorded with what the user does.
   integrator_id integer, -- The owner, if it is an integrator.
   merchant_id text, -- The owner, if it is a merchant.
-  username text not null unique, -- The login, as it was entered.
+  username text not null, -- The login, as it was entered.
   password_hash text not null, -- scrypt with its parameters and salt.
   role text not null check (role in ('admin', 'operator', 'viewer')), -- What the user may do in the console.
   permissions text[] not null default '{}', -- What the user may do in the portal, besides reading.
@@ -392,7 +393,9 @@ create table transactions (
   merchant_id text not null,
   merchant_reference text not null check (length(merchant_reference) <= 255), -- Chosen by the merchant; once for each.
   device_installation_id text not null, -- Which installation of the app submitted it.
-  time_zone text, -- The merchant's at that time. It decides when a sale's day ends, if the switch announces no dates.
+  -- The merchant's at that time; null for a refund or void. It decides when a sale's day ends, if the switch announces no
+  -- dates.
+  time_zone text,
   fingerprint text, -- HMAC over the request's blobs: distinguishes a repeat from another request with the reference.
   original_id uuid, -- Of a refund or void: its sale.
   amount_minor bigint, -- The amount requested.
@@ -649,9 +652,10 @@ create table stan_blocks (
   held_until date, -- No numbers until this business date is over: those that the switch has received are unknown.
   -- Until then, numbers of overlapping scopes (a terminal, and its acquirer as a whole) are known to be behind this
   -- counter.
-  clear_at timestamptz,
-  hour_at timestamptz, -- The beginning of the period of the last reservation: an RRN is the hour and the STAN.
-  hour_first bigint -- The first counter value of that period.
+  clear_at timestamptz not null default '-infinity',
+  -- The beginning of the period of the last reservation: an RRN is the hour and the STAN.
+  hour_at timestamptz not null default '-infinity',
+  hour_first bigint not null default 0 -- The first counter value of that period.
 ) with (fillfactor = 50);
 
 -- Terminals of an acquirer whose counters have moved since. A longer text after the acquirer is no terminal.

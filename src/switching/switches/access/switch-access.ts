@@ -120,8 +120,8 @@ export class SwitchAccess {
   }
 
   /**
-   * Like `faults`, but runs before the HSM is called or anything is read or dialled, because a configuration may have
-   * been stored before this check existed.
+   * Like `faults`, but runs before the HSM is called or anything is read or dialled, because a grant may have
+   * been withdrawn since the configuration was stored.
    *
    * @param where names the processor
    * @throws StartError BAD_PROCESSOR naming each setting whose value does not belong to the acquirer
