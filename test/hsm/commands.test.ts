@@ -1,17 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { deviceStatus, diagnostics, echo } from '../../src/hsm-devices/payshield/commands/diagnostics.ts';
 import { generateMac, verifyMac } from '../../src/hsm-devices/payshield/commands/mac.ts';
-import {
-  exportKey,
-  importKey,
-  keyCheckValue,
-  translateZpk,
-} from '../../src/hsm-devices/payshield/commands/move-key.ts';
-import {
-  translateDukptPin,
-  translateSingleDesDukptPin,
-  translateZonePin,
-} from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
+import { importKey, keyCheckValue } from '../../src/hsm-devices/payshield/commands/move-key.ts';
+import { translateDukptPin, translateZonePin } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
 import { FieldFault, FieldReader, type HostCommand, type Lmk } from '../../src/hsm-devices/payshield/host-command.ts';
 
 const variant: Lmk = { form: 'variant' };
@@ -89,12 +80,6 @@ describe('commands have the bytes that an open codec lists', () => {
     expect(text(translateDukptPin({ ...dukptPin, destinationKsn: ksn }))).toContain(`*${dukptPin.destinationKey}A05`);
   });
 
-  test('CI has no code of the source format', () => {
-    expect(text(translateSingleDesDukptPin(dukptPin))).toBe(
-      'CIU3702EF0DEF15CB6DD5367784A7102C3EU3CBFC71309FC372E9A32EA67BE4C81C9A05FFFF000001315240003A496F07B85222517D01540008900009',
-    );
-  });
-
   const mac = {
     lmk: variant,
     keyType: 'ZAK',
@@ -156,18 +141,6 @@ describe('commands have the bytes that an open codec lists', () => {
     expect(read(importKey(request), `${block}4FE9FD`)).toEqual({ key: block, kcv: '4FE9FD', hasOddParity: true });
   });
 
-  test('A8', () => {
-    const command = exportKey({
-      lmk: variant,
-      keyType: 'TPK',
-      zmk: 'U773F7C1902633996DCCBE4EC5F2986AE',
-      key: 'U7E717639AE951BBD85C280216DD3289E',
-      scheme: 'X',
-    });
-    expect(text(command)).toBe('A8002U773F7C1902633996DCCBE4EC5F2986AEU7E717639AE951BBD85C280216DD3289EX');
-    expect(read(command, 'XA921158D2F2571942EA0B770637F005C6AE7CD')?.kcv).toBe('6AE7CD');
-  });
-
   test('BU of a key of each form', () => {
     const key = 'U77338F74A19E3BB39062A5A479473FC8';
     expect(text(keyCheckValue({ lmk: variant, keyType: 'TPK', key }))).toBe(`BUFF1${key};002;001`);
@@ -179,12 +152,7 @@ describe('commands have the bytes that an open codec lists', () => {
   });
 });
 
-describe('FA and the diagnostics', () => {
-  test('FA asks for the scheme and a short check value', () => {
-    const request = { lmk: variant, zmk: ZPK_A, key: `X${ZPK_B.substring(1)}`, scheme: 'U' };
-    expect(text(translateZpk(request))).toBe(`FA${ZPK_A}X${ZPK_B.substring(1)};0U1`);
-  });
-
+describe('the diagnostics', () => {
   test('NC', () => {
     expect(text(diagnostics())).toBe('NC');
     expect(read(diagnostics(), '26860475888891400007-E000')).toEqual({

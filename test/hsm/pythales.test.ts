@@ -4,7 +4,7 @@ import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey } from '../../src/codecs/crypto/block-key.ts';
 import { decipherPin, encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { diagnostics } from '../../src/hsm-devices/payshield/commands/diagnostics.ts';
-import { keyCheckValue, translateZpk } from '../../src/hsm-devices/payshield/commands/move-key.ts';
+import { keyCheckValue } from '../../src/hsm-devices/payshield/commands/move-key.ts';
 import { translateZonePin } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
 import { DeviceConnection } from '../../src/hsm-devices/payshield/device/connection.ts';
 import { missingModule, startPython } from './python.ts';
@@ -37,7 +37,7 @@ const underLmk = (hex: string) => toHex(lmk.encrypt(fromHex(hex)));
 
 const missing = await missingModule('pythales.hsm');
 
-/** pythales expects one fixed message header, or none, and answers in order. It knows NC, BU, CA and FA of the commands here. */
+/** pythales expects one fixed message header, or none, and answers in order. It knows NC, BU and CA of the commands here. */
 describe('a foreign simulated device, pythales', () => {
   let server: ChildProcess | undefined;
   let connection: DeviceConnection | undefined;
@@ -67,14 +67,6 @@ describe('a foreign simulated device, pythales', () => {
   test('understands NC', async ({ skip }) => {
     skip(missing !== undefined, missing);
     expect(await connection!.send(diagnostics(), TIMEOUT_MS)).toMatchObject({ firmware: '0007-E000' });
-  });
-
-  test('understands FA', async ({ skip }) => {
-    skip(missing !== undefined, missing);
-    const zmk = `U${underLmk(CLEAR.zmk)}`;
-    const key = `X${toHex(clearKey('zmk').encrypt(fromHex(CLEAR.zpk)))}`;
-    const request = translateZpk({ lmk: { form: 'variant' }, zmk, key, scheme: 'U' });
-    expect(await connection!.send(request, TIMEOUT_MS)).toMatchObject({ key: `U${underLmk(CLEAR.zpk)}` });
   });
 
   // It uses the destination key without deciphering it, so the block is under the cryptogram.

@@ -3,14 +3,10 @@ import { toHex } from '../../src/codecs/bytes/hex.ts';
 import { encipherPin, parsePin } from '../../src/codecs/crypto/pin-block.ts';
 import { wrapTr31 } from '../../src/codecs/crypto/tr31.ts';
 import { generateMac, verifyMac } from '../../src/hsm-devices/payshield/commands/mac.ts';
-import {
-  exportKey,
-  importKey,
-  keyCheckValue,
-  translateZpk,
-} from '../../src/hsm-devices/payshield/commands/move-key.ts';
+import { importKey, keyCheckValue } from '../../src/hsm-devices/payshield/commands/move-key.ts';
 import { translateDukptPin, translateZonePin } from '../../src/hsm-devices/payshield/commands/translate-pin.ts';
-import type { HostCommand, Lmk } from '../../src/hsm-devices/payshield/host-command.ts';
+import { type HostCommand, type Lmk, lmkField } from '../../src/hsm-devices/payshield/host-command.ts';
+import { keyTypeField } from '../../src/hsm-devices/payshield/key-field.ts';
 import { seededRandom } from '../../src/tools/simulator/faults.ts';
 import { answerCommand } from '../../src/tools/simulator/hsm/host-commands.ts';
 import { type LmkForm, TestLmk } from '../../src/tools/simulator/hsm/test-lmk.ts';
@@ -75,11 +71,12 @@ function goodCommands(form: LmkForm): Buffer[] {
     verifyMac(mac, computed),
     importKey({ ...received, key: cryptogram, attributes }),
     importKey({ ...received, key: `R${wrapTr31(clearKey('zpk'), header, clearKey('zmk'))}` }),
-    exportKey({ lmk, keyType: 'ZPK', zmk: key('zmk'), key: key('zpk'), scheme: 'X' }),
-    translateZpk({ lmk, zmk: key('zmk'), key: cryptogram, scheme }),
     keyCheckValue({ lmk, keyType: 'ZPK', key: key('zpk') }),
   ];
-  return [...commands.map(bytesOf), ...['NC', 'NO00', 'B20004PING'].map((text) => Buffer.from(text))];
+  // Export a key; translate a ZPK from ZMK to LMK encryption. The gateway sends neither.
+  const a8 = `A8${keyTypeField(lmk, 'ZPK')}${key('zmk')}${key('zpk')}X${lmkField(lmk)}`;
+  const fa = `FA${key('zmk')}${cryptogram};0${scheme}1${lmkField(lmk)}`;
+  return [...commands.map(bytesOf), ...[a8, fa, 'NC', 'NO00', 'B20004PING'].map((text) => Buffer.from(text))];
 }
 
 const bytesOf = ({ code, body }: HostCommand<unknown>) => Buffer.concat([Buffer.from(code), body]);

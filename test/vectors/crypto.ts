@@ -2,11 +2,9 @@ import { CryptoError } from '../../src/basics/errors.ts';
 import { fromHex, toHex } from '../../src/codecs/bytes/hex.ts';
 import { BlockKey, type KeyAlgorithm } from '../../src/codecs/crypto/block-key.ts';
 import {
-  type AesDukptKeyType,
   type AesDukptUsage,
   deriveAesInitialKey,
   deriveAesTransactionKey,
-  deriveAesUpdateKey,
   deriveAesWorkingKey,
 } from '../../src/codecs/crypto/dukpt-aes.ts';
 import {
@@ -94,7 +92,7 @@ interface RetailMacCase {
 
 interface CryptoVectors {
   dukptTdes?: TdesDukpt;
-  dukptAes?: { aes128?: AesDukpt; aes256?: AesDukpt; updateKeys?: Record<string, Record<string, Hex> | string> };
+  dukptAes?: { aes128?: AesDukpt; aes256?: AesDukpt };
   pinBlocks?: PinBlockCase[];
   macs?: {
     retailMac?: RetailMacCase[];
@@ -127,7 +125,6 @@ export function runFile(json: unknown): CaseResult[] {
     const dukpt = dukptAes?.[length];
     if (dukpt) attempt(`DUKPT ${length}`, () => checkAesDukpt(`DUKPT ${length}`, dukpt, check));
   }
-  attempt('DUKPT update keys', () => checkUpdateKeys(dukptAes?.updateKeys ?? {}, check));
   for (const [index, pinBlock] of pinBlocks.entries()) {
     attempt(`PIN block ${index}`, () => checkPinBlock(index, pinBlock, check));
   }
@@ -205,18 +202,6 @@ function checkAesDukpt(name: string, dukpt: AesDukpt, check: Check): void {
     const pinKey = deriveAesWorkingKey(key, ksn, 'pin', 'AES128');
     const block = () => toHex(encipherPin(4, pin, dukpt.pan, pinKey, random));
     check(`${name} ${step.ksn} PIN block`, block, step.encryptedPinBlockIso4);
-  }
-}
-
-function checkUpdateKeys(updateKeys: Record<string, Record<string, Hex> | string>, check: Check): void {
-  for (const [name, keys] of Object.entries(updateKeys)) {
-    if (typeof keys === 'string') continue;
-    const initialKey = keyOf('aes', keys.initialKey!);
-    for (const length of ['aes128', 'aes192', 'aes256']) {
-      const keyType = length.toUpperCase() as AesDukptKeyType;
-      const derive = () => bytesOf(deriveAesUpdateKey(initialKey, fromHex(keys.initialKeyId!), keyType));
-      check(`DUKPT update key ${name} ${length}`, derive, keys[length]);
-    }
   }
 }
 

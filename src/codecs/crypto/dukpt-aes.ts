@@ -42,12 +42,6 @@ const INITIAL_KEY_ID_BYTES = 8;
 const MAX_COUNTER_ONES = 16;
 
 /**
- * The counter that no transaction uses: it selects the key under which a device's next initial key is sent (X9.24-3
- * 6.6).
- */
-const UPDATE_COUNTER = 0xffff_ffff;
-
-/**
  * The key that is injected into one device; as long as the base derivation key.
  *
  * @param initialKeyId 8 bytes, the left part of every KSN of the device
@@ -59,12 +53,26 @@ export function deriveAesInitialKey(bdk: BlockKey, initialKeyId: Uint8Array): Bl
 }
 
 /**
- * The key of one transaction, from which its working keys are derived.
+ * The key of one transaction, from which its working keys are derived: one derivation for each one bit of the counter,
+ * from the left (X9.24-3 6.4, host).
  *
  * @throws {CryptoError} KEY_LENGTH; KSN if no device reaches this counter
  */
 export function deriveAesTransactionKey(initialKey: BlockKey, ksn: Uint8Array): BlockKey {
-  return keyAtCounter(initialKey, transactionContext(ksn));
+  const context = transactionContext(ksn);
+  const keyType = keyTypeOf(initialKey);
+  const counter = new DataView(context.buffer).getUint32(4);
+  const step = Uint8Array.from(context);
+  const stepCounter = new DataView(step.buffer);
+  let key = initialKey;
+  let reached = 0;
+  for (let bit = 31; bit >= 0; bit--) {
+    if (((counter >>> bit) & 1) === 0) continue;
+    reached = (reached | (1 << bit)) >>> 0;
+    stepCounter.setUint32(4, reached);
+    key = deriveKey(key, keyType, KEY_DERIVATION, step);
+  }
+  return key;
 }
 
 /**
@@ -80,40 +88,6 @@ export function deriveAesWorkingKey(
   keyType: AesDukptKeyType = keyTypeOf(transactionKey),
 ): BlockKey {
   return deriveKey(transactionKey, keyType, USAGE_INDICATORS[usage], transactionContext(ksn));
-}
-
-/**
- * The key under which a device receives a new initial key.
- *
- * @throws {CryptoError} KEY_LENGTH, KEY_TOO_WEAK, KSN
- */
-export function deriveAesUpdateKey(
-  initialKey: BlockKey,
-  initialKeyId: Uint8Array,
-  keyType: AesDukptKeyType = keyTypeOf(initialKey),
-): BlockKey {
-  if (initialKeyId.length !== INITIAL_KEY_ID_BYTES) throw new CryptoError('KSN');
-  const context = new Uint8Array(8);
-  context.set(initialKeyId.subarray(4));
-  new DataView(context.buffer).setUint32(4, UPDATE_COUNTER);
-  return deriveKey(keyAtCounter(initialKey, context), keyType, USAGE_INDICATORS.keyEncryption, context);
-}
-
-/** One derivation for each one bit of the counter, from the left (X9.24-3 6.4, host). */
-function keyAtCounter(initialKey: BlockKey, context: Uint8Array): BlockKey {
-  const keyType = keyTypeOf(initialKey);
-  const counter = new DataView(context.buffer).getUint32(4);
-  const step = Uint8Array.from(context);
-  const stepCounter = new DataView(step.buffer);
-  let key = initialKey;
-  let reached = 0;
-  for (let bit = 31; bit >= 0; bit--) {
-    if (((counter >>> bit) & 1) === 0) continue;
-    reached = (reached | (1 << bit)) >>> 0;
-    stepCounter.setUint32(4, reached);
-    key = deriveKey(key, keyType, KEY_DERIVATION, step);
-  }
-  return key;
 }
 
 /** The derivation function of X9.24-3 6.3: as many encrypted blocks of derivation data as the key takes. */

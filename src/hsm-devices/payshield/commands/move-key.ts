@@ -10,7 +10,7 @@ export interface KeyResponse {
 }
 
 const KCV_CHARS = 6;
-/** The error code of A7 and FB for a key without odd parity. It is a warning: the fields of the response follow. */
+/** The error code of A7 for a key without odd parity. It is a warning: the fields of the response follow. */
 const PARITY_WARNING = '01';
 
 /** What the header of a new key block states if the imported key is a bare cryptogram (A6, fields after `#`). */
@@ -45,39 +45,6 @@ export function importKey(request: ImportKey): HostCommand<KeyResponse | undefin
   return {
     code: 'A6',
     body: commandBody(keyTypeField(lmk, keyType), zmk, key, scheme, lmkField(lmk), header),
-    readableErrors: [PARITY_WARNING],
-    read: readKeyResponse,
-  };
-}
-
-export interface ExportKey {
-  readonly lmk: Lmk;
-  readonly keyType: KeyType;
-  readonly zmk: string;
-  /** The key under the LMK. */
-  readonly key: string;
-  /** Key Scheme (ZMK): `X` and `Y` for X9.17, `U` and `T` with variants, `R` for TR-31. */
-  readonly scheme: string;
-}
-
-/** A8 (Export a Key): Key Type, ZMK, Key, Key Scheme (ZMK). */
-export function exportKey({ lmk, keyType, zmk, key, scheme }: ExportKey): HostCommand<KeyResponse | undefined> {
-  return {
-    code: 'A8',
-    body: commandBody(keyTypeField(lmk, keyType), zmk, key, scheme, lmkField(lmk)),
-    read: readKeyResponse,
-  };
-}
-
-/**
- * FA (Translate a ZPK from ZMK to LMK Encryption): ZMK, ZPK, then after the delimiter `;` a reserved 0, Key Scheme (LMK),
- * and Key Check Value Type 1 (6 H).
- */
-export function translateZpk(request: Omit<ImportKey, 'keyType' | 'attributes'>): HostCommand<KeyResponse | undefined> {
-  const { lmk, zmk, key, scheme } = request;
-  return {
-    code: 'FA',
-    body: commandBody(zmk, key, `;0${scheme}1`, lmkField(lmk)),
     readableErrors: [PARITY_WARNING],
     read: readKeyResponse,
   };

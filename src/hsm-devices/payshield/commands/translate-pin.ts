@@ -102,21 +102,6 @@ export function translateDukptPin(request: TranslateDukptPin): HostCommand<strin
   };
 }
 
-/**
- * CI (Translate a PIN from BDK to ZPK Encryption): as G0, but the device derives a single-length PIN key (ANSI
- * X9.24:1992), and the source block has no format code because it is always format 0.
- */
-export function translateSingleDesDukptPin(
-  request: Omit<TranslateDukptPin, 'sourceFormat' | 'destinationKsn'>,
-): HostCommand<string> {
-  const { lmk, bdk, destinationKey, ksnDescriptor, ksn, block, destinationFormat, accountNumber } = request;
-  return {
-    code: 'CI',
-    body: commandBody(bdk, destinationKey, ksnDescriptor, ksn, block, destinationFormat, accountNumber, lmkField(lmk)),
-    read: (fields) => readPinBlock(fields, destinationFormat),
-  };
-}
-
 /** PIN Length (2 N), the PIN block (16 H), its format code (2 N). */
 function readPinBlock(fields: FieldReader, format: string): string {
   fields.digits(2);
