@@ -122,25 +122,30 @@ interface Listed {
  * @param check of the content before and after the change. @throws StartError BAD_CONFIG
  * @throws {CryptoError} KEY_EXISTS
  */
-function addKey(path: string, check: (text: string) => void, entry: Listed): Promise<void> {
-  return changeFile(path, WHAT, (before) => {
-    check(before);
-    const content = parseHsmFile(before) as { keys: Listed[] };
-    if (content.keys.some(({ keyId }) => keyId === entry.keyId)) throw new CryptoError('KEY_EXISTS');
-    const text = textOf({ ...content, keys: [...content.keys, entry] });
-    check(text);
-    return { text, result: undefined };
+function addKey(path: string, check: (text: string) => void, entry: Listed): Promise<boolean> {
+  return changeKeys(path, check, (keys) => {
+    if (keys.some(({ keyId }) => keyId === entry.keyId)) throw new CryptoError('KEY_EXISTS');
+    return [...keys, entry];
   });
 }
 
-function removeKey(path: string, check: (text: string) => void, keyId: string): Promise<boolean> {
+function removeKey(path: string, check: (text: string) => void, removed: string): Promise<boolean> {
+  return changeKeys(path, check, (keys) => keys.filter(({ keyId }) => keyId !== removed));
+}
+
+/** @returns false, with the file unchanged, if the list has as many keys as before */
+function changeKeys(
+  path: string,
+  check: (text: string) => void,
+  change: (keys: readonly Listed[]) => readonly Listed[],
+): Promise<boolean> {
   return changeFile(path, WHAT, (before) => {
     check(before);
     const content = parseHsmFile(before) as { keys: Listed[] };
-    const keys = content.keys.filter((key) => key.keyId !== keyId);
+    const keys = change(content.keys);
     if (keys.length === content.keys.length) return { text: before, result: false };
-    return { text: textOf({ ...content, keys }), result: true };
+    const text = `${JSON.stringify({ ...content, keys }, undefined, 2)}\n`;
+    check(text);
+    return { text, result: true };
   });
 }
-
-const textOf = (content: object) => `${JSON.stringify(content, undefined, 2)}\n`;

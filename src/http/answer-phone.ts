@@ -13,7 +13,7 @@ import { expiryOf, textOfTag } from './transaction-view.ts';
 const APPLICATION_LABEL = 0x50;
 
 /** Texts for cases in which the switch gave none. */
-export const OWN_TEXTS: Readonly<Record<number, string>> = {
+const OWN_TEXTS: Readonly<Record<number, string>> = {
   [ERROR_CODES.declinedOffline]: 'Declined by the card',
   [ERROR_CODES.unableToGoOnline]: 'The payment processor is unavailable; nothing was sent',
   [ERROR_CODES.pinRequired]: 'The card issuer requires a PIN',
@@ -21,24 +21,19 @@ export const OWN_TEXTS: Readonly<Record<number, string>> = {
   [ERROR_CODES.indeterminate]: 'The payment processor gave no usable response; the transaction is being reversed',
 };
 
-/**
- * The phone's response (2.12), built only from the committed row.
- *
- * @param pinToken of a transaction that awaits a PIN; until then its type for the phone is Declined
- */
-function onlineAuthorizationOf(transaction: Transaction, vault: CardVault, pinToken?: string): OnlineAuthorization {
+/** What went wrong; undefined if nothing did. */
+export function errorTextOf({
+  errorCode,
+  responseCode,
+}: Pick<Transaction, 'errorCode' | 'responseCode'>): string | undefined {
+  return errorCode === null ? undefined : (OWN_TEXTS[errorCode] ?? responseCodeText(responseCode ?? ''));
+}
+
+/** What the responses of taps and refunds tell about the switch's response, built only from the committed row. */
+export function switchResponseOf(transaction: Transaction) {
   const { responseCode, errorCode } = transaction;
-  const label = textOfTag(transaction, APPLICATION_LABEL);
   return {
-    serviceReference: transaction.id,
-    type: typeOf(transaction),
     authorizationCode: transaction.authorizationCode ?? '',
-    tags: [...(transaction.cardTags ?? [])],
-    isSingleTapAndPin: isAwaitingPin(transaction),
-    pinToken,
-    cardReaderId: transaction.readerId ?? '',
-    cardReaderTransactionId: transaction.readerTransactionId ?? '',
-    amount: toldMinor(transaction) ?? 0,
     currency: transaction.currency ?? '',
     merchantReference: transaction.merchantReference,
     cardScheme: transaction.scheme ?? '',
@@ -46,11 +41,31 @@ function onlineAuthorizationOf(transaction: Transaction, vault: CardVault, pinTo
     maskedPAN: transaction.maskedPan ?? '',
     // The code of an unusable switch response is not an outcome. It remains in the audit trail only.
     isoResponseCode: errorCode === ERROR_CODES.indeterminate ? '' : (responseCode ?? ''),
-    association: label || (transaction.scheme ?? undefined),
-    expiryDate: expiryOf(transaction, vault) ?? undefined,
     paymentProviderReference: transaction.providerReference ?? undefined,
     errorCode: errorCode ?? undefined,
-    errorMessage: errorCode === null ? undefined : (OWN_TEXTS[errorCode] ?? responseCodeText(responseCode ?? '')),
+    errorMessage: errorTextOf(transaction),
+  };
+}
+
+/**
+ * The phone's response (2.12), built only from the committed row.
+ *
+ * @param pinToken of a transaction that awaits a PIN; until then its type for the phone is Declined
+ */
+function onlineAuthorizationOf(transaction: Transaction, vault: CardVault, pinToken?: string): OnlineAuthorization {
+  const label = textOfTag(transaction, APPLICATION_LABEL);
+  return {
+    ...switchResponseOf(transaction),
+    serviceReference: transaction.id,
+    type: typeOf(transaction),
+    tags: [...(transaction.cardTags ?? [])],
+    isSingleTapAndPin: isAwaitingPin(transaction),
+    pinToken,
+    cardReaderId: transaction.readerId ?? '',
+    cardReaderTransactionId: transaction.readerTransactionId ?? '',
+    amount: toldMinor(transaction) ?? 0,
+    association: label || (transaction.scheme ?? undefined),
+    expiryDate: expiryOf(transaction, vault) ?? undefined,
   };
 }
 

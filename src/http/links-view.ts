@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { QrCodeDetails } from '#schemas/consumer';
 import type { LinkStatus, ShownMandate, TapOnOwnStatus, Tt3LinkStatus } from '#schemas/link';
-import { responseCodeText } from '#schemas/response-codes';
 import type { AppTokens } from '../auth/tokens/app-tokens.ts';
 import { bearerToken } from '../auth/tokens/read-token.ts';
 import { AuthError } from '../basics/errors.ts';
@@ -13,7 +12,7 @@ import { statusName } from '../payments/model/status.ts';
 import { TRANSACTION_TYPE_NAMES, type Transaction, TransactionType, toldMinor } from '../payments/model/transaction.ts';
 import type { MerchantRecord } from '../payments/ports/directory-ports.ts';
 import { linkExpired } from '../payments/taps/link-of-tap.ts';
-import { OWN_TEXTS } from './answer-phone.ts';
+import { errorTextOf } from './answer-phone.ts';
 
 /** Builds 2.3. `tap` is the last transaction on the link. */
 export function linkStatusOf(link: Link, tap: Transaction | undefined): LinkStatus {
@@ -61,7 +60,7 @@ function mandateOf({ instalmentMinor, maxCollectionMinor, ...terms }: Mandate, c
 /** Builds 2.5. */
 export function tapOnOwnStatusOf(tap: Transaction, merchantReference: string): TapOnOwnStatus {
   const errorCode = tap.errorCode ?? (tap.disposition === null ? null : 0);
-  const message = errorCode ? (OWN_TEXTS[errorCode] ?? responseCodeText(tap.responseCode ?? '')) : undefined;
+  const message = errorTextOf(tap);
   return { id: tap.id, merchantReference, disposition: dispositionOf(tap), errorCode, message, ...amountOf(tap) };
 }
 

@@ -1,8 +1,6 @@
-import { X509Certificate } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import tls from 'node:tls';
 import { StartError } from '../../basics/errors.ts';
+import { checkPem, readPem } from '../../switching/connection/pem-files.ts';
 import type { SwitchTls } from '../../switching/connection/switch-socket.ts';
 import { Device, type DeviceLog } from './device/device.ts';
 import { DeviceGroup } from './device/device-group.ts';
@@ -11,8 +9,6 @@ import { type LmkKey, LmkKeyStore } from './lmk-key-store.ts';
 import { type PayshieldFile, payshieldFile } from './payshield-file.ts';
 import { PayshieldHsm } from './payshield-hsm.ts';
 
-/** A bundle of every public authority has a quarter of this size. */
-const MAX_PEM_BYTES = 1_048_576;
 const FAULTS_NAMED = 5;
 
 /**
@@ -73,21 +69,13 @@ async function readTls(
     if (file === undefined) return undefined;
     const pemPath = resolve(dirname(path), file);
     try {
-      if ((await stat(pemPath)).size > MAX_PEM_BYTES) throw Object.assign(new Error('too long'), { code: 'TOO_LONG' });
-      return await readFile(pemPath, 'utf8');
+      return await readPem(pemPath);
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
       throw new StartError('BAD_CONFIG', `HSM device ${name}: ${pemPath} cannot be read (${code})`, { cause });
     }
   };
   const pem = { ca: await read(files.caFile), cert: await read(files.certFile), key: await read(files.keyFile) };
-  try {
-    // Node ignores an authorities file without a certificate and trusts the system's authorities instead.
-    if (pem.ca !== undefined) new X509Certificate(pem.ca);
-    tls.createSecureContext(pem);
-  } catch (cause) {
-    const code = (cause as { code?: string }).code ?? 'unknown';
-    throw new StartError('BAD_CONFIG', `HSM device ${name}: its tls files cannot be used (${code})`, { cause });
-  }
+  checkPem(pem, 'BAD_CONFIG', `HSM device ${name}`);
   return { serverName: files.serverName, ...pem };
 }

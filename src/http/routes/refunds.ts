@@ -1,15 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { type RefundAnswer, refundAnswer, refundRequest, type VoidAnswer, voidAnswer } from '#schemas/refund';
-import { responseCodeText } from '#schemas/response-codes';
 import { transactionId } from '#schemas/transaction';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound } from '../../basics/errors.ts';
-import { ERROR_CODES } from '../../payments/decisions/decide-outcome.ts';
 import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
 import type { TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { UseCases } from '../../payments/use-cases.ts';
-import { OWN_TEXTS, recordWhenFlushed } from '../answer-phone.ts';
+import { recordWhenFlushed, switchResponseOf } from '../answer-phone.ts';
 import type { IdempotentRoute } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
@@ -103,22 +101,11 @@ function voidAnswerOf({ id, originalId, amountMinor, currency }: Transaction): V
 
 /** Built only from the committed row, so that a repeated request gets the same response. */
 function refundAnswerOf(transaction: Transaction): RefundAnswer {
-  const { responseCode, errorCode } = transaction;
   return {
+    ...switchResponseOf(transaction),
     serviceReference: transaction.id,
     originalTransactionId: transaction.originalId!,
     type: dispositionName(transaction.disposition as DispositionId),
-    authorizationCode: transaction.authorizationCode ?? '',
     amount: transaction.approvedMinor ?? transaction.amountMinor ?? 0,
-    currency: transaction.currency ?? '',
-    merchantReference: transaction.merchantReference,
-    cardScheme: transaction.scheme ?? '',
-    cardType: transaction.cardType ?? '',
-    maskedPAN: transaction.maskedPan ?? '',
-    // The code of an unusable switch response is not an outcome. It remains in the audit trail only.
-    isoResponseCode: errorCode === ERROR_CODES.indeterminate ? '' : (responseCode ?? ''),
-    paymentProviderReference: transaction.providerReference ?? undefined,
-    errorCode: errorCode ?? undefined,
-    errorMessage: errorCode === null ? undefined : (OWN_TEXTS[errorCode] ?? responseCodeText(responseCode ?? '')),
   };
 }

@@ -93,8 +93,11 @@ const QUARTER_MS = 900_000;
 /** About 600 zones exist; the cap keeps invented aliases from growing the table. */
 const MAX_ZONES = 1_024;
 
-/** The longest business day lasts five days; a settlement date further from now is a mistake. */
-const FURTHEST_MS = 5 * DAY_MS;
+/**
+ * The longest business day lasts five days; a settlement date further from now is a mistake. If a future date were
+ * accepted, it would hide every cut-over until then.
+ */
+export const FURTHEST_DAYS = 5;
 
 interface ZoneClock {
   readonly format: Intl.DateTimeFormat;
@@ -184,6 +187,6 @@ export function nearestDate(monthDay: string, atMs: number): string | undefined 
   const nearest = dates
     .filter((ms) => !Number.isNaN(ms))
     .sort((one, other) => Math.abs(one - atMs) - Math.abs(other - atMs))[0];
-  if (nearest === undefined || Math.abs(nearest - atMs) > FURTHEST_MS) return undefined;
+  if (nearest === undefined || Math.abs(nearest - atMs) > FURTHEST_DAYS * DAY_MS) return undefined;
   return new Date(nearest).toISOString().slice(0, 10);
 }

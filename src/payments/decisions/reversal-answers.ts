@@ -124,14 +124,7 @@ function contradictedStep({ transaction, attempt, nowMs }: Weighed, meaning: Rev
 function duplicateStep(weighed: Weighed): ReversalStep | undefined {
   const { transaction, attempt, attempts, nowMs } = weighed;
   const { reversalState, needsReview } = transaction;
-  if (isOpen(transaction)) {
-    if (reversalState === ReversalState.needsReview) return undefined;
-    return {
-      ...stepOf(transaction, nowMs, [{ reversal: 'needsReview', attempt: attempt.number }]),
-      to: { ...resultOf(transaction), reversalState: ReversalState.needsReview, needsReview: true },
-      remove: nextJobs(weighed),
-    };
-  }
+  if (isOpen(transaction)) return reviewStepOf(weighed);
   const isAcknowledged = attempts.some(({ answer }) => answer === 'acknowledged' || answer === 'unableToLocate');
   if (reversalState !== ReversalState.acknowledged || isAcknowledged || needsReview) return undefined;
   return {
@@ -188,7 +181,7 @@ function refusalStep(weighed: Weighed): ReversalStep | undefined {
   if (!attempts.some(({ sentAtMs }) => sentAtMs === attempt.sentAtMs)) return undefined;
   const lastTwo = attempts.slice(-2);
   if (lastTwo.length < 2 || !lastTwo.every((each) => each.counts && isRefused(each))) return undefined;
-  // An attempt that was made before attempts were recorded may have taken effect as well.
+  // An attempt that left no record may have taken effect as well.
   if (attempts.length === transaction.reversalAttempt && attempts.every(isRefused)) {
     return {
       ...stepOf(transaction, nowMs, [{ reversal: 'refused', attempt: attempt.number }]),

@@ -34,10 +34,13 @@ export async function findOwner(client: pg.ClientBase, reach: Reach, named: Name
   }
   if (own !== undefined) throw new AuthError('FORBIDDEN', 'owner');
   if (integratorId === null) return named;
-  const { rowCount } = await client.query('select from integrators where acquirer_id = $1 and id = $2', [
-    acquirerId,
-    integratorId,
-  ]);
-  if (rowCount === 0) throw invalidValue('integratorId', 'must be an integrator of the acquirer');
+  await checkIntegrator(client, acquirerId, integratorId);
   return named;
+}
+
+/** @throws RequestRejected (INVALID_VALUES) if the acquirer has no such integrator */
+export async function checkIntegrator(client: pg.ClientBase, acquirerId: number, integratorId: number): Promise<void> {
+  const text = 'select from integrators where acquirer_id = $1 and id = $2';
+  const { rowCount } = await client.query(text, [acquirerId, integratorId]);
+  if (rowCount === 0) throw invalidValue('integratorId', 'must be an integrator of the acquirer');
 }

@@ -12,6 +12,7 @@ import type { NewAttester, StoredAttester } from '#schemas/attestation';
 import { readIssuerPem } from '../../auth/issuers/issuer-keys.ts';
 import { invalidValue, RequestRejected } from '../../basics/errors.ts';
 import { checkMerchant } from '../../payments/settings/check-settings.ts';
+import { checkIntegrator } from './find-owner.ts';
 import type { SettingsTable } from './settings-table.ts';
 
 /** Directories hold all of them in memory. */
@@ -53,13 +54,7 @@ export const MERCHANT_SETTINGS: SettingsTable<NewMerchant, StoredMerchant> = {
     blocked: 'is_blocked',
   },
   check: checkMerchant,
-  async checkReferences(client, { acquirerId }, { integratorId }) {
-    const { rowCount } = await client.query('select from integrators where acquirer_id = $1 and id = $2', [
-      acquirerId,
-      integratorId,
-    ]);
-    if (rowCount === 0) throw invalidValue('integratorId', 'must be an integrator of the acquirer');
-  },
+  checkReferences: (client, { acquirerId }, { integratorId }) => checkIntegrator(client, acquirerId, integratorId),
   // The integrator cannot change, because transactions, keys and users name both.
   checkChange(before, { integratorId }) {
     if (before.integratorId !== integratorId) throw new RequestRejected('MERCHANT_INTEGRATOR_FIXED');

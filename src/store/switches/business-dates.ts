@@ -1,4 +1,5 @@
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
+import { nearestDate } from '../../kits/processor-kit/field-values.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** All workers know a cut-over within this time: long before any scope could reuse a number. */
@@ -16,12 +17,6 @@ const HALF_DAY_MS = 12 * HOUR_MS;
  * its date, or carries no traffic. If its old date counted, the numbers of all others would run out.
  */
 const FURTHEST_BEHIND_MS = DAY_MS;
-/**
- * A settlement date further from today is a mistake. If a future date were accepted, it would hide every cut-over
- * until then.
- */
-export const FURTHEST_DAYS = 5;
-const FURTHEST_MS = FURTHEST_DAYS * DAY_MS;
 
 /** A processor of an acquirer. */
 interface ProcessorKey {
@@ -92,7 +87,7 @@ export class BusinessDates {
   /** A switch has cut over, or has named its settlement date (MMDD); without a date, the next day begins. */
   announce(processor: ProcessorKey, monthDay?: string): void {
     const known = this.#known.get(keyOf(processor));
-    const date = monthDay === undefined ? this.#nextDate(known) : this.#dateOf(monthDay);
+    const date = monthDay === undefined ? this.#nextDate(known) : nearestDate(monthDay, this.#nowMs());
     if (date === undefined || (known && date <= known.date)) return;
     this.#known.set(keyOf(processor), { ...processor, date, announcedAtMs: this.#nowMs() });
     const values = [processor.acquirerId, processor.processorId, date];
@@ -128,19 +123,6 @@ export class BusinessDates {
     // A cut-over before midnight starts tomorrow's business date, one after midnight today's.
     const nearest = dateText(nowMs + HALF_DAY_MS);
     return known && nearest <= known.date ? dateText(Date.parse(known.date) + DAY_MS) : nearest;
-  }
-
-  /** The date in the year that is nearest to today; undefined if it is not a date, or is too far from today. */
-  #dateOf(monthDay: string): string | undefined {
-    const nowMs = this.#nowMs();
-    const year = new Date(nowMs).getUTCFullYear();
-    const dates = [year - 1, year, year + 1].map((each) =>
-      Date.parse(`${each}-${monthDay.slice(0, 2)}-${monthDay.slice(2)}`),
-    );
-    const nearest = dates
-      .filter((ms) => !Number.isNaN(ms))
-      .sort((one, other) => Math.abs(one - nowMs) - Math.abs(other - nowMs))[0];
-    return nearest === undefined || Math.abs(nearest - nowMs) > FURTHEST_MS ? undefined : dateText(nearest);
   }
 }
 

@@ -1,4 +1,5 @@
-import { FURTHEST_DAYS, STANS } from './business-dates.ts';
+import { FURTHEST_DAYS } from '../../kits/processor-kit/field-values.ts';
+import { STANS } from './business-dates.ts';
 
 /**
  * Whether reservations of STANs may have been lost, and how many numbers are skipped then.

@@ -1,5 +1,6 @@
+import { FURTHEST_DAYS } from '../../kits/processor-kit/field-values.ts';
 import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
-import { FURTHEST_DAYS, STANS } from './business-dates.ts';
+import { STANS } from './business-dates.ts';
 import { LATEST_DATE, THIS_EPOCH } from './database-epoch.ts';
 
 /**

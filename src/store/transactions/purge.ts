@@ -30,14 +30,22 @@ export interface Retention {
  */
 const LINE_DAYS = 30;
 
-/** Rows per statement: its locks are held for milliseconds. */
-const BATCH_ROWS = 1_000;
-
 type Kind = 'cards' | 'audit' | 'webhooks' | 'links';
 
 /** The end of the previous purge; older rows need no check. */
 const MARK = (kind: Kind) => `coalesce((select up_to from purge_marks where kind = '${kind}'), '-infinity')`;
 const CUTOFF = `clock_timestamp() - $1 * interval '1 day'`;
+
+/** Rows per statement: its locks are held for milliseconds. */
+const BATCH_ROWS = 1_000;
+
+const MARK_UP_TO = (kind: Kind, upTo: string) => `marked as (
+  insert into purge_marks (kind, up_to) select '${kind}', ${upTo}
+  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
+)`;
+/** The end of a full batch, or the cut-off after a partial one: then only rows that must be kept are older. */
+const BATCH_END = `case when count(due) = ${BATCH_ROWS} then max(due.created_at) else min(cutoff.at) end
+  from cutoff left join due on true`;
 
 /**
  * How long beyond its retention a card is kept for an unresolved review. Acquirers settle disputes within the 180
@@ -52,8 +60,7 @@ const IS_AT_REST = `(t.reversal_state not in (${RUNNING_REVERSAL_STATES.join()})
     and t.status not in (${MUST_NOT_REST.join()}) and t.pin_state <> ${PinState.awaiting}
     and coalesce(t.completing_until < clock_timestamp(), true))`;
 
-// A mark moves to the end of a full batch, or to the cut-off after a partial one: then only rows that must be kept
-// are older. The condition is part of the update, so that it is checked again on a row that changes meanwhile.
+// The condition is part of the update, so that it is checked again on a row that changes meanwhile.
 const ERASE_CARDS = `
 with cutoff as (select ${CUTOFF} as at),
 due as (
@@ -71,12 +78,7 @@ held as (
   insert into purge_held_cards (acquirer_id, transaction_id)
   select acquirer_id, id from due where id not in (select id from erased)
 ),
-marked as (
-  insert into purge_marks (kind, up_to)
-  select 'cards', case when count(due) = ${BATCH_ROWS} then max(due.created_at) else min(cutoff.at) end
-  from cutoff left join due on true
-  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
-)
+${MARK_UP_TO('cards', BATCH_END)}
 select count(*) from due`;
 
 const ERASE_HELD_CARDS = `
@@ -130,12 +132,7 @@ emptied as (
   update links l set sealed_mandate = null from due
   where l.acquirer_id = due.acquirer_id and l.id = due.id and due.is_held
 ),
-marked as (
-  insert into purge_marks (kind, up_to)
-  select 'links', case when count(due) = ${BATCH_ROWS} then max(due.created_at) else min(cutoff.at) end
-  from cutoff left join due on true
-  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
-)
+${MARK_UP_TO('links', BATCH_END)}
 select count(*) from due`;
 
 /**
@@ -199,10 +196,7 @@ deleted as (
     select x.ctid from ${table} x, cutoff where x.${at} < cutoff.at and ${condition} limit ${BATCH_ROWS}))
   returning 1
 ),
-marked as (
-  insert into purge_marks (kind, up_to) select '${kind}', at from cutoff
-  on conflict (kind) do update set up_to = greatest(purge_marks.up_to, excluded.up_to)
-)
+${MARK_UP_TO(kind, 'at from cutoff')}
 select count(*) from deleted`;
 }
 

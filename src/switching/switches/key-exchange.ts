@@ -1,16 +1,14 @@
 import { KeyExchangeError } from '../../basics/errors.ts';
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { IsoMessage } from '../../kits/processor-kit/iso-message.ts';
-import type { KeyChange } from '../../kits/processor-kit/key-change.ts';
 import { isTrusted, judgeMac } from '../../kits/processor-kit/mac-verdict.ts';
-import type { MessageStamp, SwitchConfig, WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
-import type { KeyExchangeConfig } from '../../kits/processor-kit/switch-config.ts';
+import type { WorkingKeyUse } from '../../kits/processor-kit/processor.ts';
 import type { ExchangeConnection, KeyChangeSide, KeyDecision } from '../../kits/processor-kit/switch-protocol.ts';
 import type { ConnectionLog } from '../connection/pool-options.ts';
 import { codeOf, KeyFaults } from './key-faults.ts';
 import { KeyIntake } from './key-intake.ts';
-import { KeyRefresh, KeyRequests } from './key-requests.ts';
-import type { ExchangedKey, ExchangedKeys, ProcessorKey } from './ports.ts';
+import { KeyRefresh, KeyRequests, type KeyRequestsOptions } from './key-requests.ts';
+import type { ExchangedKey } from './ports.ts';
 import type { UsableKey, WorkingKeys } from './working-keys.ts';
 
 const TIMES = {
@@ -25,16 +23,7 @@ const TIMES = {
  */
 const ANSWER_SETTLED_MS = 5_000;
 
-export interface KeyExchangeOptions {
-  readonly where: ProcessorKey;
-  readonly keyChange: KeyChange;
-  readonly config: SwitchConfig & { readonly keyExchange: KeyExchangeConfig };
-  readonly keys: WorkingKeys;
-  readonly kept: ExchangedKeys;
-  /** Whether the switch has accepted a request. */
-  readonly isAccepted: (answer: IsoMessage) => boolean;
-  readonly nextStamp: () => MessageStamp;
-  readonly monotonicMs: () => number;
+export interface KeyExchangeOptions extends Omit<KeyRequestsOptions, 'exchangeMs' | 'faults'> {
   readonly log: ConnectionLog;
   /** Where the keys report what the HSM refuses; by default the exchange has its own. */
   readonly faults?: KeyFaults | undefined;

@@ -1,8 +1,6 @@
-import { X509Certificate } from 'node:crypto';
-import { readFile, realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import type { Server } from 'node:net';
 import { resolve, sep } from 'node:path';
-import tls from 'node:tls';
 import { ConnectionError, PlugInError, StartError } from '../../basics/errors.ts';
 import { checkFraming } from '../../codecs/iso8583/network/framing.ts';
 import type { Processor } from '../../kits/processor-kit/processor.ts';
@@ -10,12 +8,10 @@ import type { SwitchConfig } from '../../kits/processor-kit/switch-config.ts';
 import { framingOf } from '../../kits/processor-kit/switch-protocol.ts';
 import type { MayDial } from '../../outbound/guarded-lookup.ts';
 import { listenForSwitch } from '../connection/acceptor.ts';
+import { checkPem, readPem } from '../connection/pem-files.ts';
 import type { AcceptOptions } from '../connection/pool-options.ts';
 import type { SwitchAddress, SwitchTls } from '../connection/switch-socket.ts';
 import type { SwitchAccess } from './access/switch-access.ts';
-
-/** A bundle of every public authority has a quarter of this size. */
-const MAX_PEM_BYTES = 1_048_576;
 
 /** The connection settings of a switch's configuration in the form that the pool takes. */
 export interface TransportOptions {
@@ -78,14 +74,7 @@ async function readTls({ serverName, ...files }: TlsFiles, directory: string, wh
     });
   };
   const pem = { ca: await read('caFile'), cert: await read('certFile'), key: await read('keyFile') };
-  try {
-    // Node ignores an authorities file without a certificate and trusts the system's authorities instead.
-    if (pem.ca !== undefined) new X509Certificate(pem.ca);
-    tls.createSecureContext(pem);
-  } catch (cause) {
-    const code = (cause as { code?: string }).code ?? 'unknown';
-    throw new StartError('BAD_PROCESSOR', `${where}: its tls files cannot be used (${code})`, { cause });
-  }
+  checkPem(pem, 'BAD_PROCESSOR', where);
   return { serverName, ...pem };
 }
 
@@ -95,8 +84,7 @@ async function readBelow(directory: string, path: string): Promise<string> {
   const file = await realpath(resolve(root, path));
   if (!file.startsWith(root + sep))
     throw Object.assign(new Error("it leads out of the acquirer's folder"), { code: 'OUTSIDE' });
-  if ((await stat(file)).size > MAX_PEM_BYTES) throw Object.assign(new Error('it is too long'), { code: 'TOO_LONG' });
-  return readFile(file, 'utf8');
+  return readPem(file);
 }
 
 type Accept = NonNullable<SwitchConfig['accept']>;
