@@ -4,6 +4,9 @@ import { acquirerName } from './names.js';
 import { addView } from './router.js';
 import { time, whenZoneChanges } from './time.js';
 
+/** @typedef {import('./ask.js').Json<import('../account.ts').ShownAccount>} Account */
+/** @typedef {Account['sessions'][number]} Session */
+
 /** `/ops/account`: the one-time codes and sessions of the person, and for administrators the sessions of all users. */
 
 const SVG = 'http://www.w3.org/2000/svg';
@@ -11,7 +14,9 @@ const SVG = 'http://www.w3.org/2000/svg';
 const QUIET_MODULES = 4;
 
 let reading = 0;
+/** @type {Account} */
 let account;
+/** @type {Session[] | undefined} */
 let allSessions;
 /** A new key or recovery codes are on the screen, which are shown once: an update of the page must not replace them. */
 let isShowingSecret = false;
@@ -43,8 +48,13 @@ async function read() {
   }
 }
 
+/** @param {string} text */
 const say = (text) => setText(byId('account-said'), text);
 
+/**
+ * @param {object} body
+ * @param {(result: any) => unknown} then
+ */
 async function run(body, then) {
   try {
     await then(await changeAccount(body));
@@ -68,15 +78,18 @@ function showFactor() {
   byId('factor').replaceChildren(...[required, h('p', {}, state), passwordForm(hasSecondFactor)].filter(Boolean));
 }
 
+/** @param {boolean} hasSecondFactor */
 function passwordForm(hasSecondFactor) {
   const begin = hasSecondFactor ? 'Set up new codes' : 'Set up one-time codes';
+  /** @type {(name: string, label: string, props: object) => HTMLElement} */
   const field = (name, label, props) => h('label', {}, `${label} `, h('input', { name, ...props }));
+  /** @type {(act: string, label: string, props?: object) => HTMLElement} */
   const submit = (act, label, props) => h('button', { type: 'submit', value: act, ...props }, label);
   return h(
     'form',
     {
       class: 'filters',
-      onsubmit: (event) => {
+      onsubmit: (/** @type {SubmitEvent & { submitter: HTMLButtonElement | null, target: any }} */ event) => {
         event.preventDefault();
         const { password, code } = event.target.elements;
         const given = { password: password.value, ...(code?.value && { code: code.value }) };
@@ -100,6 +113,7 @@ function passwordForm(hasSecondFactor) {
 
 const codeProps = { autocomplete: 'one-time-code', spellcheck: 'false', required: true, maxlength: 40 };
 
+/** @param {import('../../auth/totp/second-factor.ts').EnrolmentCode} code */
 function showEnrolment({ secret, size, path }) {
   isShowingSecret = true;
   say('');
@@ -108,7 +122,7 @@ function showEnrolment({ secret, size, path }) {
     'form',
     {
       class: 'filters',
-      onsubmit: (event) => {
+      onsubmit: (/** @type {SubmitEvent} */ event) => {
         event.preventDefault();
         void run({ act: 'confirmTotp', code: code.value }, showRecoveryCodes);
       },
@@ -119,12 +133,16 @@ function showEnrolment({ secret, size, path }) {
   byId('factor').replaceChildren(
     h('p', {}, 'Scan this with an authenticator app, or type the key. Then type the code that the app shows.'),
     qrCode(size, path),
-    h('p', {}, 'Key ', h('code', { class: 'long' }, secret.match(/.{4}/g).join(' '))),
+    h('p', {}, 'Key ', h('code', { class: 'long' }, secret.match(/.{4}/g)?.join(' '))),
     form,
   );
   code.focus();
 }
 
+/**
+ * @param {number} size
+ * @param {string} path
+ */
 function qrCode(size, path) {
   const side = size + 2 * QUIET_MODULES;
   const svg = document.createElementNS(SVG, 'svg');
@@ -137,6 +155,7 @@ function qrCode(size, path) {
   return svg;
 }
 
+/** @param {{ recoveryCodes: string[] }} result */
 function showRecoveryCodes({ recoveryCodes }) {
   isShowingSecret = true;
   say('');
@@ -165,6 +184,10 @@ function showSessions() {
   if (allSessions) byId('all-sessions').replaceChildren(sessionTable(allSessions, true));
 }
 
+/**
+ * @param {readonly Session[]} sessions
+ * @param {boolean} withUser
+ */
 function sessionTable(sessions, withUser) {
   const titles = [...(withUser ? ['User'] : []), 'Began', 'Last used', 'From', 'Browser', 'End'];
   return table(
@@ -177,12 +200,17 @@ function sessionTable(sessions, withUser) {
 const BROWSERS = [['Edg', 'Edge'], ['OPR', 'Opera'], ['Firefox'], ['Chrome'], ['Safari']];
 const SYSTEMS = ['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux'];
 
+/** @param {string} agent */
 function browserName(agent) {
   const [sign, name = sign] = BROWSERS.find(([each]) => agent.includes(`${each}/`)) ?? [];
   const system = SYSTEMS.find((each) => agent.includes(each));
   return [name ?? (agent.slice(0, 40) || '–'), system && `on ${system}`].filter(Boolean).join(' ');
 }
 
+/**
+ * @param {Session} session
+ * @param {boolean} withUser
+ */
 function sessionRow({ id, username, issuer, acquirerId, beganAt, actedAt, address, agent, isThis }, withUser) {
   const owner = acquirerId === 0 ? 'installation' : acquirerName(acquirerId);
   const user = `${username || 'removed user'}${issuer ? ` of ${issuer}` : ''}, ${owner}`;

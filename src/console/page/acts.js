@@ -3,6 +3,7 @@ import { byId, h } from './dom.js';
 
 let mayAct = false;
 
+/** @param {boolean} may */
 export function setMayAct(may) {
   mayAct = may;
   document.body.classList.toggle('may-act', may);
@@ -57,7 +58,7 @@ export function askFirst({ title, text, yes, no = 'Cancel', needsReason = false,
   reason.required = needsReason;
   reason.closest('label').hidden = !needsReason;
   byId('sure-no').onclick = () => dialog.close();
-  byId('sure-form').onsubmit = async (event) => {
+  byId('sure-form').onsubmit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     byId('sure-yes').disabled = true;
     try {
@@ -73,4 +74,5 @@ export function askFirst({ title, text, yes, no = 'Cancel', needsReason = false,
   (needsReason ? reason : byId('sure-no')).focus();
 }
 
+/** @param {string} text */
 const oneLine = (text) => text.replace(/\s+/g, ' ').trim();

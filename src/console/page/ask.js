@@ -1,15 +1,22 @@
 /** The requests of the page to its gateway. */
 
+/**
+ * What the gateway sends for a value: JSON has texts for dates.
+ *
+ * @template Value
+ * @typedef {Value extends Date ? string : Value extends object ? { [Name in keyof Value]: Json<Value[Name]> } : Value} Json
+ */
+
 let csrfToken = '';
 let onOver = () => {};
 let onUnavailable = () => {};
 
-/** @param listener called when the session ends or does not exist */
+/** @param {() => void} listener */
 export function whenOver(listener) {
   onOver = listener;
 }
 
-/** @param listener called when the gateway or its database does not respond */
+/** @param {() => void} listener */
 export function whenUnavailable(listener) {
   onUnavailable = listener;
 }
@@ -38,16 +45,24 @@ async function ask(path, { method = 'GET', body, read } = {}) {
   throw Object.assign(new Error(wordsFor(answer, data)), { status: answer.status });
 }
 
+/**
+ * @param {Response} response
+ * @param {{ detail?: string, errors?: { pointer?: string, detail: string }[] }} problem
+ */
 function wordsFor({ status, headers }, { detail, errors }) {
   if (status === 401) return 'Log in to continue.';
   if (status === 403) return 'You do not have permission to do this.';
   if (status === 404) return 'Not found, or removed in the meantime.';
   if (status === 429) return `Too many attempts. Try again in ${headers.get('retry-after') ?? 'a few'} seconds.`;
   if (status === 503) return detail ?? 'The gateway is busy. Try again in a few seconds.';
-  if (errors?.length > 0) return `${errors[0].pointer?.split('/').pop() ?? 'A value'} ${errors[0].detail}.`;
+  if (errors?.[0]) return `${errors[0].pointer?.split('/').pop() ?? 'A value'} ${errors[0].detail}.`;
   return detail ?? 'Unexpected error.';
 }
 
+/**
+ * @template {{ csrfToken: string }} Session
+ * @param {Session} session
+ */
 function keep(session) {
   csrfToken = session.csrfToken;
   return session;
@@ -55,6 +70,11 @@ function keep(session) {
 
 export const readSession = async () => keep(await ask('/ops/session'));
 
+/**
+ * @param {string} username
+ * @param {string} password
+ * @param {string} [code]
+ */
 export async function logIn(username, password, code) {
   const body = { username, password, ...(code && { code }) };
   const session = await ask('/ops/session', { method: 'POST', body }).catch((error) => {
@@ -66,6 +86,10 @@ export async function logIn(username, password, code) {
 }
 
 export const logOut = () => ask('/ops/session', { method: 'DELETE' });
+/**
+ * @param {string} path
+ * @param {object} body
+ */
 const post = (path, body) => ask(path, { method: 'POST', body });
 const id = encodeURIComponent;
 
@@ -78,20 +102,48 @@ export const readAllSessions = () => ask('/ops/data/sessions');
 export const readCells = () => ask('/ops/data/cells');
 /** Field tables, to decode messages in the browser. */
 export const readSpecs = () => ask('/ops/data/specs');
+/** @param {string | URLSearchParams} query */
 export const readHistory = (query) => ask(`/ops/data/history?${query}`);
 export const readNames = () => ask('/ops/data/names');
+/** @param {string} text */
 export const suggestMerchants = (text) => post('/ops/data/merchants', { text });
+/**
+ * @param {object} filter
+ * @param {object | null} [after]
+ */
 export const listTransactions = (filter, after) => post('/ops/data/transactions', { filter, ...(after && { after }) });
+/** @param {object} filter */
 export const countTransactions = (filter) => post('/ops/data/transactions/count', { filter });
+/**
+ * @param {object} filter
+ * @param {string | undefined} newest
+ * @param {unknown} shown
+ */
 export const readChanges = (filter, newest, shown) =>
   post('/ops/data/transactions/changes', { filter, shown, ...(newest && { newest }) });
+/** @param {string} transaction */
 export const readTransaction = (transaction) => ask(`/ops/data/transactions/${id(transaction)}`);
-/** Like `readTransaction`, as an automatic update: it does not prolong the session. */
+/**
+ * Like `readTransaction`, as an automatic update: it does not prolong the session.
+ *
+ * @param {string} transaction
+ */
 export const followTransaction = (transaction) => ask(`/ops/data/transactions/${id(transaction)}/present`);
-/** @returns the file; a file that breaks off is an error */
+/**
+ * @param {object} filter
+ * @returns the file; a file that breaks off is an error
+ */
 export const exportTransactions = (filter) =>
   ask('/ops/data/transactions/export', { method: 'POST', body: { filter }, read: (answer) => answer.blob() });
+/**
+ * @param {string} list
+ * @param {object} filter
+ * @param {object | null} [after]
+ */
 export const readWork = (list, filter, after) => post('/ops/data/work', { list, filter, ...(after && { after }) });
+/** @param {object} body */
 export const changeAccount = (body) => post('/ops/account/acts', body);
+/** @param {object} body */
 export const refundSale = (body) => post('/ops/refunds', body);
+/** @param {object} body */
 export const act = (body) => ask('/ops/acts', { method: 'POST', body });

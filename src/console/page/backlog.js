@@ -2,6 +2,11 @@ import { actButton } from './acts.js';
 import { age, chip, count, figure, h, rowOf } from './dom.js';
 import { acquirerName } from './names.js';
 
+/** @typedef {import('../frame.ts').ConsoleBacklog} Sent */
+/** @typedef {Omit<Sent['deadLetters'][number], 'diedAt'> & { diedAt: string }} DeadLetter as JSON has it */
+/** @typedef {Omit<Sent, 'deadLetters'> & { deadLetters: DeadLetter[] }} Backlog */
+
+/** @returns {import('./dom.js').Kept<Backlog['queues'][number]>} */
 export function queueRow() {
   return rowOf([
     { of: ({ queue }) => queue },
@@ -21,11 +26,12 @@ export function queueRow() {
     ),
     figure(
       ({ oldestReadySeconds: oldest }) => (oldest === null ? '–' : age(oldest)),
-      ({ oldestReadySeconds: oldest }) => (oldest > 60 ? 'warn' : ''),
+      ({ oldestReadySeconds: oldest }) => ((oldest ?? 0) > 60 ? 'warn' : ''),
     ),
   ]);
 }
 
+/** @returns {import('./dom.js').Kept<Backlog['webhooks'][number]>} */
 export function webhookRow() {
   return rowOf([
     { of: ({ acquirerId, integratorId }) => `${acquirerName(acquirerId)} · integrator ${integratorId}` },
@@ -35,6 +41,7 @@ export function webhookRow() {
   ]);
 }
 
+/** @returns {import('./dom.js').Kept<Backlog['owed'][number]>} */
 export function owedRow() {
   return rowOf([
     { of: ({ acquirerId }) => acquirerName(acquirerId) },
@@ -50,7 +57,12 @@ export function owedRow() {
   ]);
 }
 
-/** Each counter has a link to the list of its transactions. */
+/**
+ * Each counter has a link to the list of its transactions.
+ *
+ * @param {Backlog['owed'][number]} owed
+ * @param {any} cell
+ */
 function showFinders({ acquirerId, reversalsOwed, needsReview }, cell) {
   cell.owed ??= finder('Show open reversals', 'reversal', acquirerId);
   cell.review ??= finder('Show transactions for review', 'review', acquirerId);
@@ -59,11 +71,20 @@ function showFinders({ acquirerId, reversalsOwed, needsReview }, cell) {
   cell.review.hidden = needsReview === 0;
 }
 
+/**
+ * @param {string} label
+ * @param {string} attention
+ * @param {number} acquirerId
+ */
 function finder(label, attention, acquirerId) {
   const href = `/ops/transactions?attention=${attention}&acquirer=${acquirerId}`;
   return h('a', { 'data-view': true, href }, label);
 }
 
+/**
+ * @param {DeadLetter} letter
+ * @returns {import('./dom.js').Kept<DeadLetter>}
+ */
 export function deadRow({ id, queue }) {
   return rowOf([
     { of: ({ diedAt }) => `${age((Date.now() - Date.parse(diedAt)) / 1_000)} ago` },

@@ -1,7 +1,12 @@
 import { actButton } from './acts.js';
 import { newFormId } from './form-id.js';
 
-/** The act that expires an unpaid link now; nothing for other links. */
+/**
+ * The act that expires an unpaid link now; nothing for other links.
+ *
+ * @param {{ acquirerId: number, id: string, state: string, amount: string, reference: string }} link
+ * @param {() => void} again
+ */
 export function cancelLink({ acquirerId, id, state, amount, reference }, again) {
   if (state !== 'open') return null;
   return actButton({

@@ -3,11 +3,17 @@ import { byId, h, setText, table } from './dom.js';
 import { addView } from './router.js';
 import { time } from './time.js';
 
+/** @typedef {import('./ask.js').Json<import('../../tools/cells/cell-status.ts').CellsReport>} Report */
+/** @typedef {Report['cells'][number]} Cell */
+
 /** `/ops/cells`: the cells of the operator, the acquirers in each, and what must be resolved. */
 
 const LOOKED_EVERY_MS = 5_000;
+/** @type {Record<string, string>} */
 const MARKS = { serving: 'good', arriving: 'warn', leaving: 'warn', gone: '' };
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let looking;
+/** @type {string | undefined} */
 let shownText;
 
 export function openCells() {
@@ -41,6 +47,7 @@ async function look() {
   }
 }
 
+/** @param {Report} report */
 function show({ cells, conflicts, omitted }) {
   setText(byId('cells-total'), cells.length === 1 ? '1 cell' : `${cells.length} cells`);
   const alarms = conflicts.map((conflict) => h('p', { class: 'alarm' }, conflict));
@@ -52,6 +59,7 @@ function show({ cells, conflicts, omitted }) {
   byId('cells-body').replaceChildren(...[...alarms, none, ...cells.map(cellOf), more].filter(Boolean));
 }
 
+/** @param {Cell} cell */
 function cellOf({ name, url, fault, acquirers }) {
   const state = h('span', { class: 'chip', 'data-state': fault ? 'bad' : 'good' }, fault ? 'fault' : 'answers');
   const rows = acquirers.map(acquirerRow);
@@ -70,6 +78,7 @@ function cellOf({ name, url, fault, acquirers }) {
   );
 }
 
+/** @param {Cell['acquirers'][number]} acquirer */
 function acquirerRow({ id, name, state, generation, peer, lastStep, lastStepAt }) {
   return h(
     'tr',

@@ -2,18 +2,30 @@ import uPlot from '/ops/uPlot.esm.js';
 import { byId } from './dom.js';
 import { clockTime } from './time.js';
 
+/** @typedef {{ scale: object, axis: object }} Measure */
+/** @typedef {[seconds: number[], ...values: (number | null)[][]]} Columns */
+
 /** A quarter of an hour with one point per second. */
 const MAX_POINTS = 900;
 const probe = document.body.appendChild(document.createElement('i'));
 probe.hidden = true;
-/** A colour of the style sheet in the form that a canvas accepts, for the present light or dark scheme. */
+/**
+ * A colour of the style sheet in the form that a canvas accepts, for the present light or dark scheme.
+ *
+ * @param {string} name
+ */
 function color(name) {
   probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;
 }
 /** Fractions of a millisecond are not zero. */
 const exact = new Intl.NumberFormat('en', { maximumSignificantDigits: 6 });
+/**
+ * @param {unknown} _plot
+ * @param {number[]} seconds
+ */
 const times = (_plot, seconds) => seconds.map((at) => clockTime(at * 1_000));
+/** @type {Chart[]} */
 const charts = [];
 
 /**
@@ -23,20 +35,28 @@ const charts = [];
 export const LOGARITHMIC = {
   scale: {
     distr: 3,
-    range: (_plot, low, high) => [
+    range: (/** @type {unknown} */ _plot, /** @type {number | null} */ low, /** @type {number | null} */ high) => [
       10 ** Math.floor(Math.log10(low ?? 1)),
       10 ** Math.ceil(Math.log10((high ?? 10) * 1.05)),
     ],
   },
   axis: {
-    splits: (_plot, _axis, low, high) => {
+    splits: (
+      /** @type {unknown} */ _plot,
+      /** @type {number} */ _axis,
+      /** @type {number} */ low,
+      /** @type {number} */ high,
+    ) => {
       const from = Math.round(Math.log10(low));
       return Array.from({ length: Math.round(Math.log10(high)) - from + 1 }, (_, at) => 10 ** (from + at));
     },
-    values: (_plot, ticks) => ticks.map((tick) => (tick === null ? '' : exact.format(tick))),
+    values: (/** @type {unknown} */ _plot, /** @type {(number | null)[]} */ ticks) =>
+      ticks.map((tick) => (tick === null ? '' : exact.format(tick))),
   },
 };
-export const FROM_ZERO = { scale: { range: (_plot, _low, high) => [0, Math.max(high * 1.15, 1)] }, axis: {} };
+/** @type {(plot: unknown, low: number, high: number) => [number, number]} */
+const fromZero = (_plot, _low, high) => [0, Math.max(high * 1.15, 1)];
+export const FROM_ZERO = { scale: { range: fromZero }, axis: {} };
 
 export const PERCENT = { scale: { range: () => [0, 100] }, axis: {} };
 
@@ -48,14 +68,27 @@ export const PERCENT = { scale: { range: () => [0, 100] }, axis: {} };
  * @param isSparse whether a point may have no neighbours, so that it needs a dot
  */
 export class Chart {
+  /** @type {HTMLElement} */
   #box;
+  /** @type {{ name: string, fill?: string }[]} */
   #series;
+  /** @type {Measure} */
   #measure;
+  /** @type {uPlot | undefined} */
   #plot;
+  /** @type {Columns} */
   #data;
+  /** @type {typeof times} */
   #labels;
+  /** @type {boolean} */
   #isSparse;
 
+  /**
+   * @param {string} id
+   * @param {{ name: string, fill?: string }[]} series
+   * @param {Measure} measure
+   * @param {{ labels?: typeof times, isSparse?: boolean }} [options]
+   */
   constructor(id, series, measure, { labels = times, isSparse = false } = {}) {
     this.#box = byId(id);
     this.#series = series;
@@ -65,7 +98,7 @@ export class Chart {
     this.#data = [[], ...series.map(() => [])];
     this.draw();
     charts.push(this);
-    new ResizeObserver(() => this.#plot.setSize(this.#size())).observe(this.#box);
+    new ResizeObserver(() => this.#plot?.setSize(this.#size())).observe(this.#box);
   }
 
   /** Redraws the chart in the present colours. */
@@ -104,17 +137,20 @@ export class Chart {
     );
   }
 
+  /** @param {Columns} columns */
   reset(columns) {
     this.#data = columns;
-    this.#plot.setData(columns);
+    this.#plot?.setData(columns);
   }
 
+  /** @param {(number | null)[]} point */
   add(point) {
     for (const [at, value] of point.entries()) {
-      this.#data[at].push(value);
-      if (this.#data[at].length > MAX_POINTS) this.#data[at].shift();
+      const column = /** @type {(number | null)[]} */ (this.#data[at]);
+      column.push(value);
+      if (column.length > MAX_POINTS) column.shift();
     }
-    this.#plot.setData(this.#data);
+    this.#plot?.setData(this.#data);
   }
 
   #size() {
@@ -122,7 +158,9 @@ export class Chart {
   }
 }
 
+/** @type {Chart | undefined} */
 let rates;
+/** @type {Chart | undefined} */
 let latencies;
 
 export function openCharts() {
@@ -134,15 +172,16 @@ export function redrawCharts() {
   for (const chart of charts) chart.draw();
 }
 
-/** @param history points `[at, perSecond, p50, p95, p99]` */
+/** @param {number[][]} history */
 export function resetCharts(history) {
-  const column = (at) => history.map((point) => point[at]);
+  const column = (/** @type {number} */ at) => history.map((point) => point[at]);
   const seconds = history.map(([atMs]) => atMs / 1_000);
-  rates.reset([seconds, column(1)]);
-  latencies.reset([[...seconds], column(2), column(3), column(4)]);
+  rates?.reset([seconds, column(1)]);
+  latencies?.reset([[...seconds], column(2), column(3), column(4)]);
 }
 
+/** @param {Pick<import('../frame.ts').Frame, 'atMs' | 'taps'>} frame */
 export function addToCharts({ atMs, taps }) {
-  rates.add([atMs / 1_000, taps.perSecond]);
-  latencies.add([atMs / 1_000, taps.p50, taps.p95, taps.p99]);
+  rates?.add([atMs / 1_000, taps.perSecond]);
+  latencies?.add([atMs / 1_000, taps.p50, taps.p95, taps.p99]);
 }

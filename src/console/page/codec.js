@@ -13,7 +13,9 @@ const MODULES = '/ops/codec';
 /** Enough for a trace of a few messages, as in the command line. */
 const MAX_CHARS = 2_097_152;
 
+/** @type {Promise<any> | undefined} */
 let loading;
+/** @type {{ name: string }[]} */
 let specs = [];
 
 export function openCodec() {
@@ -48,8 +50,13 @@ function close() {
   for (const id of ['decoded', 'encoded', 'differences']) byId(id).replaceChildren();
 }
 
+/**
+ * @param {string} formId
+ * @param {string} resultId
+ * @param {(codec: any) => unknown[]} work
+ */
 function onSubmit(formId, resultId, work) {
-  byId(formId).onsubmit = async (event) => {
+  byId(formId).onsubmit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const result = byId(resultId);
     result.replaceChildren();
@@ -64,6 +71,10 @@ function onSubmit(formId, resultId, work) {
   };
 }
 
+/**
+ * @param {string} id
+ * @param {any} codec
+ */
 function bytesOf(id, { bytesOfHex, DigitError }) {
   const { value } = byId(id);
   if (value.trim() === '' || value.length > MAX_CHARS) throw new Error('Paste a message in hex, of at most 1 MB.');
@@ -75,11 +86,12 @@ function bytesOf(id, { bytesOfHex, DigitError }) {
   }
 }
 
+/** @param {any} codec */
 function decode(codec) {
   const { readMessage, sentenceOf, spec, options } = codec;
   const { skipped, message, fields, error } = readMessage(spec, bytesOf('decode-hex', codec), options);
   const json = message && JSON.stringify({ skipped, message, fields }, null, 2);
-  const before = skipped.map(({ what, hex }) => `the ${what} ${hex}`);
+  const before = skipped.map((/** @type {{ what: string, hex: string }} */ { what, hex }) => `the ${what} ${hex}`);
   return [
     error && h('p', { role: 'alert' }, `Decoding stopped here: ${sentenceOf(error)}.`),
     before.length > 0 && h('p', {}, `Skipped ${before.join(' and ')}.`),
@@ -88,6 +100,7 @@ function decode(codec) {
   ].filter(Boolean);
 }
 
+/** @param {string} json */
 function useButton(json) {
   const onclick = () => {
     byId('encode-json').value = json;
@@ -96,6 +109,7 @@ function useButton(json) {
   return h('button', { type: 'button', class: 'copy', onclick }, 'Edit and encode');
 }
 
+/** @param {any} codec */
 function encode({ encodeJson, sentenceOf, Iso8583Error, spec }) {
   let hex;
   try {
@@ -113,9 +127,11 @@ function encode({ encodeJson, sentenceOf, Iso8583Error, spec }) {
   ];
 }
 
+/** @param {any} codec */
 function compare(codec) {
   const { compareMessages, sentenceOf, Iso8583Error, spec, options } = codec;
   const [before, after] = [bytesOf('diff-before', codec), bytesOf('diff-after', codec)];
+  /** @type {import('../../codecs/iso8583/message-tool.ts').Difference[]} */
   let found;
   try {
     found = compareMessages(spec, before, after, options);

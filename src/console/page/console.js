@@ -19,8 +19,10 @@ import { openWork } from './work.js';
 /** Time until the next request to a gateway that cannot answer. */
 const ASKED_AGAIN_MS = 2_000;
 const login = byId('login');
+/** @type {string | undefined} */
 let person;
 
+/** @param {{ username: string, role: string, acquirerId: number | null, mayAct: boolean, mustEnrol: boolean }} session */
 function begin({ username, role, acquirerId, mayAct, mustEnrol }) {
   // Another person gets a new page, without what the first one saw and typed.
   if (person !== undefined && person !== username) return location.reload();
@@ -54,6 +56,7 @@ async function askWho() {
   }
 }
 
+/** @param {string} text */
 function askToLogIn(text) {
   byId('login-said').textContent = text;
   byId('sure').close();
@@ -62,8 +65,8 @@ function askToLogIn(text) {
   byId('username').focus();
 }
 
-login.addEventListener('cancel', (event) => event.preventDefault());
-byId('login-form').onsubmit = async (event) => {
+login.addEventListener('cancel', (/** @type {Event} */ event) => event.preventDefault());
+byId('login-form').onsubmit = async (/** @type {SubmitEvent & { target: any }} */ event) => {
   event.preventDefault();
   const { username, password, code } = event.target.elements;
   try {

@@ -2,7 +2,13 @@ import { h } from './dom.js';
 
 const SHOWN_MS = 1_500;
 
-/** A small button that copies a text. @param what the name of the text, for screen readers */
+/**
+ * A small button that copies a text.
+ *
+ * @param {string} text
+ * @param {string} what the name of the text, for screen readers
+ * @param {string} [label]
+ */
 export function copyButton(text, what, label = 'Copy') {
   const button = h('button', { type: 'button', class: 'copy', 'aria-label': `${label} ${what}` }, label);
   button.onclick = async () => {
@@ -14,6 +20,7 @@ export function copyButton(text, what, label = 'Copy') {
   return button;
 }
 
+/** @param {string} text */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -23,7 +30,11 @@ async function copy(text) {
   }
 }
 
-/** Browsers offer their clipboard only to HTTPS and to this machine. */
+/**
+ * Browsers offer their clipboard only to HTTPS and to this machine.
+ *
+ * @param {string} text
+ */
 function copyBySelection(text) {
   const field = h('textarea', { class: 'unseen', 'aria-hidden': 'true', tabindex: -1 });
   field.value = text;

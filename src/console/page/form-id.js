@@ -11,10 +11,19 @@ export function newFormId() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
+/** @param {string} name */
 const keyOf = (name) => `sent form: ${name}`;
 
-/** @param name of the form, with the id of its subject */
+/**
+ * @param {string} name of the form, with the id of its subject
+ * @param {string} formId
+ */
 export const keepSent = (name, formId) => sessionStorage.setItem(keyOf(name), formId);
-/** Null if no form of this name awaits its outcome. */
+/**
+ * Null if no form of this name awaits its outcome.
+ *
+ * @param {string} name
+ */
 export const sentForm = (name) => sessionStorage.getItem(keyOf(name));
+/** @param {string} name */
 export const forgetSent = (name) => sessionStorage.removeItem(keyOf(name));

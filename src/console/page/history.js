@@ -5,8 +5,13 @@ import { processorName, whenNamesChange } from './names.js';
 import { addView } from './router.js';
 import { clockTime, dayTime, whenZoneChanges } from './time.js';
 
+/** @typedef {import('./ask.js').Json<import('../history.ts').History>} History */
+/** @typedef {{ approved: number, all: number }} Share */
+/** @typedef {{ acquirer: string, processor: string }} Chosen */
+
 /** `/ops/history`: what the switches did in the last minutes to days. Range and switch are in the address. */
 
+/** @type {Record<string, string>} */
 const RANGES = {
   '15m': '15 minutes',
   '1h': '1 hour',
@@ -22,12 +27,16 @@ const OF_DAYS = ['24h', '7d', '30d'];
 const LOOKED_EVERY_MS = 20_000;
 
 let range = FIRST;
-let chosen = {};
+/** @type {Chosen | undefined} */
+let chosen;
+/** @type {History | undefined} */
 let shown;
-/** The address that the shown figures answer. */
+/** @type {string | undefined} The address that the shown figures answer. */
 let shownFor;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let looking;
 let reading = 0;
+/** @type {ReturnType<typeof openCharts> | undefined} */
 let charts;
 
 export function openHistory() {
@@ -37,10 +46,15 @@ export function openHistory() {
   whenNamesChange(redraw);
 }
 
+/**
+ * @param {string[]} _match
+ * @param {URLSearchParams} query
+ */
 function open(_match, query) {
-  range = Object.hasOwn(RANGES, query.get('range')) ? query.get('range') : FIRST;
+  const wanted = query.get('range') ?? '';
+  range = Object.hasOwn(RANGES, wanted) ? wanted : FIRST;
   const [acquirer, processor] = [query.get('acquirer'), query.get('processor')];
-  chosen = acquirer && processor ? { acquirer, processor } : {};
+  chosen = acquirer && processor ? { acquirer, processor } : undefined;
   const tabs = Object.entries(RANGES).map(([each, title]) =>
     h('a', { href: addressOf(each, chosen), 'data-view': true, 'aria-current': each === range && 'page' }, title),
   );
@@ -53,6 +67,10 @@ function close() {
   reading++;
 }
 
+/**
+ * @param {string} wanted
+ * @param {Chosen} [of]
+ */
 function addressOf(wanted, of) {
   return `/ops/history?${new URLSearchParams({ range: wanted, ...of })}`;
 }
@@ -85,15 +103,22 @@ function hideFigures() {
   setText(byId('history-total'), '');
 }
 
-/** Of all dispositions, `Voided` follows another one of the same tap. */
+/**
+ * Of all dispositions, `Voided` follows another one of the same tap.
+ *
+ * @param {Partial<Record<string, number>>} outcomes
+ */
 function sumsOf({ Approved = 0, Declined = 0, DeclinedOffline = 0, Indeterminate = 0, UnableToGoOnline = 0 }) {
   const [declined, undecided] = [Declined + DeclinedOffline, Indeterminate + UnableToGoOnline];
   return { approved: Approved, declined, undecided, all: Approved + declined + undecided };
 }
 
+/** @param {Share} sums */
 const shareOf = ({ approved, all }) => (all === 0 ? null : (approved / all) * 100);
+/** @param {number | null} share */
 const percent = (share) => (share === null ? '–' : `${rate(share)} %`);
 
+/** @param {History} history */
 function show(history) {
   shown = history;
   const { points, switches, declines, spanMinutes } = history;
@@ -101,6 +126,7 @@ function show(history) {
   const sums = points.map(({ outcomes }) => sumsOf(outcomes));
   const total = { approved: sum(sums, (each) => each.approved), all: sum(sums, (each) => each.all) };
   const seconds = points.map(({ atMs }) => atMs / 1_000);
+  /** @param {(each: ReturnType<typeof sumsOf>) => number | null} of */
   const column = (of) => sums.map(of);
   charts.taps.reset([
     seconds,
@@ -109,15 +135,17 @@ function show(history) {
     column((each) => each.undecided),
   ]);
   charts.rate.reset([seconds, column(shareOf)]);
-  charts.latency.reset([seconds, ...['p50', 'p95', 'p99'].map((key) => points.map((point) => point[key]))]);
+  charts.latency.reset([
+    seconds,
+    .../** @type {const} */ (['p50', 'p95', 'p99']).map((key) => points.map((point) => point[key])),
+  ]);
   const span = spanMinutes < 60 ? `${spanMinutes} min` : `${spanMinutes / 60} h`;
   setText(byId('past-span'), `in ${span}`);
   setText(byId('past-taps-said'), `${count(total.all)} taps in ${RANGES[range]}, ${count(total.approved)} approved`);
   setText(byId('past-rate-said'), `${percent(shareOf(total))} in ${RANGES[range]}`);
   const slowest = points.reduce((most, { p99 }) => Math.max(most, p99 ?? 0), 0);
   setText(byId('past-latency-said'), `The longest p99 of a span is ${ms(slowest)} milliseconds`);
-  const { acquirer, processor } = chosen;
-  const of = acquirer ? `, ${processorName(Number(acquirer), Number(processor))} only` : '';
+  const of = chosen ? `, ${processorName(Number(chosen.acquirer), Number(chosen.processor))} only` : '';
   setText(
     byId('history-total'),
     total.all === 0 ? `No taps${of}` : `${count(total.all)} taps, ${percent(shareOf(total))} approved${of}`,
@@ -126,12 +154,16 @@ function show(history) {
   byId('declines').replaceChildren(declineTable(declines));
 }
 
+/** @param {History['switches']} switches */
 function switchTable(switches) {
   if (switches.length === 0) return h('p', { class: 'none' }, 'No switch had a tap in this time.');
   const rows = switches.map(({ acquirerId, processorId, outcomes, p50, p95, p99 }) => {
     const sums = sumsOf(outcomes);
-    const isChosen = chosen.acquirer === String(acquirerId) && chosen.processor === String(processorId);
-    const address = addressOf(range, isChosen ? {} : { acquirer: acquirerId, processor: processorId });
+    const isChosen = chosen?.acquirer === String(acquirerId) && chosen.processor === String(processorId);
+    const address = addressOf(
+      range,
+      isChosen ? undefined : { acquirer: String(acquirerId), processor: String(processorId) },
+    );
     const name = processorName(acquirerId, processorId);
     return h(
       'tr',
@@ -161,6 +193,7 @@ function switchTable(switches) {
   return table([...titles, h('span', { class: 'unseen' }, 'Charts')], rows);
 }
 
+/** @param {History['declines']} declines */
 function declineTable(declines) {
   if (declines.length === 0) return h('p', { class: 'none' }, 'No declines in this time.');
   const all = sum(declines, (each) => each.count);
@@ -177,6 +210,7 @@ function declineTable(declines) {
 }
 
 function openCharts() {
+  /** @type {(plot: unknown, seconds: number[]) => string[]} */
   const labels = (_plot, seconds) => seconds.map((at) => (OF_DAYS.includes(range) ? dayTime : clockTime)(at * 1_000));
   const sparse = { labels, isSparse: true };
   const outcomes = [{ name: '--good' }, { name: '--bad' }, { name: '--warn' }];

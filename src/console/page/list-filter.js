@@ -6,6 +6,7 @@ import { readLocal, writeLocal } from './time.js';
 /** The filter of the list: in the address, in the form, and as the gateway reads it. */
 
 const MINUTE_MS = 60_000;
+/** @type {Record<string, number>} */
 const PERIODS = { '15m': 15, '1h': 60, '24h': 1_440, '7d': 10_080, '30d': 43_200 };
 const TEXTS = ['outcome', 'attention', 'merchant', 'terminal', 'scheme', 'min', 'max'];
 const PARAMETERS = ['q', ...TEXTS, 'acquirer', 'processor', 'period', 'from', 'to'];
@@ -13,11 +14,18 @@ const SUGGESTED_FROM_CHARS = 2;
 /** On a phone, the open filters are higher than the screen. The style sheet has the same width. */
 const NARROW = matchMedia('(max-width: 760px)');
 
-/** Only known parameters, so that a shared address means the same tomorrow. */
+/**
+ * Only known parameters, so that a shared address means the same tomorrow.
+ *
+ * @param {URLSearchParams} query
+ * @returns {Record<string, string>}
+ */
 export function readAddress(query) {
-  return Object.fromEntries(PARAMETERS.flatMap((name) => (query.get(name) ? [[name, query.get(name)]] : [])));
+  const given = PARAMETERS.map((name) => [name, query.get(name) ?? '']);
+  return Object.fromEntries(given.filter(([, value]) => value !== ''));
 }
 
+/** @param {Record<string, string | undefined>} values */
 export function addressOf(values) {
   const query = new URLSearchParams();
   for (const name of PARAMETERS) if (values[name]) query.set(name, values[name]);
@@ -44,9 +52,14 @@ export function filterOf({ period, from, to, acquirer, processor, q, ...values }
   };
 }
 
+/** @param {string} name */
 const field = (name) => byId('filters').elements[name];
 
-/** Shows the values of the address in the form. */
+/**
+ * Shows the values of the address in the form.
+ *
+ * @param {Record<string, string>} values
+ */
 export function fillForm(values) {
   for (const name of TEXTS) field(name).value = values[name] ?? '';
   choose(field('acquirer'), values.acquirer);
@@ -59,7 +72,12 @@ export function fillForm(values) {
   showRange();
 }
 
-/** A choice from a shared address may be unknown here, or its name may not be read yet. */
+/**
+ * A choice from a shared address may be unknown here, or its name may not be read yet.
+ *
+ * @param {HTMLSelectElement} select
+ * @param {string} [value]
+ */
 function choose(select, value = '') {
   if (![...select.options].some((option) => option.value === value)) select.append(h('option', { value }, value));
   select.value = value;
@@ -79,23 +97,24 @@ function showRange() {
     element.hidden = !isCustom;
 }
 
-/** @param onChange called when the person changed the filter */
+/** @param {() => void} onChange */
 export function openFilters(onChange) {
   const fold = () => {
     byId('filters-fold').open = !NARROW.matches;
   };
   NARROW.addEventListener('change', fold);
   fold();
-  byId('filters').onsubmit = (event) => {
+  byId('filters').onsubmit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     onChange();
   };
-  byId('filters').onchange = ({ target }) => {
+  byId('filters').onchange = (/** @type {{ target: HTMLInputElement }} */ { target }) => {
     if (target.name === 'period') showRange();
     const isUnfinished = target.name === 'period' && target.value === 'custom';
     if (!isUnfinished) onChange();
   };
-  field('merchant').oninput = ({ target }) => void suggest(target.value.trim());
+  field('merchant').oninput = (/** @type {{ target: HTMLInputElement }} */ { target }) =>
+    void suggest(target.value.trim());
   whenNamesChange(({ acquirers, processors }) => {
     fillChoices(
       field('acquirer'),
@@ -112,6 +131,10 @@ export function openFilters(onChange) {
   });
 }
 
+/**
+ * @param {HTMLSelectElement} select
+ * @param {[id: string, name: string][]} choices
+ */
 function fillChoices(select, choices) {
   const { value } = select;
   select.replaceChildren(
@@ -121,9 +144,17 @@ function fillChoices(select, choices) {
   choose(select, value);
 }
 
-/** Suggestions are a help: without them, the id can be typed. */
+/**
+ * Suggestions are a help: without them, the id can be typed.
+ *
+ * @param {string} text
+ */
 async function suggest(text) {
   if (text.length < SUGGESTED_FROM_CHARS) return;
   const found = await suggestMerchants(text).catch(() => []);
-  byId('merchants').replaceChildren(...found.map(({ id, name }) => h('option', { value: id }, `${name} (${id})`)));
+  byId('merchants').replaceChildren(
+    ...found.map((/** @type {{ id: string, name: string }} */ { id, name }) =>
+      h('option', { value: id }, `${name} (${id})`),
+    ),
+  );
 }

@@ -2,12 +2,23 @@ import { chip, h, rowOf, setText } from './dom.js';
 import { merchantName, processorName } from './names.js';
 import { plainTime } from './time.js';
 
+/** @typedef {import('./ask.js').Json<import('../transaction-browser.ts').TransactionRow>} Row */
+
+/** @type {Record<string, string>} */
 const STATES = { Approved: 'good', Declined: 'warn', DeclinedOffline: 'warn', Voided: '', null: '' };
-/** `UnableToGoOnline` as people read it. */
+/**
+ * `UnableToGoOnline` as people read it.
+ *
+ * @param {string} name
+ */
 export const words = (name) =>
   name.replace(/([a-z])([A-Z])/g, (_all, before, after) => `${before} ${after.toLowerCase()}`);
 
-/** A row of the list. On a narrow screen each cell has its title beside it. */
+/**
+ * A row of the list. On a narrow screen each cell has its title beside it.
+ *
+ * @returns {import('./dom.js').Kept<Row>}
+ */
 export function listRow() {
   const row = rowOf([
     { of: showTime },
@@ -22,9 +33,9 @@ export function listRow() {
     { of: ({ stan }) => stan ?? '' },
     { of: ({ rrn }) => rrn ?? '' },
   ]);
-  for (const [at, title] of TITLES.entries()) row.element.children[at].dataset.title = title;
-  for (const [at, kind] of /** @type {[number, string][]} */ (KINDS))
-    row.element.children[at].classList.add(...kind.split(' '));
+  const cells = /** @type {HTMLCollectionOf<HTMLElement>} */ (row.element.children);
+  for (const [at, title] of TITLES.entries()) cells[at].dataset.title = title;
+  for (const [at, kind] of /** @type {[number, string][]} */ (KINDS)) cells[at].classList.add(...kind.split(' '));
   return row;
 }
 
@@ -50,12 +61,24 @@ const KINDS = [
   [10, 'mono broad'],
 ];
 
+/**
+ * @param {Row} row
+ * @param {any} cell
+ */
 function showTime({ id, createdAt }, cell) {
   cell.link ??= cell.appendChild(h('a', { 'data-view': true, href: `/ops/transactions/${id}` }));
   setText(cell.link, plainTime(createdAt));
 }
 
+/**
+ * @param {Row} row
+ * @param {any} cell
+ */
 function showOutcome({ disposition, status, responseCode, needsReview }, cell) {
   const text = [words(disposition ?? status), responseCode].filter(Boolean).join(' ');
-  chip(cell, needsReview ? `${text}, needs review` : text, needsReview ? 'bad' : (STATES[disposition] ?? 'bad'));
+  chip(
+    cell,
+    needsReview ? `${text}, needs review` : text,
+    needsReview ? 'bad' : (STATES[disposition ?? 'null'] ?? 'bad'),
+  );
 }

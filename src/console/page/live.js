@@ -8,16 +8,26 @@ import { switchRow, withWorkers } from './switches.js';
 import { showTiles } from './tiles.js';
 import { showTroubles, showUnknown } from './troubles.js';
 
+/** @typedef {import('./backlog.js').Backlog} Backlog */
+/** @typedef {Omit<import('../frame.ts').Frame, 'backlog'> & { backlog: Backlog | null }} Frame */
+
 /** Frames arrive every second; after this time without one, the figures are marked as old. */
 const OLD_AFTER_SECONDS = 5;
 /** Delay before the next request to a gateway that refused the stream. */
 const ASK_AGAIN_MS = 3_000;
 
+/** @type {EventSource | undefined} */
 let source;
+/** @type {ReturnType<typeof setInterval> | undefined} */
 let watching;
+/** @type {number | undefined} */
 let lastFrameAtMs;
 
-/** Shows the figures until the session ends. */
+/**
+ * Shows the figures until the session ends.
+ *
+ * @param {() => void} onOver
+ */
 export function follow(onOver) {
   stop();
   source = new EventSource('/ops/stream');
@@ -28,7 +38,7 @@ export function follow(onOver) {
     show(JSON.parse(event.data));
   });
   source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) setTimeout(onOver, ASK_AGAIN_MS);
+    if (source?.readyState === EventSource.CLOSED) setTimeout(onOver, ASK_AGAIN_MS);
   };
   lastFrameAtMs ??= performance.now();
   watching = setInterval(showAge, 1_000);
@@ -42,19 +52,24 @@ export function stop() {
 
 /** A stream can be open and silent, because a gateway without its database sends nothing. */
 function showAge() {
-  const seconds = (performance.now() - lastFrameAtMs) / 1_000;
+  const seconds = (performance.now() - (lastFrameAtMs ?? 0)) / 1_000;
   if (seconds < OLD_AFTER_SECONDS) return;
   pulse(`no data for ${age(seconds)}`, 'off');
   showUnknown(Date.now() - seconds * 1_000);
   look();
 }
 
+/**
+ * @param {string} text
+ * @param {string} state
+ */
 function pulse(text, state) {
   setText(byId('pulse'), text);
   byId('pulse').dataset.state = state;
   document.body.classList.toggle('is-old', state === 'off');
 }
 
+/** @param {Frame} frame */
 function show(frame) {
   const { backlog, processes } = frame;
   addToCharts(frame);
@@ -73,11 +88,13 @@ function show(frame) {
   keepInStep(byId('processes'), processes, ({ id }) => id, processRow);
   if (!backlog) return;
   showBacklog(backlog);
-  showDatabase(frame);
+  showDatabase({ ...frame, backlog });
 }
 
+/** @param {Backlog} backlog */
 function showBacklog({ queues, webhooks, owed, deadLetters }) {
   keepInStep(byId('queues'), queues, ({ queue }) => queue, queueRow);
+  /** @param {Backlog['webhooks'][number]} endpoint */
   const endpointOf = ({ acquirerId, integratorId, serves }) => `${acquirerId} ${integratorId} ${serves}`;
   keepRows(byId('webhooks'), webhooks, endpointOf, webhookRow, {
     columns: 4,

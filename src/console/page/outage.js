@@ -6,12 +6,13 @@ import { clockTime, zoneName } from './time.js';
 
 const LOOKED_EVERY_MS = 2_000;
 
+/** @type {ReturnType<typeof setInterval> | undefined} */
 let looking;
-/** The time since which the gateway has not responded to this page. */
+/** @type {number | undefined} The time since which the gateway has not responded to this page. */
 let silentFromAtMs;
 let onReturn = () => {};
 
-/** @param listener called when what was unavailable responds again */
+/** @param {() => void} listener */
 export function whenAvailable(listener) {
   onReturn = listener;
 }
@@ -50,10 +51,12 @@ async function lookOnce() {
   looking = undefined;
 }
 
+/** @param {number} sinceMs */
 function databaseText(sinceMs) {
   return `The database has been unavailable ${since(sinceMs)}. Taps are refused, and login, transactions, figures and acts are unavailable until it returns.`;
 }
 
+/** @param {number} atMs */
 function since(atMs) {
   return `since ${clockTime(atMs)} ${zoneName()}`;
 }

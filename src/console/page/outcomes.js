@@ -1,13 +1,20 @@
 import { count, figure, h, rate, rowOf, sum } from './dom.js';
 import { switchName } from './names.js';
 
-/** Groups outcomes by processor and scheme. */
+/** @typedef {import('../frame.ts').Frame} Frame */
+/** @typedef {ReturnType<typeof groupOutcomes>[number]} OutcomeGroup */
+
+/**
+ * Groups outcomes by processor and scheme.
+ *
+ * @param {Frame['outcomes']} outcomes
+ */
 export function groupOutcomes(outcomes) {
   const groups = Map.groupBy(outcomes, ({ processor, scheme }) => `${processor}|${scheme}`);
   return [...groups]
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([key, each]) => {
-      const of = (...names) =>
+      const of = (/** @type {string[]} */ ...names) =>
         sum(
           each.filter(({ disposition }) => names.includes(disposition)),
           ({ total }) => total,
@@ -30,6 +37,7 @@ export function groupOutcomes(outcomes) {
     });
 }
 
+/** @returns {import('./dom.js').Kept<OutcomeGroup>} */
 export function outcomeRow() {
   return rowOf([
     { of: ({ processor }) => (processor === '' ? 'no switch' : switchName(processor)) },
@@ -46,7 +54,12 @@ export function outcomeRow() {
   ]);
 }
 
-/** A bar with three parts; the figures beside it have the same values. */
+/**
+ * A bar with three parts; the figures beside it have the same values.
+ *
+ * @param {OutcomeGroup} group
+ * @param {any} cell
+ */
 function showShare({ approved, declined, undecided, total }, cell) {
   cell.parts ??= ['good', 'warn', 'bad'].map((state) => h('i', { 'data-state': state }));
   if (!cell.firstChild) cell.append(h('span', { class: 'share', 'aria-hidden': 'true' }, cell.parts));

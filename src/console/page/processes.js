@@ -2,6 +2,14 @@ import { actButton } from './acts.js';
 import { age, byId, bytes, chip, count, figure, h, keepInStep, ms, rate, rowOf, setText } from './dom.js';
 import { acquirerName } from './names.js';
 
+/** @typedef {import('./live.js').Frame} Frame */
+/** @typedef {Frame['processes'][number]} ProcessItem */
+/** @typedef {NonNullable<Frame['backlog']>} Backlog */
+
+/**
+ * @param {ProcessItem} item
+ * @returns {import('./dom.js').Kept<ProcessItem>}
+ */
 export function processRow({ id }) {
   return rowOf([
     { of: ({ role, host, pid }) => `${role} · ${host} · ${pid}` },
@@ -22,6 +30,11 @@ export function processRow({ id }) {
   ]);
 }
 
+/**
+ * @param {string} id
+ * @param {ProcessItem} item
+ * @param {any} cell
+ */
 function showProcess(id, { isDraining, role }, cell) {
   chip(cell, isDraining ? 'draining' : 'up', isDraining ? 'warn' : 'good');
   if (cell.isDraining === isDraining) return;
@@ -40,9 +53,14 @@ function showProcess(id, { isDraining, role }, cell) {
   if (cell.button) cell.append(' ', cell.button);
 }
 
-/** Which acquirers this cell does not serve, or not for long. */
+/**
+ * Which acquirers this cell does not serve, or not for long.
+ *
+ * @param {NonNullable<Backlog['database']>} database
+ */
 function factsOfCell({ cell, moved }) {
   if (cell === null) return [];
+  /** @type {Record<string, string>} */
   const words = { arriving: 'is copied from', leaving: 'is copied to', gone: 'is served by' };
   const acquirers = moved.map(({ acquirerId, state, peer }) => ({
     name: `Acquirer ${acquirerName(acquirerId)}`,
@@ -51,6 +69,7 @@ function factsOfCell({ cell, moved }) {
   return [{ name: 'Cell', value: cell }, ...acquirers];
 }
 
+/** @param {Pick<Frame, 'commits'> & { backlog: Backlog }} frame */
 export function showDatabase({ commits, backlog }) {
   const { database } = backlog;
   if (!database) return;
@@ -60,9 +79,9 @@ export function showDatabase({ commits, backlog }) {
       name: 'Connections',
       value: `${count(database.connections)} of ${count(database.mostConnections)}, ${count(database.active)} active`,
     },
-    { name: 'Commits per second', value: rate(commits.perSecond) },
-    { name: 'Commit p50', value: `${ms(commits.p50)} ms` },
-    { name: 'Commit p99', value: `${ms(commits.p99)} ms` },
+    { name: 'Commits per second', value: rate(commits?.perSecond ?? 0) },
+    { name: 'Commit p50', value: `${ms(commits?.p50)} ms` },
+    { name: 'Commit p99', value: `${ms(commits?.p99)} ms` },
     ...factsOfCell(database),
   ];
   keepInStep(

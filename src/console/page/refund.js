@@ -4,6 +4,8 @@ import { h, setText } from './dom.js';
 import { forgetSent, keepSent, newFormId, sentForm } from './form-id.js';
 import { words } from './list-row.js';
 
+/** @typedef {import('./ask.js').Json<import('../transaction-story.ts').TransactionStory>} Story */
+
 /** The form that refunds a sale, in part or in full. */
 
 const MAX_REASON_CHARS = 500;
@@ -14,12 +16,14 @@ const AMOUNT = /^(?:([a-z]{3})\s*)?(\d{1,12}(?:\.\d{1,4})?)$/i;
  * The form keeps its id until it has an outcome, also when the page is reloaded: what is sent again after a lost response
  * is the same refund, and the outcome of the first is shown as soon as the sale has it.
  *
- * @param id of the sale
+ * @param {string} id of the sale
  * @returns `{ element, update(story) }`; nothing is shown while nothing can be refunded
+ * @param {() => unknown} again
  */
 export function refundForm(id, again) {
   const name = `refund ${id}`;
   let formId = sentForm(name) ?? newFormId();
+  /** @type {Story['summary']} */
   let summary;
   const left = h('span');
   const amount = h('input', {
@@ -40,12 +44,12 @@ export function refundForm(id, again) {
     said,
     h('button', { type: 'submit' }, 'Refund'),
   );
-  const renew = (sentId) => {
+  const renew = (/** @type {string} */ sentId) => {
     if (formId !== sentId) return;
     formId = newFormId();
     forgetSent(name);
   };
-  const showEarlier = (related) => {
+  const showEarlier = (/** @type {Story['related']} */ related) => {
     const sentId = sentForm(name);
     const earlier = sentId && related.find(({ reference }) => reference === `console-${sentId}`);
     if (!earlier || form.contains(document.activeElement)) return;
@@ -56,13 +60,15 @@ export function refundForm(id, again) {
   const fold = h('details', {}, h('summary', {}, 'Refund this sale'), form);
   form.onsubmit = (event) => {
     event.preventDefault();
-    const wanted = readForm(amount.value, reason.value, summary.refundable);
+    const { refundable } = summary;
+    if (!refundable) return;
+    const wanted = readForm(amount.value, reason.value, refundable);
     setText(said, wanted.fault ?? '');
     if (wanted.fault) return;
     const { acquirerId } = summary;
     const sentId = formId; // also for a confirmation that follows the outcome of an earlier one
     askFirst({
-      title: `Refund ${summary.refundable.currency} ${wanted.amount}?`,
+      title: `Refund ${refundable.currency} ${wanted.amount}?`,
       text: 'The switch returns this amount to the card. It cannot be undone.',
       yes: 'Refund it',
       send: async () => {
@@ -75,7 +81,7 @@ export function refundForm(id, again) {
       onDone: again,
     });
   };
-  const update = (story) => {
+  const update = (/** @type {Story} */ story) => {
     summary = story.summary;
     const { refundable } = summary;
     fold.hidden = refundable === null || !isAllowedToAct();
@@ -85,6 +91,11 @@ export function refundForm(id, again) {
   return { element: h('div', { class: 'refund' }, fold, done), update };
 }
 
+/**
+ * @param {string} amountText
+ * @param {string} reasonText
+ * @param {{ currency: string }} refundable
+ */
 function readForm(amountText, reasonText, { currency }) {
   const reason = reasonText.replace(/\s+/g, ' ').trim();
   const [, named, amount] = AMOUNT.exec(amountText.trim()) ?? [];

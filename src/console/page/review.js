@@ -3,6 +3,10 @@ import { act } from './ask.js';
 import { h } from './dom.js';
 import { time } from './time.js';
 
+/** @typedef {import('./ask.js').Json<import('../transaction-story.ts').TransactionStory>} Story */
+/** @typedef {Story['summary']} Summary */
+/** @typedef {Story['resolutions'][number]} Resolution */
+
 /** What people state about a transaction that needs review, and what they stated before. */
 
 const FINDINGS = [
@@ -16,13 +20,15 @@ const FINDINGS = [
 ];
 const MAX_REASON_CHARS = 500;
 
+/** @param {Story} story */
 function isInReview({ summary, related }) {
   return summary.needsReview || related.some(({ type, needsReview }) => type === 'Void' && needsReview);
 }
 
-/** What the person typed about a transaction, for a form that is drawn again. */
+/** @type {{ reason: string, key?: string, updatedAt?: string, books?: string, isOutdated?: boolean }} What the person typed about a transaction, for a form that is drawn again. */
 let draft = { reason: '' };
 
+/** @param {Summary} summary */
 function draftOf({ acquirerId, id, updatedAt }) {
   const key = `${acquirerId} ${id}`;
   if (draft.key !== key) draft = { key, updatedAt, reason: '' };
@@ -33,7 +39,12 @@ function draftOf({ acquirerId, id, updatedAt }) {
   return draft;
 }
 
-/** Undefined if the transaction does not need review and never was resolved. */
+/**
+ * Undefined if the transaction does not need review and never was resolved.
+ *
+ * @param {Story} story
+ * @param {() => unknown} again
+ */
 export function reviewOf(story, again) {
   const { resolutions } = story;
   if (!isInReview(story) && resolutions.length === 0) return undefined;
@@ -45,6 +56,10 @@ export function reviewOf(story, again) {
   );
 }
 
+/**
+ * @param {Story} story
+ * @param {() => unknown} again
+ */
 function workOf(story, again) {
   const { summary, resolutions } = story;
   if (summary.type === 'Void')
@@ -59,6 +74,11 @@ function workOf(story, again) {
   return isAllowedToAct() && formOf(story, again);
 }
 
+/**
+ * @param {Resolution} resolution
+ * @param {Summary} summary
+ * @param {() => unknown} again
+ */
 function decisionOn({ id, books, proposedBy, reason }, { acquirerId }, again) {
   return h(
     'p',
@@ -86,6 +106,10 @@ function decisionOn({ id, books, proposedBy, reason }, { acquirerId }, again) {
   );
 }
 
+/**
+ * @param {Story} story
+ * @param {() => unknown} again
+ */
 function formOf(story, again) {
   const kept = draftOf(story.summary);
   const said = h(
@@ -120,19 +144,21 @@ function formOf(story, again) {
     said,
     button,
   );
+  /** @returns {any} the fields of the form by name */
+  const fields = () => form.elements;
   form.oninput = () => {
-    kept.books = form.elements.books.value || undefined;
-    kept.reason = form.elements.reason.value;
+    kept.books = fields().books.value || undefined;
+    kept.reason = fields().reason.value;
   };
   form.onsubmit = async (event) => {
     event.preventDefault();
     button.disabled = true;
     said.textContent = '';
     const { acquirerId, id, updatedAt: seenAt } = story.summary;
-    const fields = new FormData(form);
-    const reason = String(fields.get('reason')).replace(/\s+/g, ' ').trim();
+    const given = new FormData(form);
+    const reason = String(given.get('reason')).replace(/\s+/g, ' ').trim();
     try {
-      await act({ act: 'resolveReview', acquirerId, id, books: fields.get('books'), reason, seenAt });
+      await act({ act: 'resolveReview', acquirerId, id, books: given.get('books'), reason, seenAt });
       draft = { reason: '' };
       again();
     } catch (error) {
@@ -143,6 +169,7 @@ function formOf(story, again) {
   return form;
 }
 
+/** @param {Resolution} resolution */
 function resolutionOf({ books, state, reason, proposedBy, proposedAt, decidedBy, decidedAt }) {
   const by = { done: 'confirmed by', rejected: 'rejected by', proposed: '' }[state];
   return h(
@@ -152,11 +179,12 @@ function resolutionOf({ books, state, reason, proposedBy, proposedAt, decidedBy,
     state === 'proposed' && ' (proposed)',
     state === 'rejected' && ' (rejected)',
     ` ${time(proposedAt)} by ${proposedBy}`,
-    decidedBy && `, ${by} ${decidedBy} ${time(decidedAt)}`,
+    decidedBy && `, ${by} ${decidedBy} ${decidedAt && time(decidedAt)}`,
     h('span', { class: 'reason' }, reason),
   );
 }
 
+/** @param {string} books */
 function nameOf(books) {
   return FINDINGS.find(([value]) => value === books)?.[1] ?? books;
 }

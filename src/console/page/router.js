@@ -1,19 +1,29 @@
 /** The views of the page, each with an address of its own. */
 
+/**
+ * @typedef {object} View
+ * @property {RegExp} path regular expression of the view's addresses
+ * @property {HTMLElement} element what the view shows
+ * @property {(match: string[], query: URLSearchParams) => unknown} open called with the match and the query when the view is shown, or its address changes
+ * @property {() => void} [close] called when another view is shown
+ */
+
+/** @type {Required<View>[]} */
 const views = [];
+/** @type {Required<View> | undefined} */
 let shown;
 
-/**
- * @param path regular expression of the view's addresses
- * @param element what the view shows
- * @param open called with the match and the query when the view is shown, or its address changes
- * @param close called when another view is shown
- */
+/** @param {View} view */
 export function addView({ path, element, open, close = () => {} }) {
   views.push({ path, element, open, close });
 }
 
-/** Shows another address. `replace`: going back does not lead to the present one. */
+/**
+ * Shows another address. `replace`: going back does not lead to the present one.
+ *
+ * @param {string} address
+ * @param {{ replace?: boolean }} [options]
+ */
 export function go(address, { replace = false } = {}) {
   history[replace ? 'replaceState' : 'pushState'](null, '', address);
   showAddress();
@@ -40,7 +50,7 @@ export function openRouter() {
     const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
     if (!link || !isPlain) return;
     event.preventDefault();
-    go(link.getAttribute('href'));
+    go(link.getAttribute('href') ?? '');
     scrollTo(0, 0);
   });
 }

@@ -3,6 +3,7 @@ import { byId } from './dom.js';
 
 /** Sign-in with an identity provider: its link in the login, and why it failed. */
 
+/** @type {Record<string, string>} */
 const REASONS = {
   PROVIDER_UNAVAILABLE:
     'The identity provider does not respond, so signing in with it is impossible at present. Log in with a password if you have one.',

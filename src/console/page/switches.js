@@ -2,14 +2,25 @@ import { actButton } from './acts.js';
 import { age, chip, count, figure, h, keepInStep, ms, rate, rowOf, setText } from './dom.js';
 import { switchName } from './names.js';
 
+/** @typedef {import('./live.js').Frame} Frame */
+/** @typedef {Frame['switches'][number] & { worker?: string }} SwitchItem */
+/** @typedef {SwitchItem['lines'][number]} Line */
+
+/** @type {Record<string, string>} */
 const STATES = { ready: 'good', full: 'warn', connecting: 'warn', draining: 'warn', down: 'bad', closed: 'bad' };
+/** @param {(item: SwitchItem) => number} of */
 const trouble = (of) =>
   figure(
     (item) => count(of(item)),
     (item) => (of(item) > 0 ? 'warn' : ''),
   );
 
-/** If several workers have connections to the same switch, each row names its worker. */
+/**
+ * If several workers have connections to the same switch, each row names its worker.
+ *
+ * @param {Frame} frame
+ * @returns {readonly SwitchItem[]}
+ */
 export function withWorkers({ switches, processes }) {
   const ids = [...new Set(switches.map(({ processId }) => processId))].sort();
   if (ids.length < 2) return switches;
@@ -18,6 +29,7 @@ export function withWorkers({ switches, processes }) {
   return switches.map((each) => ({ ...each, worker: workers.get(each.processId) }));
 }
 
+/** @returns {import('./dom.js').Kept<SwitchItem>} */
 export function switchRow() {
   return rowOf([
     { of: ({ name, type, worker }) => [switchName(name), type, worker].filter(Boolean).join('  ') },
@@ -39,6 +51,10 @@ export function switchRow() {
   ]);
 }
 
+/**
+ * @param {SwitchItem} item
+ * @param {HTMLElement} cell
+ */
 function showLines(item, cell) {
   keepInStep(
     cell,
@@ -48,12 +64,17 @@ function showLines(item, cell) {
   );
 }
 
+/**
+ * @param {SwitchItem} item
+ * @param {Line} line
+ */
 function lineOf({ processId, name }, { id }) {
   const [acquirerId, processorId] = name.split(' ').map(Number);
   const state = h('span', { class: 'chip' });
   const address = h('span', { class: 'mono' });
   const buttons = h('span');
   const element = h('div', { class: 'line' }, state, ' ', address, ' ', buttons);
+  /** @param {'signOn' | 'signOff'} what */
   const button = (what) => {
     const isOff = what === 'signOff';
     return actButton({
@@ -67,15 +88,17 @@ function lineOf({ processId, name }, { id }) {
       body: { act: what, processId, acquirerId, processorId, line: id },
     });
   };
+  /** @type {'signOn' | 'signOff' | undefined} */
   let shown;
   return {
     element,
+    /** @param {Line} line */
     update(line) {
       setText(state, line.isHeld ? 'signed off' : line.state);
       state.dataset.state = line.isHeld ? 'bad' : STATES[line.state];
       setText(address, line.address);
       const wanted = line.isHeld || line.state === 'down' ? 'signOn' : 'signOff';
-      if (shown !== wanted) buttons.replaceChildren(...[button(wanted)].filter(Boolean));
+      if (shown !== wanted) buttons.replaceChildren(button(wanted) ?? '');
       shown = wanted;
     },
   };

@@ -1,11 +1,21 @@
 import { byId, count, h, keepInStep, ms, rate, setText, sum } from './dom.js';
 import { groupOutcomes } from './outcomes.js';
 
+/** @typedef {import('./live.js').Frame} Frame */
+
 const compact = new Intl.NumberFormat('en', { notation: 'compact' });
-/** A tile has little space; the tables show exact figures. */
+/**
+ * A tile has little space; the tables show exact figures.
+ *
+ * @param {number} value
+ */
 const few = (value) => (value < 100_000 ? count(value) : compact.format(value));
 
-/** The present figures. */
+/**
+ * The present figures.
+ *
+ * @param {Frame} frame
+ */
 export function showTiles({ taps, outcomes, backlog, commits }) {
   const groups = groupOutcomes(outcomes);
   const [total, approved] = [sum(groups, (group) => group.total), sum(groups, (group) => group.approved)];

@@ -10,6 +10,12 @@ import { reviewOf } from './review.js';
 import { addView } from './router.js';
 import { time, whenZoneChanges } from './time.js';
 
+/** @typedef {import('./ask.js').Json<import('../transaction-story.ts').TransactionStory>} Story */
+/** @typedef {Story['summary']} Summary */
+/** @typedef {() => unknown} Again reads the transaction again */
+/** @typedef {Story['webhooks'][number]} WebhookEvent */
+/** @typedef {{ at: string, attempt: number } & Partial<Record<'to' | 'reversal' | 'late' | 'responseCode' | 'void' | 'resolution' | 'pin', string>>} TrailEntry */
+
 /** `/ops/transactions/:id`: all stored data about a transaction, which updates itself. */
 
 const FOLLOWED_EVERY_MS = 2_500;
@@ -18,10 +24,13 @@ const RESTED_MS = 5 * 60_000;
 const FOLLOWED_RARELY_MS = 15_000;
 
 const view = byId('one');
+/** @type {string | undefined} */
 let shownId;
+/** @type {Story | undefined} */
 let story;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let following;
-/** The form of the shown transaction: it outlives each redrawing, with what the person typed. */
+/** @type {ReturnType<typeof refundForm>} The form of the shown transaction: it outlives each redrawing, with what the person typed. */
 let refund;
 
 export function openTransactionView() {
@@ -30,6 +39,7 @@ export function openTransactionView() {
   whenNamesChange(() => story && show(story, true));
 }
 
+/** @param {string[]} match */
 function open([, id]) {
   // The gateway is available again: the form keeps what the person typed.
   if (id === shownId) return void read(readTransaction);
@@ -47,8 +57,9 @@ function close() {
   shownId = undefined;
 }
 
+/** @param {(id: string) => Promise<Story>} how */
 async function read(how) {
-  const id = shownId;
+  const id = shownId ?? '';
   try {
     const present = await how(id);
     if (id !== shownId) return;
@@ -70,6 +81,7 @@ function follow() {
   else void read(followTransaction);
 }
 
+/** @param {{ status?: number, message: string }} error */
 function fail({ status, message }) {
   story = undefined;
   setText(byId('one-title'), status === 404 ? 'Not found' : 'Not shown');
@@ -77,11 +89,17 @@ function fail({ status, message }) {
   byId('one-body').replaceChildren(h('p', { role: 'alert' }, text));
 }
 
-/** Only parts that have changed are drawn again, so that a selection, the focus and the scroll position stay. */
+/**
+ * Only parts that have changed are drawn again, so that a selection, the focus and the scroll position stay.
+ *
+ * @param {Story} present
+ * @param {boolean} [isRedrawn]
+ */
 function show(present, isRedrawn = false) {
   const again = () => read(readTransaction);
   const { summary, trail, messages, tlv, webhooks, related, resolutions } = present;
   setText(byId('one-title'), titleOf(summary));
+  /** @type {[name: string, data: unknown, draw: () => any][]} */
   const parts = [
     ['summary', [summary, related], () => summaryOf(summary, related, again)],
     ['refund', 'kept', () => refund.element],
@@ -118,10 +136,16 @@ function show(present, isRedrawn = false) {
   story = present;
 }
 
+/** @param {Summary} summary */
 function titleOf({ amount, type, disposition, status }) {
   return [type, amount, words(disposition ?? status)].filter(Boolean).join(' · ');
 }
 
+/**
+ * @param {string} title
+ * @param {unknown} content
+ * @param {boolean} isOpen
+ */
 function part(title, content, isOpen) {
   return h('details', { open: isOpen, class: 'part' }, h('summary', {}, h('h3', {}, title)), content);
 }
@@ -161,7 +185,11 @@ const FACTS = [
 const COPIED = new Set(['Reference', 'STAN', 'RRN', 'Device', 'Id']);
 const OWED = ['owed', 'sent', 'confirming', 'needsReview'];
 
-/** Whether a void can be requested; the gateway also checks the settlement. */
+/**
+ * Whether a void can be requested; the gateway also checks the settlement.
+ *
+ * @param {Summary} summary
+ */
 function isVoidable({ type, disposition, refunded, reversal, needsReview, void: voided }) {
   const isSale = type !== 'Refund' && type !== 'Void';
   return (
@@ -169,8 +197,13 @@ function isVoidable({ type, disposition, refunded, reversal, needsReview, void: 
   );
 }
 
+/**
+ * @param {Summary} summary
+ * @param {Story['related']} related
+ * @param {Again} again
+ */
 function summaryOf(summary, related, again) {
-  const facts = FACTS.map(([name, of]) => [name, of(summary)]).filter(
+  const facts = FACTS.map(([name, of]) => /** @type {const} */ ([name, of(summary)])).filter(
     ([, value]) => value !== null && value !== undefined && value !== '',
   );
   const { acquirerId, id } = summary;
@@ -210,10 +243,15 @@ function summaryOf(summary, related, again) {
   );
 }
 
+/** @param {Story['related'][number]} related */
 function linkTo({ id, type, disposition }) {
   return h('a', { 'data-view': true, href: `/ops/transactions/${id}` }, `${type} ${disposition ?? ''} `);
 }
 
+/**
+ * @param {string} name
+ * @param {string} value
+ */
 function factOf(name, value) {
   return h(
     'div',
@@ -223,7 +261,11 @@ function factOf(name, value) {
   );
 }
 
-/** Each entry with the milliseconds since the previous one. */
+/**
+ * Each entry with the milliseconds since the previous one.
+ *
+ * @param {readonly TrailEntry[]} trail
+ */
 function trailOf(trail) {
   if (trail.length === 0) return h('p', { class: 'none' }, 'The audit trail is empty.');
   const startedAtMs = Date.parse(trail[0].at);
@@ -242,11 +284,13 @@ function trailOf(trail) {
   );
 }
 
+/** @param {TrailEntry} entry */
 function kindOf(entry) {
   if (entry.reversal || entry.late || entry.void || entry.resolution) return 'warn';
   return entry.to === 'RespondedToPhone' ? 'good' : '';
 }
 
+/** @param {TrailEntry} entry */
 function wordsOf(entry) {
   if (entry.reversal) return `Reversal ${entry.attempt ?? ''} ${entry.reversal}`;
   if (entry.late) return `Late response: ${entry.late} ${entry.responseCode}`;
@@ -256,6 +300,7 @@ function wordsOf(entry) {
   return String(entry.to ?? '').replace(/([a-z])([A-Z])/g, '$1 $2');
 }
 
+/** @param {Story['messages']} messages */
 function messagesOf(messages) {
   if (messages.length === 0)
     return h(
@@ -290,6 +335,11 @@ function messagesOf(messages) {
   );
 }
 
+/**
+ * @param {Story['webhooks']} webhooks
+ * @param {Summary} summary
+ * @param {Again} again
+ */
 function webhooksOf(webhooks, { acquirerId }, again) {
   if (webhooks.length === 0) return h('p', { class: 'none' }, 'No webhook was due.');
   return h(
@@ -299,8 +349,13 @@ function webhooksOf(webhooks, { acquirerId }, again) {
   );
 }
 
+/**
+ * @param {WebhookEvent} event
+ * @param {number} acquirerId
+ * @param {Again} again
+ */
 function webhookOf({ id, type, state, tries }, acquirerId, again) {
-  const chipState = { delivered: 'good', pending: 'warn' }[state] ?? 'bad';
+  const chipState = /** @type {Record<string, string>} */ ({ delivered: 'good', pending: 'warn' })[state] ?? 'bad';
   const replay = actButton({
     label: 'Replay',
     name: `Replay the webhook ${id}`,
@@ -322,6 +377,7 @@ function webhookOf({ id, type, state, tries }, acquirerId, again) {
   );
 }
 
+/** @param {WebhookEvent['tries'][number]} each */
 function tryRow(each) {
   return h(
     'tr',

@@ -6,6 +6,9 @@ import { mayBeCard } from './may-be-card.js';
 import { addView, go } from './router.js';
 import { clockTime, time, whenZoneChanges, zoneName } from './time.js';
 
+/** @typedef {import('./list-row.js').Row} Row */
+/** @typedef {{ rows: Row[], next: object | null, by: string[], searchedFrom: string | null }} Page of the list */
+
 /** `/ops/transactions`: the list of transactions, newest first. */
 
 const LOOKED_EVERY_MS = 4_000;
@@ -13,6 +16,7 @@ const LOOKED_EVERY_MS = 4_000;
 const MAX_WATCHED = 500;
 /** Later, an outcome changes only with a void or a reversal; reloading the list shows it. */
 const WATCHED_FOR_MS = 15 * 60_000;
+/** @type {Record<string, string>} */
 const BY = {
   id: 'id',
   reference: 'merchant reference',
@@ -28,15 +32,19 @@ const BY = {
 
 /** @type {Record<string, string>} */
 let values = {};
-/** The card number of the present search; it is forgotten when another address is shown. */
+/** @type {string | undefined} The card number of the present search; it is forgotten when another address is shown. */
 let card;
+/** @type {Row[]} */
 let rows = [];
+/** @type {object | null} */
 let next = null;
+/** @type {string | undefined} */
 let shownAddress;
-/** What the person typed, until its list is shown. */
+/** @type {{ card: string | undefined, opensOne: boolean } | undefined} What the person typed, until its list is shown. */
 let submitted;
+/** @type {ReturnType<typeof setInterval> | undefined} */
 let watching;
-/** The time at which the shown rows were those of the gateway. */
+/** @type {number | undefined} The time at which the shown rows were those of the gateway. */
 let presentAtMs;
 /** A response to an earlier request is dropped. */
 let asked = 0;
@@ -44,7 +52,7 @@ let asked = 0;
 export function openTransactions() {
   addView({ path: /^\/ops\/transactions\/?$/, element: byId('list'), open, close: () => clearInterval(watching) });
   openFilters(() => go(addressOf({ ...readForm(), q: values.q })));
-  byId('search').onsubmit = (event) => {
+  byId('search').onsubmit = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     search(byId('query').value.trim());
     byId('list').focus({ preventScroll: true });
@@ -65,7 +73,11 @@ export function openTransactions() {
   });
 }
 
-/** Shows the list of a search that the person has submitted, also if its address is the present one. */
+/**
+ * Shows the list of a search that the person has submitted, also if its address is the present one.
+ *
+ * @param {string} text
+ */
 function search(text) {
   const filter = byId('list').hidden ? {} : readForm();
   const isWithheld = mayBeCard(text);
@@ -75,7 +87,12 @@ function search(text) {
   go(addressOf(isWithheld ? filter : { ...filter, q: text }));
 }
 
-/** Coming back to the same address shows the same rows, at the same place. */
+/**
+ * Coming back to the same address shows the same rows, at the same place.
+ *
+ * @param {string[]} _match
+ * @param {URLSearchParams} query
+ */
 function open(_match, query) {
   watching = restart(watching);
   const isShown = String(query) === shownAddress && rows.length > 0;
@@ -89,11 +106,13 @@ function open(_match, query) {
   void reload({ opensOne });
 }
 
+/** @param {typeof watching} timer */
 function restart(timer) {
   clearInterval(timer);
   return setInterval(() => void look(), LOOKED_EVERY_MS);
 }
 
+/** @param {{ opensOne?: boolean }} [options] */
 async function reload({ opensOne = false } = {}) {
   const mine = ++asked;
   shownAddress = new URLSearchParams(location.search).toString();
@@ -121,6 +140,7 @@ async function reload({ opensOne = false } = {}) {
   }
 }
 
+/** @param {{ message: string }} error */
 function fail({ message }) {
   setText(byId('list-total'), 'Not shown');
   setText(byId('list-said'), message);
@@ -143,13 +163,21 @@ function showRows() {
   byId('list-export').disabled = rows.length === 0;
 }
 
-/** How the search term was understood, and how far back the search reached. */
+/**
+ * How the search term was understood, and how far back the search reached.
+ *
+ * @param {Page} page
+ */
 function showMeanings({ by, searchedFrom }) {
   const meanings = by.length > 0 ? [`Found by ${by.map((each) => BY[each]).join(' and ')}.`] : [];
   const since = searchedFrom ? [`Searched back to ${time(searchedFrom)}. Choose a period to search further back.`] : [];
   setText(byId('list-meaning'), [...meanings, ...since].join(' '));
 }
 
+/**
+ * @param {object} filter
+ * @param {number} mine
+ */
 async function showTotal(filter, mine) {
   setText(byId('list-total'), next === null ? totalText(rows.length) : `More than ${count(rows.length)} transactions`);
   if (next === null) return;
@@ -158,6 +186,7 @@ async function showTotal(filter, mine) {
   setText(byId('list-total'), total.isMore ? `More than ${count(total.count)} transactions` : totalText(total.count));
 }
 
+/** @param {number} n */
 const totalText = (n) => (n === 1 ? '1 transaction' : `${count(n)} transactions`);
 
 async function more() {
@@ -189,7 +218,7 @@ async function look() {
     return;
   }
   isPresent();
-  const present = new Map(changes.rows.map((row) => [`${row.acquirerId} ${row.id}`, row]));
+  const present = new Map(changes.rows.map((/** @type {Row} */ row) => [`${row.acquirerId} ${row.id}`, row]));
   rows = rows.map((row) => present.get(`${row.acquirerId} ${row.id}`) ?? row);
   showRows();
   const { newer } = changes;

@@ -5,12 +5,32 @@ import { words } from './list-row.js';
 import { acquirerName, merchantName, processorName } from './names.js';
 import { time } from './time.js';
 
+/** @typedef {any} Row of a list: the columns of its table (console/store/work-lists.ts) */
+/** @typedef {() => unknown} Again reads the list again */
+/** @typedef {{ name: string, label: string, options?: string[][], [attribute: string]: unknown }} Filter */
+/** @typedef {[title: string, cell: (row: Row, again: Again) => unknown]} Column */
+/**
+ * @typedef {object} List
+ * @property {string} title
+ * @property {Filter[]} filters
+ * @property {Column[]} columns
+ * @property {(filter: Record<string, unknown>, again: Again) => Node | null} [acts] a button for the whole list
+ */
+
 /** What each list of the work view shows: its filters, and its columns as `[title, cell]`. */
 
+/** @param {string | null} iso */
 const when = (iso) => (iso ? time(iso) : '–');
+/**
+ * @param {string} text
+ * @param {string} state
+ */
 const chip = (text, state) => h('span', { class: 'chip', 'data-state': state }, text);
+/** @param {Row} row */
 const owner = ({ acquirerId }) => (acquirerId === 0 ? 'Installation' : acquirerName(acquirerId));
+/** @param {string} id */
 const transaction = (id) => h('a', { 'data-view': true, href: `/ops/transactions/${id}` }, id);
+/** @param {unknown} text */
 const long = (text) => h('span', { class: 'long' }, text);
 
 const EVENT_STATES = ['pending', 'delivered', 'failed', 'stopped'];
@@ -20,6 +40,7 @@ const QUEUES = [
   ...['authorize', 'refund', 'overdue', 'overdue-taps', 'expire-pin', 'expire-link'],
   ...['reverse', 'complete', 'purge', 'webhook', 'push'],
 ];
+/** @type {Record<string, string>} */
 const STATE_MARKS = {
   delivered: 'good',
   pending: 'warn',
@@ -40,7 +61,7 @@ const PERIODS = [
 const acquirer = { name: 'acquirer', label: 'Acquirer', inputmode: 'numeric', pattern: '[1-9][0-9]{0,8}' };
 const period = { name: 'period', label: 'Period', options: PERIODS };
 
-/** The codes of a failure in words. */
+/** @type {Record<string, string>} The codes of a failure in words. */
 const PUSH_OUTCOMES = {
   sent: 'sent',
   queued: 'waits for the push service',
@@ -51,6 +72,7 @@ const PUSH_OUTCOMES = {
   UNAVAILABLE: 'failed: the push service did not respond',
 };
 
+/** @type {Record<string, List>} */
 export const LISTS = {
   webhooks: {
     title: 'Webhooks',
@@ -169,23 +191,30 @@ export const LISTS = {
   },
 };
 
+/** @param {Record<string, unknown>} names */
 function subjectOf(names) {
   return Object.entries(names)
     .map(([name, value]) => `${name} ${Array.isArray(value) ? value.slice(0, 3).join(', ') : value}`)
     .join(' · ');
 }
 
+/** @param {Row} row */
 function pushed({ pushedAt, pushOutcome, device }) {
   if (!pushedAt) return '–';
   return long(`${PUSH_OUTCOMES[pushOutcome] ?? pushOutcome}, to ${device}, ${time(pushedAt)}`);
 }
 
+/** @param {Row} row */
 function lastTap({ transactionId, disposition }) {
   if (transactionId === null) return '–';
   const href = `/ops/transactions/${transactionId}`;
   return h('a', { 'data-view': true, href }, words(disposition ?? 'InProgress'));
 }
 
+/**
+ * @param {Row} row
+ * @param {Again} again
+ */
 function replayOne({ acquirerId, id }, again) {
   return actButton({
     label: 'Replay',
@@ -198,7 +227,12 @@ function replayOne({ acquirerId, id }, again) {
   });
 }
 
-/** Only events that wait for a person: pending ones follow their schedule, and delivered ones are replayed one by one. */
+/**
+ * Only events that wait for a person: pending ones follow their schedule, and delivered ones are replayed one by one.
+ *
+ * @param {Record<string, unknown>} filter
+ * @param {Again} again
+ */
 function replayAll(filter, again) {
   if (filter.state !== 'failed' && filter.state !== 'stopped') return null;
   return actButton({
@@ -211,7 +245,12 @@ function replayAll(filter, again) {
   });
 }
 
-/** Every queue's jobs can be retried: each job looks at the present state of its subject first, and does nothing twice. */
+/**
+ * Every queue's jobs can be retried: each job looks at the present state of its subject first, and does nothing twice.
+ *
+ * @param {Row} row
+ * @param {Again} again
+ */
 function retryDead({ id, state, queue }, again) {
   if (state !== 'dead') return null;
   return actButton({

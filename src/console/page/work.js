@@ -7,18 +7,26 @@ import { addView, go } from './router.js';
 import { whenZoneChanges } from './time.js';
 import { LISTS } from './work-lists.js';
 
+/** @typedef {Record<string, any>} Row */
+
 /**
  * `/ops/work/:list`: lists of webhooks, jobs, settings, users and changes. The filter is in the address, except for what
  * may be a card number: it filters the list once.
  */
 
+/** @type {Record<string, number>} */
 const MINUTES = { '1h': 60, '24h': 1_440, '7d': 10_080 };
 const ONLY_WHO_MAY_ACT = ['users', 'audit'];
 
+/** @type {string} */
 let shownList;
+/** @type {Record<string, string>} */
 let values = {};
+/** @type {Record<string, string>} */
 let submitted = {};
+/** @type {Row[]} */
 let rows = [];
+/** @type {object | null | undefined} */
 let next;
 let reading = 0;
 
@@ -26,7 +34,7 @@ export function openWork() {
   const path = new RegExp(`^/ops/work/(${Object.keys(LISTS).join('|')})/?$`);
   addView({ path, element: byId('work'), open, close: () => reading++ });
   byId('work-more').onclick = () => void read(next);
-  byId('work-filters').onsubmit = (event) => {
+  byId('work-filters').onsubmit = (/** @type {SubmitEvent & { target: HTMLFormElement }} */ event) => {
     event.preventDefault();
     const given = /** @type {[string, string][]} */ ([...new FormData(event.target)]).filter(
       ([, value]) => value !== '',
@@ -41,6 +49,10 @@ export function openWork() {
   whenNamesChange(redraw);
 }
 
+/**
+ * @param {string[]} match
+ * @param {URLSearchParams} query
+ */
 function open([, list], query) {
   shownList = list;
   const { title, filters } = LISTS[list];
@@ -56,12 +68,14 @@ function open([, list], query) {
   void read();
 }
 
+/** @param {[name: string, list: { title: string }]} list */
 function tabOf([list, { title }]) {
   if (ONLY_WHO_MAY_ACT.includes(list) && !isAllowedToAct()) return [];
   const current = list === shownList ? 'page' : undefined;
   return [h('a', { href: `/ops/work/${list}`, 'data-view': true, 'aria-current': current }, title)];
 }
 
+/** @param {import('./work-lists.js').Filter} filter */
 function fieldOf({ name, label, options, ...attributes }) {
   const value = values[name] ?? '';
   if (!options) return h('label', {}, `${label} `, h('input', { name, value, autocomplete: 'off', ...attributes }));
@@ -81,6 +95,7 @@ function filterOf({ acquirer, period, ...others }) {
   };
 }
 
+/** @param {object | null} [after] */
 async function read(after) {
   const mine = ++reading;
   byId('work-more').disabled = true;

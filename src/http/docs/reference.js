@@ -1,19 +1,30 @@
 // What a page of the reference adds to its text: search, theme, contents on narrow screens, copy buttons, and targets
 // inside folded parts.
 
-/** @returns {any} an element of any kind that has this id */
+/**
+ * @param {string} id
+ * @returns {any} an element of any kind that has this id
+ */
 const element = (id) => document.getElementById(id);
+
+/** @typedef {[kind: string, title: string, text: string, path: string]} Entry of the search index */
 
 /** More results than this do not help a reader. */
 const MAX_RESULTS = 40;
 
+/** @type {Promise<Entry[]> | undefined} */
 let index;
 let shown = 0;
 
 const search = element('search');
 const results = element('results');
 
-/** Position of an entry for the words: lower is better; undefined if a word is missing. */
+/**
+ * Position of an entry for the words: lower is better; undefined if a word is missing.
+ *
+ * @param {Entry} entry
+ * @param {string[]} words
+ */
 function rank([, title, text], words) {
   const name = title.toLowerCase();
   const all = `${name} ${text.toLowerCase()}`;
@@ -24,12 +35,16 @@ function rank([, title, text], words) {
   return words.every((word) => name.includes(word)) ? 2 : 3;
 }
 
+/**
+ * @param {Entry[]} entries
+ * @param {string} query
+ */
 function find(entries, query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return [];
   return entries
-    .map((entry, at) => ({ entry, at, rank: rank(entry, words) }))
-    .filter((found) => found.rank !== undefined)
+    .map((entry, at) => ({ entry, at, rank: rank(entry, words) ?? Number.NaN }))
+    .filter((found) => !Number.isNaN(found.rank))
     .sort((one, other) => one.rank - other.rank || one.at - other.at)
     .map(({ entry }) => entry);
 }
@@ -56,6 +71,7 @@ function nothing() {
   return message('Nothing found. Search for a name, a path, a field or an errorCode.');
 }
 
+/** @param {string} text */
 function message(text) {
   const row = document.createElement('li');
   row.className = 'faint';
@@ -63,6 +79,7 @@ function message(text) {
   return row;
 }
 
+/** @param {Entry} entry */
 function resultOf([kind, title, text, path]) {
   const row = document.createElement('li');
   const link = document.createElement('a');
@@ -85,7 +102,11 @@ function hideResults() {
   element('found').textContent = '';
 }
 
-/** Arrow keys move between the field and the results. */
+/**
+ * Arrow keys move between the field and the results.
+ *
+ * @param {KeyboardEvent} event
+ */
 function moveFocus(event) {
   const links = [...results.querySelectorAll('a')];
   const at = links.indexOf(document.activeElement);
@@ -109,7 +130,7 @@ function startSearch() {
   search.addEventListener('input', showResults);
   search.addEventListener('focus', showResults);
   box.addEventListener('keydown', moveFocus);
-  box.addEventListener('focusout', ({ relatedTarget }) => {
+  box.addEventListener('focusout', (/** @type {FocusEvent} */ { relatedTarget }) => {
     if (relatedTarget && !box.contains(relatedTarget)) hideResults();
   });
   results.addEventListener('click', hideResults);
@@ -156,19 +177,24 @@ function addCopyButtons() {
     button.type = 'button';
     button.textContent = 'Copy';
     const caption = /** @type {HTMLElement} */ (figure.querySelector('figcaption'));
+    const pre = /** @type {HTMLElement} */ (figure.querySelector('pre'));
     button.ariaLabel = `Copy ${caption.textContent}`;
     button.addEventListener('click', async () => {
-      button.textContent = (await copy(figure.querySelector('pre'))) ? 'Copied' : 'Selected';
+      button.textContent = (await copy(pre)) ? 'Copied' : 'Selected';
       setTimeout(() => (button.textContent = 'Copy'), 2_000);
     });
     caption.append(button);
   }
 }
 
-/** Copies the text; without a clipboard (plain HTTP), selects it. */
+/**
+ * Copies the text; without a clipboard (plain HTTP), selects it.
+ *
+ * @param {HTMLElement} pre
+ */
 async function copy(pre) {
   try {
-    await navigator.clipboard.writeText(pre.textContent);
+    await navigator.clipboard.writeText(pre.textContent ?? '');
     return true;
   } catch {
     getSelection()?.selectAllChildren(pre);
@@ -188,9 +214,10 @@ function openTarget() {
 
 /** Paper shows every part. */
 function openAllForPrint() {
+  /** @type {HTMLDetailsElement[]} */
   let opened = [];
   addEventListener('beforeprint', () => {
-    opened = [...document.querySelectorAll('main details:not([open])')];
+    opened = [.../** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll('main details:not([open])'))];
     for (const part of opened) part.open = true;
   });
   addEventListener('afterprint', () => {

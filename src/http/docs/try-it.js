@@ -3,10 +3,16 @@
 
 import { curlOf, fetchOf, sampleUrl } from './code-samples.js';
 
-/** @returns {any} an element of any kind that has this id */
+/**
+ * @param {string} id
+ * @returns {any} an element of any kind that has this id
+ */
 const element = (id) => document.getElementById(id);
 const form = element('try-it');
-/** @returns {any[]} the fields of the form that match */
+/**
+ * @param {string} selector
+ * @returns {any[]} the fields of the form that match
+ */
 const fields = (selector) => [...form.querySelectorAll(selector)];
 
 /** The longest body that the page shows. */
@@ -14,8 +20,10 @@ const MAX_SHOWN = 200_000;
 /** A tap waits for its switch for up to 35 s. */
 const TIMEOUT_MS = 60_000;
 
+/** @type {Record<string, string>} */
 const VARIABLES = { apiKey: '$TAPWIRE_API_KEY' };
 const TOKEN_VARIABLE = '$TAPWIRE_TOKEN';
+/** @param {string} scheme */
 const storageKey = (scheme) => `tapwire-docs-${scheme}`;
 
 /** Credentials that the page was delivered with: those of a local demo, which the examples may show. */
@@ -31,10 +39,13 @@ function parameters() {
 
 const chosenSchemes = () => (element('try-security')?.value ?? '').split(' ').filter(Boolean);
 
-/** @param isShown whether the request is an example, in which variables replace credentials that the reader entered */
+/**
+ * @param {string} base
+ * @param {boolean} isShown whether the request is an example, in which variables replace credentials that the reader entered
+ */
 function requestOf(base, isShown) {
   const given = parameters();
-  const credentials = chosenSchemes().flatMap((scheme) => {
+  const credentials = chosenSchemes().flatMap((/** @type {string} */ scheme) => {
     const entered = element(`try-${scheme}`).value.trim();
     const value = isShown && entered !== delivered.get(scheme) ? (VARIABLES[scheme] ?? TOKEN_VARIABLE) : entered;
     if (value === '') return [];
@@ -64,6 +75,7 @@ function showCredentialFields() {
   for (const part of fields('[data-credential]')) part.hidden = !chosen.includes(part.dataset.credential);
 }
 
+/** @param {SubmitEvent} event */
 async function send(event) {
   event.preventDefault();
   const { method, url, headers, body } = requestOf('', false);
@@ -92,12 +104,17 @@ async function send(event) {
   }
 }
 
+/**
+ * @param {string} headers
+ * @param {string} text
+ */
 function showAnswer(headers, text) {
   element('try-headers').textContent = headers;
   element('try-text').firstChild.textContent = pretty(text).slice(0, MAX_SHOWN) || '(no body)';
   element('try-answer').hidden = false;
 }
 
+/** @param {string} text */
 function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);
@@ -122,6 +139,7 @@ function start() {
   form.hidden = false;
 }
 
+/** @param {string} scheme */
 function kept(scheme) {
   try {
     return sessionStorage.getItem(storageKey(scheme)) ?? '';
@@ -130,6 +148,10 @@ function kept(scheme) {
   }
 }
 
+/**
+ * @param {string} scheme
+ * @param {string} value
+ */
 function keep(scheme, value) {
   try {
     sessionStorage.setItem(storageKey(scheme), value);

@@ -1,4 +1,9 @@
-/** A row of a description list: `<div><dt>name</dt><dd>value</dd></div>`. */
+/**
+ * A row of a description list: `<div><dt>name</dt><dd>value</dd></div>`.
+ *
+ * @param {string} name
+ * @param {string} value
+ */
 export function factOf(name, value) {
   const row = document.createElement('div');
   const term = document.createElement('dt');

@@ -21,7 +21,11 @@ export const gateway = createClient({
     fetch(url, { ...request, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer' }),
 });
 
-/** Whether the gateway did not answer: there was no response, or one from an intermediary. */
+/**
+ * Whether the gateway did not answer: there was no response, or one from an intermediary.
+ *
+ * @param {unknown} error
+ */
 export function isSilence(error) {
   return error instanceof NoAnswerError || error instanceof AnswerError;
 }

@@ -24,7 +24,11 @@ addEventListener('hashchange', () => {
   location.reload();
 });
 
-/** The address to which Android returns if no app takes the intent. */
+/**
+ * The address to which Android returns if no app takes the intent.
+ *
+ * @param {Pick<Link, 'token'>} link
+ */
 export function addressWithoutApp({ token }) {
   return `${location.origin}${location.pathname}#${token}&${NO_APP}`;
 }

@@ -2,6 +2,7 @@
 
 import { addressWithoutApp } from './link.js';
 
+/** @param {string} name */
 const settingOf = (name) =>
   /** @type {HTMLMetaElement | null} */ (document.querySelector(`meta[name="${name}"]`))?.content;
 
@@ -15,6 +16,7 @@ export function appAddress(link) {
   const action = settingOf('intent-action');
   const packageName = settingOf('intent-package');
   if (!action || !/\bAndroid\b/.test(navigator.userAgent)) return undefined;
+  /** @type {(name: string, value: string) => string} */
   const text = (name, value) => `S.${name}=${encodeURIComponent(value)}`;
   return [
     'intent:#Intent',

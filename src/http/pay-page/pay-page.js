@@ -9,6 +9,8 @@ import { appAddress } from './open-app.js';
 import { BROKEN, phaseOf, phaseOfRefusal, phaseOfWait, phaseWithoutNews } from './phases.js';
 import { filled, texts } from './texts.js';
 
+/** @typedef {import('../../../schemas/pay-page.ts').PayPageState} State */
+
 const LOOK_EVERY_MS = 2_000;
 /** An answer that takes longer makes the page say that its state may be old. */
 const SLOW_AFTER_MS = 4_000;
@@ -18,12 +20,16 @@ const HURRY_SECONDS = 60;
 /** A longer amount is set in smaller type. */
 const ROOMY_CHARS = 10;
 
-/** @returns {any} an element of any kind that has this id */
+/**
+ * @param {string} id
+ * @returns {any} an element of any kind that has this id
+ */
 const element = (id) => document.getElementById(id);
 /** The page polls and draws only with a link. */
 const link = /** @type {import('./link.js').Link} */ (linkOfPage);
 const main = /** @type {HTMLElement} */ (document.querySelector('main'));
 
+/** @type {ReturnType<typeof setTimeout> | undefined} */
 let timer;
 let isLast = false;
 /** Until then a tap may begin, on the monotonic clock. */
@@ -32,8 +38,9 @@ let endsAtMs = Number.POSITIVE_INFINITY;
 let askedAtMs = 0;
 let hasAmount = false;
 let isLooking = false;
-/** The phase of the link shown last. */
+/** @type {import('./phases.js').Phase | undefined} The phase of the link shown last. */
 let shown;
+/** @type {((phase: import('./phases.js').Phase) => void)[]} */
 const watchers = [];
 const { words } = texts;
 
@@ -67,6 +74,7 @@ export async function look() {
   if (!isLast && !document.hidden) timer = setTimeout(look, LOOK_EVERY_MS);
 }
 
+/** @param {State} state */
 function showPayment(state) {
   const phase = phaseOf(state);
   if (phase.title === undefined) showBill(state);
@@ -75,17 +83,23 @@ function showPayment(state) {
   showPhase(phase);
 }
 
-/** The last known state stays, with what the page knows about the connection. */
+/**
+ * The last known state stays, with what the page knows about the connection.
+ *
+ * @param {boolean} isSlow
+ */
 function showSilence(isSlow) {
   showWords(phaseWithoutNews(shown, isSlow));
 }
 
+/** @param {import('./phases.js').Phase} phase */
 function showWords({ name, headline, explanation }) {
   main.dataset.phase = name;
   say(element('headline'), headline);
   say(element('explanation'), explanation);
 }
 
+/** @param {import('./phases.js').Phase} phase */
 function showPhase(phase) {
   isLast = phase.isLast === true;
   if (phase.title !== undefined) showTitle(phase.title);
@@ -97,11 +111,17 @@ function showPhase(phase) {
   showClock(phase);
 }
 
-/** Writes only changed text, because a screen reader announces each write to a status region. */
+/**
+ * Writes only changed text, because a screen reader announces each write to a status region.
+ *
+ * @param {Element} target
+ * @param {string} text
+ */
 function say(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }
 
+/** @param {string} text */
 function showTitle(text) {
   say(element('words'), text);
   element('words').hidden = false;
@@ -109,8 +129,9 @@ function showTitle(text) {
   document.title = text;
 }
 
+/** @param {State} state */
 function showBill({ merchantName, currency, amount, paymentReference, type, mandate }) {
-  const wanted = type === 'TT3' ? (mandate.instalmentAmount ?? mandate.maxCollectionAmount) : amount;
+  const wanted = (type === 'TT3' && (mandate?.instalmentAmount ?? mandate?.maxCollectionAmount)) || amount;
   const figure = localAmount(wanted);
   element('words').hidden = true;
   const [currencyElement, figureElement] = element('amount').children;
@@ -123,11 +144,15 @@ function showBill({ merchantName, currency, amount, paymentReference, type, mand
   document.title = filled(words.payTo, { amount: `${currency} ${figure}`, merchant: merchantName });
   if (hasAmount) return;
   hasAmount = true;
-  if (type === 'TT3') showTerms(mandate, currency);
+  if (type === 'TT3' && mandate) showTerms(mandate, currency);
   addFact(words.reference, paymentReference);
   element('facts').hidden = false;
 }
 
+/**
+ * @param {NonNullable<State['mandate']>} terms
+ * @param {string} currency
+ */
 function showTerms(
   { creditorABSN, collectionDay, contractReference, instalmentAmount, maxCollectionAmount },
   currency,
@@ -143,6 +168,10 @@ function showTerms(
   addFact(words.dueToday, words.nothing);
 }
 
+/**
+ * @param {string} name
+ * @param {string} value
+ */
 function addFact(name, value) {
   element('facts').append(factOf(name, value));
 }
@@ -174,6 +203,7 @@ async function showQrCode() {
   }
 }
 
+/** @param {import('./phases.js').Phase} phase */
 function showClock({ isOpen, isWaiting }) {
   element('clock').hidden = !(isOpen || isWaiting);
   say(element('clock-words'), isWaiting ? words.waitedFor : words.expiresIn);
@@ -182,20 +212,24 @@ function showClock({ isOpen, isWaiting }) {
 
 function tick() {
   if (element('clock').hidden) return;
-  if (shown.isWaiting) return tickWait();
+  if (shown?.isWaiting) return tickWait(shown);
   const seconds = Math.max(0, Math.round((endsAtMs - performance.now()) / 1_000));
   say(element('left'), clockText(seconds));
   element('clock').classList.toggle('hurry', seconds < HURRY_SECONDS);
   if (seconds === 0) look();
 }
 
-/** The words follow the time, also if the gateway is silent. */
-function tickWait() {
+/**
+ * The words follow the time, also if the gateway is silent.
+ *
+ * @param {import('./phases.js').Phase} last
+ */
+function tickWait(last) {
   const seconds = Math.max(0, Math.floor((performance.now() - askedAtMs) / 1_000));
   say(element('left'), clockText(seconds));
   element('clock').classList.remove('hurry');
   const phase = phaseOfWait(seconds);
-  if (main.dataset.phase === shown.name && phase !== shown) {
+  if (main.dataset.phase === last.name && phase !== last) {
     shown = phase;
     showWords(phase);
   }

@@ -13,7 +13,12 @@ import { texts } from './texts.js';
  * @property {string} [title] shown in place of the amount
  */
 
-/** @returns {Phase} */
+/**
+ * @param {string} key
+ * @param {string} name
+ * @param {Partial<Phase>} [properties]
+ * @returns {Phase}
+ */
 const phase = (key, name, properties = {}) => ({ name, ...texts.phases[key], ...properties });
 const OPEN = { isOpen: true };
 const LAST = { isLast: true };
@@ -29,7 +34,7 @@ const EXPIRED = phase('expired', 'expired', LAST);
 const VOIDED = phase('voided', 'expired', LAST);
 const READER_APP = phase('readerApp', 'reader-app', LAST);
 
-/** Keyed by the status with which the gateway refuses the link. */
+/** @type {Record<number, Phase>} Keyed by the status with which the gateway refuses the link. */
 const REFUSALS = {
   401: phase('broken', 'broken', LAST),
   404: phase('unknown', 'unknown', LAST),
@@ -42,6 +47,7 @@ const OFFLINE = phase('offline', 'offline');
 const OFFLINE_WHILE_PAYING = phase('offlineWhilePaying', 'offline');
 const SLOW_CONNECTION = phase('slowConnection', 'offline');
 
+/** @type {Partial<Record<string, Phase>>} */
 const BY_STATE = {
   QRCodeGenerated: phase('waiting', 'waiting', OPEN),
   QRCodeScanned: phase('scanned', 'scanned', OPEN),
@@ -53,6 +59,7 @@ const ASKING = phase('asking', 'processing', WAITING);
 const SLOW_BANK = phase('slowBank', 'processing', WAITING);
 const SILENT_BANK = phase('silentBank', 'processing', WAITING);
 
+/** @type {Partial<Record<string, Phase>>} */
 const BY_DISPOSITION = {
   Approved: phase('paid', 'paid', LAST),
   Declined: phase('declined', 'declined', OPEN),
@@ -62,7 +69,7 @@ const BY_DISPOSITION = {
   Indeterminate: phase('uncertain', 'uncertain'),
 };
 
-/** A debit order is authorised, not paid. */
+/** @type {Partial<Record<string, Phase>>} A debit order is authorised, not paid. */
 const OF_A_DEBIT_ORDER = {
   waiting: phase('mandateWaiting', 'waiting', OPEN),
   paid: phase('mandatePaid', 'paid', LAST),
@@ -78,7 +85,7 @@ export function phaseOf(state) {
   if (expired) return EXPIRED;
   if (cancelled) return VOIDED;
   if (awaitsPin) return PIN;
-  const shown = BY_DISPOSITION[disposition] ?? BY_STATE[qrCodeState] ?? phaseOfWait(waitedSeconds);
+  const shown = (disposition && BY_DISPOSITION[disposition]) ?? BY_STATE[qrCodeState] ?? phaseOfWait(waitedSeconds);
   return (type === 'TT3' && OF_A_DEBIT_ORDER[shown.name]) || shown;
 }
 
@@ -99,7 +106,10 @@ export function phaseWithoutNews(last, isSlow) {
   return last?.isWaiting || last?.name === 'started' ? OFFLINE_WHILE_PAYING : OFFLINE;
 }
 
-/** @returns {Phase | undefined} undefined for a refusal that may be temporary */
+/**
+ * @param {number} status
+ * @returns {Phase | undefined} undefined for a refusal that may be temporary
+ */
 export function phaseOfRefusal(status) {
   if (status === 400 || status === 403) return REFUSALS[404];
   return REFUSALS[status];

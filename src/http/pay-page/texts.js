@@ -2,7 +2,12 @@
 
 export const { texts } = await import(`./texts-${document.documentElement.lang}.js`);
 
-/** A text with its places filled in. */
+/**
+ * A text with its places filled in.
+ *
+ * @param {string} text
+ * @param {Record<string, string | number>} values
+ */
 export function filled(text, values) {
-  return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  return text.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
 }

@@ -8,7 +8,17 @@ import { link } from './link.js';
 import { look, watchPayment } from './pay-page.js';
 import { TapSession } from './tap-session.js';
 
-/** @returns {any} an element of any kind that has this id */
+/**
+ * The response of 4.4 or 4.5.
+ *
+ * @typedef {import('../../../schemas/mobile-transaction.ts').OnlineAuthorization} Outcome
+ */
+/** @typedef {() => Promise<Outcome>} Step */
+
+/**
+ * @param {string} id
+ * @returns {any} an element of any kind that has this id
+ */
 const element = (id) => document.getElementById(id);
 const SCREENS = ['cards', 'busy', 'pin-form', 'result'];
 
@@ -23,14 +33,23 @@ let isRepeat = false;
 /** The phone is shown only with a link. */
 const session = /** @type {TapSession} */ (link && new TapSession(link.reference, tell));
 
-/** Shows one screen and hides the others. */
+/**
+ * Shows one screen and hides the others.
+ *
+ * @param {string} screen
+ * @param {string} [description]
+ */
 function show(screen, description = '') {
   for (const id of SCREENS) element(id).hidden = id !== screen;
   element('screen').dataset.screen = screen;
   element('phone-says').textContent = description;
 }
 
-/** Runs a step while the phone shows that it is busy, then shows the result. */
+/**
+ * Runs a step while the phone shows that it is busy, then shows the result.
+ *
+ * @param {Step} step
+ */
 async function run(step) {
   show('busy', 'Paying …');
   isRepeat = false;
@@ -45,12 +64,14 @@ async function run(step) {
   look();
 }
 
+/** @param {Step} step */
 function offerRepeat(step) {
   isRepeat = true;
   again = () => run(session.isSubmitted ? () => session.repeat() : step);
   showResult('unsure', 'No response', 'Try again. You cannot pay twice.');
 }
 
+/** @param {Outcome} response */
 function showOutcome(response) {
   if (response.isSingleTapAndPin) return showPinPad(response);
   const { type, errorMessage = '' } = response;
@@ -61,6 +82,7 @@ function showOutcome(response) {
   );
 }
 
+/** @type {Record<string, [tone: string, words: string]>} */
 const OUTCOMES = {
   Approved: ['good', 'Approved'],
   Declined: ['failed', 'Declined'],
@@ -73,6 +95,7 @@ const OUTCOMES = {
 /** errorCode of a wrong PIN while tries remain. */
 const WRONG_PIN = 211;
 
+/** @param {Outcome} response */
 function showPinPad({ errorCode }) {
   const isWrong = errorCode === WRONG_PIN;
   show('pin-form', isWrong ? 'Wrong PIN. Try again.' : 'The bank requires your PIN.');
@@ -81,6 +104,11 @@ function showPinPad({ errorCode }) {
   element('pin').focus();
 }
 
+/**
+ * @param {string} tone
+ * @param {string} words
+ * @param {string} reason
+ */
 function showResult(tone, words, reason) {
   show('result');
   element('result').dataset.tone = tone;
@@ -95,6 +123,10 @@ function showAgain() {
   element('again').hidden = !(isOpen || isRepeat);
 }
 
+/**
+ * @param {Outcome} response
+ * @returns {[name: string, value: string | undefined][]}
+ */
 function receiptOf(response) {
   const { cardScheme, maskedPAN, authorizationCode, isoResponseCode, merchantReference, paymentProviderReference } =
     response;
@@ -108,6 +140,10 @@ function receiptOf(response) {
   ];
 }
 
+/**
+ * @param {string} call
+ * @param {string} outcome
+ */
 function tell(call, outcome) {
   const row = document.createElement('li');
   const code = document.createElement('code');
@@ -119,6 +155,8 @@ function tell(call, outcome) {
 
 /**
  * Follows the phases of the page: a finished payment takes no card, and a payment that opens again takes another one.
+ *
+ * @param {import('./phases.js').Phase} phase
  */
 function follow(phase) {
   if (!phase.title) element('phone').hidden = false;
@@ -129,11 +167,11 @@ function follow(phase) {
 }
 
 element('tap').disabled = true;
-element('cards').addEventListener('submit', (event) => {
+element('cards').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
-  run(() => session.tap(new FormData(event.target).get('card')));
+  run(() => session.tap(String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get('card'))));
 });
-element('pin-form').addEventListener('submit', (event) => {
+element('pin-form').addEventListener('submit', (/** @type {SubmitEvent} */ event) => {
   event.preventDefault();
   const pin = element('pin').value;
   element('pin').value = '';
