@@ -145,13 +145,24 @@ export function originalData(request: Type2Message): OriginalData {
 }
 
 /** 0400, and 0401 for each repeat, with a STAN of its own: DE56 identifies the reversed request. */
-export function reversal({ original, ...reversal }: Reversal, config: Type2Config): Type2Message {
+export function reversal(reversal: Reversal, config: Type2Config): Type2Message {
   return {
+    ...followUp(reversal, config),
     mti: reversal.attempt === 1 ? '0400' : '0401',
+    amount: reversal.original.amount,
+    responseCode: REASON_CODES[reversal.reason],
+  };
+}
+
+/** What a reversal and a completion repeat of the request that DE56 identifies. */
+export function followUp(
+  { original, authorizationCode, ...stamp }: Pick<Reversal, 'original' | 'authorizationCode'> & LocalStamp,
+  config: Type2Config,
+) {
+  return {
     pan: original.pan,
     processingCode: original.processingCode,
-    amount: original.amount,
-    ...timesOf(reversal),
+    ...timesOf(stamp),
     expiry: original.expiry,
     merchantCategory: original.merchantCategory,
     posEntryMode: original.posEntryMode,
@@ -160,8 +171,7 @@ export function reversal({ original, ...reversal }: Reversal, config: Type2Confi
     posCondition: original.posCondition,
     acquirerId: original.acquirerId,
     rrn: original.rrn,
-    authorizationCode: reversal.authorizationCode,
-    responseCode: REASON_CODES[reversal.reason],
+    authorizationCode,
     tid: original.tid,
     mid: original.mid,
     acceptorNameLocation: original.acceptorNameLocation,
@@ -216,7 +226,7 @@ export const mac: MacRule<Type2Message> = {
   read: (mac) => ({ keyNumber: undefined, mac }),
 };
 
-export function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
+function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
   return {
     transmissionDateTime: transmissionDateTime(sentAtMs),
     stan,
@@ -225,10 +235,10 @@ export function timesOf({ stan, sentAtMs, localDateTime }: LocalStamp) {
   };
 }
 
-export function submissionOf({ appId, userId }: Type2Config, canTakePin?: boolean): Type2Message['submission'] {
+function submissionOf({ appId, userId }: Type2Config, canTakePin?: boolean): Type2Message['submission'] {
   return { appId, userId, singleTap: canTakePin === undefined ? undefined : { isSupported: canTakePin ? '1' : '0' } };
 }
 
-export function originalElements({ mti, stan, transmissionDateTime }: OriginalData): Type2Message['original'] {
+function originalElements({ mti, stan, transmissionDateTime }: OriginalData): Type2Message['original'] {
   return { messageType: mti, stan, transmissionDateTime };
 }

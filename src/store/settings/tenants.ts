@@ -1,4 +1,5 @@
 import type { SigningAlgorithm } from '#schemas/tokens';
+import type { MerchantRecord } from '../../payments/ports/directory-ports.ts';
 import type { Database } from '../postgres/open-database.ts';
 
 /** Writes tenants. Each write is an upsert with the natural key, so a set-up can be repeated. */
@@ -18,18 +19,7 @@ export async function saveIntegrator(database: Database, acquirerId: number, id:
   );
 }
 
-export interface NewMerchant {
-  readonly acquirerId: number;
-  readonly id: string;
-  readonly integratorId: number;
-  readonly name: string;
-  readonly street: string;
-  readonly city: string;
-  readonly country: string;
-  readonly mcc: string;
-  readonly currency: string;
-  readonly timeZone: string;
-}
+export type NewMerchant = Omit<MerchantRecord, 'feesConfigId' | 'fee'>;
 
 export async function saveMerchants(database: Database, merchants: readonly NewMerchant[]): Promise<void> {
   await database.query(

@@ -5,22 +5,14 @@ import type { GuardedDecision, NewSubmission } from '../../payments/ports/store-
 import { assignments, ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { adjustReservations } from './commit-refunds.ts';
 import { GUARDED_COLUMNS, type GuardedWrite, guardedUpdate, guardedWrite, storedEntries } from './guarded-update.ts';
+import { RESPONSE_COLUMNS } from './transaction-columns.ts';
 import { hasUses, UsedValues } from './used-values.ts';
 
 /** Columns that an event at the switch sets. */
 const RESULT_COLUMNS = {
   status: 'integer',
   disposition: 'integer',
-  responseCode: 'text',
-  authorizationCode: 'text',
-  unusableAuthorizationCode: 'text',
-  settlementDate: 'text',
-  approvedMinor: 'bigint',
-  cardTags: 'jsonb',
-  cardType: 'text',
-  providerReference: 'text',
-  providerFields: 'jsonb',
-  errorCode: 'integer',
+  ...RESPONSE_COLUMNS,
   reversalState: 'integer',
   pinState: 'integer',
   pinTries: 'integer',

@@ -2,6 +2,20 @@ import { RELEASING_DISPOSITIONS } from '../../payments/model/review.ts';
 import { OPEN_REVERSAL_STATES } from '../../payments/model/transaction.ts';
 import { type ColumnList, columnName } from '../postgres/column-batch.ts';
 
+/** Columns that a response of the switch sets. */
+export const RESPONSE_COLUMNS = {
+  responseCode: 'text',
+  authorizationCode: 'text',
+  unusableAuthorizationCode: 'text',
+  settlementDate: 'text',
+  approvedMinor: 'bigint',
+  cardTags: 'jsonb',
+  cardType: 'text',
+  providerReference: 'text',
+  providerFields: 'jsonb',
+  errorCode: 'integer',
+} as const satisfies ColumnList;
+
 /** Columns that each attempt of a transaction sets again. */
 export const ATTEMPT_COLUMNS = {
   attempt: 'integer',
@@ -36,16 +50,7 @@ export const ATTEMPT_COLUMNS = {
   rrn: 'text',
   sentAtMs: 'ms',
   overdueJob: 'uuid',
-  responseCode: 'text',
-  authorizationCode: 'text',
-  unusableAuthorizationCode: 'text',
-  settlementDate: 'text',
-  approvedMinor: 'bigint',
-  cardTags: 'jsonb',
-  cardType: 'text',
-  providerReference: 'text',
-  providerFields: 'jsonb',
-  errorCode: 'integer',
+  ...RESPONSE_COLUMNS,
   reversalState: 'integer',
   reversalAttempt: 'integer',
   reversalArmedAtMs: 'ms',
