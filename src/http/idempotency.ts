@@ -18,6 +18,12 @@ export interface AnswerKeeper {
   release(claim: Claim): Promise<void>;
 }
 
+/** What guards the routes that identify their callers and accept repeated requests. */
+export interface RouteGuards {
+  readonly authenticator: Authenticator;
+  readonly idempotent: IdempotentRoute;
+}
+
 /**
  * Makes a creating POST idempotent. A route spreads it into its options, after an `onRequest` that checks the
  * credential and its scope.

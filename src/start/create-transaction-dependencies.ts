@@ -7,10 +7,12 @@ import type { PipelineHandle } from '../jobs/pipeline.ts';
 import type { Log } from '../observe/log.ts';
 import type { LinkServices } from '../payments/links/create-link.ts';
 import { OriginalConnections } from '../payments/model/switch-revision.ts';
-import type { ReviewReason } from '../payments/ports/process-ports.ts';
+import type { TransactionObserver } from '../payments/ports/observer.ts';
+import type { Clock, ReviewReason, Wakeups } from '../payments/ports/process-ports.ts';
 import type { IntentTokens } from '../payments/ports/store-ports.ts';
 import type { OtherProcesses } from '../payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
 import type { Config } from './config.ts';
 import type { CardReaders } from './open-hsm-and-readers.ts';
@@ -25,7 +27,10 @@ const REVIEWS: Readonly<Record<ReviewReason, string>> = {
   CONTRADICTORY: 'responses of a switch to a reversal contradict each other, transaction needs review',
 };
 
-export interface DependencyParts extends Pick<TransactionDependencies, 'clock' | 'observer' | 'wakeups'> {
+export interface DependencyParts {
+  readonly clock: Clock;
+  readonly observer: TransactionObserver;
+  readonly wakeups: Wakeups;
   readonly config: Config;
   readonly stores: Stores;
   readonly ownTokens: OwnTokens;
@@ -74,15 +79,11 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
   };
 }
 
-export interface LinkServicesParts {
-  readonly config: Pick<Config, 'LINK_MINUTES' | 'APP_URL'>;
-  readonly stores: Pick<Stores, 'links' | 'directory'>;
-  readonly deps: Pick<TransactionDependencies, 'clock' | 'newId'>;
-}
-
 /** The services that create links need, for routes and for push payments. */
 export function createLinkServices(
-  { config, stores: { links, directory }, deps }: LinkServicesParts,
+  config: Config,
+  { clock, newId, links }: TransactionDependencies,
+  directory: PostgresDirectory,
   tokens: IntentTokens,
   origin: () => string,
 ): LinkServices {
@@ -91,8 +92,8 @@ export function createLinkServices(
     tokens,
     directory,
     merchants: directory,
-    clock: deps.clock,
-    newId: deps.newId,
+    clock,
+    newId,
     lifetimeMinutes: config.LINK_MINUTES,
     appUrl: () => config.APP_URL ?? origin(),
   };

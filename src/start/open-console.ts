@@ -32,9 +32,7 @@ import { type MessageTables, tellTransaction } from '../console/transaction-stor
 import { createWorkReader } from '../console/work-reader.ts';
 import type { Server } from '../http/server.ts';
 import type { ProviderGrant } from '../payments/ports/store-ports.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import { Reviews } from '../payments/review/resolve-review.ts';
-import type { UseCases } from '../payments/use-cases.ts';
 import { UserTotp } from '../store/credentials/user-totp.ts';
 import { postgresLoginTries, postgresUsers } from '../store/credentials/users.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -42,10 +40,10 @@ import { PostgresReviewStore } from '../store/transactions/review-store.ts';
 import { PostgresWebhookEvents } from '../store/webhooks/webhook-events.ts';
 import { CellWatch } from '../tools/cells/cell-status.ts';
 import type { Config } from './config.ts';
-import type { Databases, Stores } from './open-stores.ts';
+import type { Databases } from './open-stores.ts';
 import { createCompletionCheck } from './open-switches.ts';
 import type { Closers, Report } from './opening.ts';
-import { loginFactors } from './register-routes.ts';
+import { loginFactors, type RouteParts } from './register-routes.ts';
 
 /**
  * Whether the settings of this process still give a person the role of an earlier sign-in: the operator may have removed
@@ -119,22 +117,10 @@ export function reportFigures(
   closers.push(() => recorder.stop());
 }
 
-export interface ConsoleRouteParts {
-  readonly deps: TransactionDependencies;
-  readonly useCases: UseCases;
-  readonly config: Config;
-  readonly database: Database;
-  readonly databases: Databases;
-  readonly stores: Stores;
-  readonly types: MessageTables['types'];
-  readonly closers: Closers;
-  readonly report: Report;
-}
-
 /** The console: its page, its data and the actions of operators. */
 export function registerConsole(
   server: Server,
-  { config, database, databases, stores, deps, useCases, types, closers, report }: ConsoleRouteParts,
+  { config, database, databases, stores, deps, useCases, types, closers, report }: RouteParts,
 ): void {
   const { keys, jobs, directory, store: transactions } = stores;
   const { reports } = databases;

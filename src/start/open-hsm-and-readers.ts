@@ -6,7 +6,7 @@ import { KeyUseNotes } from '../hsm-devices/key-use-notes.ts';
 import { type OpenedHsm, openHsm } from '../hsm-devices/open-hsm.ts';
 import type { ReaderFormats } from '../kits/reader-kit/load-readers.ts';
 import type { Log } from '../observe/log.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { Clock } from '../payments/ports/process-ports.ts';
 import type { ReaderRules } from '../payments/settings/check-settings.ts';
 import type { Database } from '../store/postgres/open-database.ts';
 import { noteKeyUses } from '../store/switches/hsm-keys.ts';
@@ -41,7 +41,7 @@ export interface CardReaderParts {
   readonly config: Config;
   readonly formats: ReaderFormats;
   readonly stores: Pick<Stores, 'keys'>;
-  readonly clock: TransactionDependencies['clock'];
+  readonly clock: Clock;
   readonly hsm: OpenedHsm | undefined;
   readonly log: Log;
 }
@@ -73,7 +73,7 @@ const FILE_FAULT = 'key file of the HSM cannot be used, previous keys remain in 
 export interface GatewayHsmParts {
   readonly config: Config;
   readonly database: Database;
-  readonly clock: Pick<TransactionDependencies['clock'], 'nowMs'>;
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly log: Log;
   readonly closers: Closers;
 }

@@ -38,7 +38,7 @@ export interface Pushes {
 
 /** @throws StartError BAD_CONFIG for an unusable service account */
 export async function openPushes(parts: PushParts): Promise<Pushes> {
-  const { database, stores, ownTokens, deps, log, report, origin } = parts;
+  const { config, database, stores, ownTokens, deps, log, report, origin } = parts;
   const { keys, jobs, links, directory } = stores;
   const devices = new PostgresDevices(database);
   const vault = createPushTokenVault(keys);
@@ -49,7 +49,13 @@ export async function openPushes(parts: PushParts): Promise<Pushes> {
   const payments = new PushPayments({
     devices,
     vault,
-    services: createLinkServices(parts, new AppTokens(ownTokens, directory, deps.clock.nowMs), origin),
+    services: createLinkServices(
+      config,
+      deps,
+      directory,
+      new AppTokens(ownTokens, directory, deps.clock.nowMs),
+      origin,
+    ),
     links,
     sender: await openSender(parts),
     directory,

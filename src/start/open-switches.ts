@@ -9,7 +9,7 @@ import {
   OUTCOME_GRACE_SECONDS,
 } from '../payments/model/time-limits.ts';
 import type { Transaction } from '../payments/model/transaction.ts';
-import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
+import type { Clock } from '../payments/ports/process-ports.ts';
 import type { ProcessorTypes } from '../payments/settings/check-settings.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { Database } from '../store/postgres/open-database.ts';
@@ -49,7 +49,7 @@ export interface SwitchParts {
   readonly types: ProcessorTypes;
   readonly directory: PostgresDirectory;
   readonly database: Database;
-  readonly clock: TransactionDependencies['clock'];
+  readonly clock: Clock;
   readonly unmatchedResponses: UnmatchedResponses;
   readonly messages: MessageKeeper;
   /** Claims of lines, in an installation of several cells. */

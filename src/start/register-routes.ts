@@ -11,7 +11,7 @@ import type { OwnTokens } from '../auth/tokens/gateway-tokens.ts';
 import { LoginTokens } from '../auth/tokens/login-tokens.ts';
 import { createProximityTokens } from '../auth/tokens/proximity-token.ts';
 import { createSecondFactors, type SecondFactors } from '../auth/totp/second-factor.ts';
-import { createIdempotency, type IdempotentRoute } from '../http/idempotency.ts';
+import { createIdempotency, type RouteGuards } from '../http/idempotency.ts';
 import { identifyLink } from '../http/links-view.ts';
 import { identifySubmitter, limitRates, TapLimits } from '../http/rate-limit.ts';
 import { requireAttestation } from '../http/require-attestation.ts';
@@ -110,9 +110,8 @@ function createGuards(parts: RouteParts) {
 function registerAdministration(
   server: Server,
   { config, database, types, fetcher, stores: { keys, directory } }: RouteParts,
-  { authenticator, idempotent }: Pick<ReturnType<typeof createGuards>, 'authenticator' | 'idempotent'>,
+  admin: RouteGuards,
 ): void {
-  const admin = { authenticator, idempotent };
   const mode = config.TAPWIRE_ENV === 'prod' ? 'live' : 'test';
   const policy = callbackPolicy(config.TAPWIRE_ENV);
   const vault = createSecretVault(keys);
@@ -127,9 +126,9 @@ function registerAdministration(
   registerTenantRoutes(server, { ...admin, database });
   const issuerRules = { policy, ownName: config.TAPWIRE_AUDIENCE };
   registerCredentialRoutes(server, { ...admin, database, mode, issuerRules, loginDomains: config.LOGIN_DOMAINS });
-  registerProcessorRoutes(server, { ...admin, database, types, access: switchAccessOf(config) });
-  registerAdminCallbackRoutes(server, { ...admin, callbacksOf });
-  registerAuditRoutes(server, { authenticator, database });
+  registerProcessorRoutes(server, admin, database, types, switchAccessOf(config));
+  registerAdminCallbackRoutes(server, admin, callbacksOf);
+  registerAuditRoutes(server, admin.authenticator, database);
 }
 
 /** Second factors as logins check them and use them up. */
@@ -153,18 +152,16 @@ function registerCredentials(server: Server, parts: RouteParts, guards: Guards):
     perAddress: config.RATE_PER_ADDRESS,
     monotonicMs,
   });
-  registerLoginRoute(server, { authenticator, logIn: logInOf(parts, guards) });
+  registerLoginRoute(server, authenticator, logInOf(parts, guards));
   const lifetimeSeconds = config.PROXIMITY_TOKEN_HOURS * 3_600;
   const issue = createProximityTokens({ tokens: ownTokens, directory, lifetimeSeconds, nowMs });
   registerProximityTokenRoute(server, { directory, tokens, issue });
   registerAcquirerIdRoute(server, authenticator);
   const check = createTokenCheck({ tokens, registered: directory, keys: issuerKeys });
-  registerTokensCheckRoute(server, { authenticator, check });
-  registerReferencesCheckRoute(server, {
-    authenticator,
-    directory,
-    isFree: (acquirerId, merchantId, reference) => isReferenceFree(database, acquirerId, merchantId, reference),
-  });
+  registerTokensCheckRoute(server, authenticator, check);
+  registerReferencesCheckRoute(server, authenticator, directory, (acquirerId, merchantId, reference) =>
+    isReferenceFree(database, acquirerId, merchantId, reference),
+  );
 }
 
 function logInOf({ config, database, stores }: RouteParts, { users, loginTokens }: Guards): LogIn {
@@ -182,13 +179,19 @@ function logInOf({ config, database, stores }: RouteParts, { users, loginTokens 
 
 /** Links and intents: how they are created, paid and looked up. */
 function registerPayments(server: Server, parts: RouteParts, guards: ReturnType<typeof createGuards>): void {
-  const { authenticator, idempotent, appTokens } = guards;
-  const services = createLinkServices(parts, appTokens, () => server.listeningOrigin);
-  const { links } = parts.stores;
-  registerLinkRoutes(server, { authenticator, idempotent, services });
-  registerIntentRoutes(server, { authenticator, idempotent, services, appTokens, links });
-  registerLinkStatusRoutes(server, { authenticator, appTokens, links });
-  registerConsumerRoutes(server, { deps: parts.deps, appTokens });
+  const { authenticator, appTokens } = guards;
+  const services = createLinkServices(
+    parts.config,
+    parts.deps,
+    parts.stores.directory,
+    appTokens,
+    () => server.listeningOrigin,
+  );
+  const { links, directory } = parts.stores;
+  registerLinkRoutes(server, guards, services);
+  registerIntentRoutes(server, guards, services, links);
+  registerLinkStatusRoutes(server, authenticator, appTokens, links);
+  registerConsumerRoutes(server, appTokens, links, directory);
   registerPayPage(server, parts, appTokens, services);
 }
 
@@ -226,8 +229,8 @@ function registerTerminals(server: Server, parts: RouteParts, guards: ReturnType
     appTokens,
     cardDataKeysUrl: () => `${config.BASE_URL ?? server.listeningOrigin}/.well-known/card-data-keys.json`,
   });
-  registerDeviceRoutes(server, { authenticator, idempotent, devices: pushes.registry });
-  registerPushRoute(server, { authenticator, idempotent, pushes: pushes.payments });
+  registerDeviceRoutes(server, guards, pushes.registry);
+  registerPushRoute(server, guards, pushes.payments);
 }
 
 /** All routes that need a credential, and the public ones. */
@@ -235,7 +238,7 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   const { deps, useCases, stores } = parts;
   const guards = createGuards(parts);
   registerCredentials(server, parts, guards);
-  const { tapTokens, authenticator, idempotent } = guards;
+  const { tapTokens, authenticator } = guards;
   const { store: transactions, directory } = stores;
   const { TAPWIRE_AUDIENCE: audience } = parts.config;
   const attestations = new Attestations({
@@ -249,11 +252,11 @@ export function registerRoutes(server: Server, parts: RouteParts): void {
   registerTapRoutes(server, taps);
   registerPinRoute(server, taps);
   registerAcknowledgeRoutes(server, taps);
-  registerRefundRoutes(server, { useCases, authenticator, transactions, idempotent });
-  registerTransactionRoutes(server, { authenticator, transactions, directory, vault: deps.vault });
+  registerRefundRoutes(server, guards, useCases, transactions);
+  registerTransactionRoutes(server, authenticator, transactions, directory, deps.vault);
   registerPayments(server, parts, guards);
   registerTerminals(server, parts, guards);
-  registerWebhookRoutes(server, parts, authenticator, idempotent);
+  registerWebhookRoutes(server, parts, guards);
   registerAdministration(server, parts, guards);
   registerWellKnownRoutes(server, stores.keys);
 }
@@ -270,8 +273,7 @@ function tapLimitsOf({ config, deps }: RouteParts): TapLimits {
 function registerWebhookRoutes(
   server: Server,
   { config, database, stores: { keys, directory, jobs }, fetcher }: RouteParts,
-  authenticator: Authenticator,
-  idempotent: IdempotentRoute,
+  guards: RouteGuards,
 ): void {
   const callbacks = new CallbackRegistry({
     endpoints: new PostgresWebhookEndpoints(database),
@@ -280,8 +282,8 @@ function registerWebhookRoutes(
     fetcher,
     onChange: () => directory.refreshWebhookEndpoints(),
   });
-  registerCallbackRoutes(server, { authenticator, idempotent, callbacks });
-  registerWebhookEventRoutes(server, { authenticator, events: new PostgresWebhookEvents(database, jobs) });
+  registerCallbackRoutes(server, guards, callbacks);
+  registerWebhookEventRoutes(server, guards.authenticator, new PostgresWebhookEvents(database, jobs));
 }
 
 export interface RouteParts {

@@ -1,21 +1,18 @@
 import { acquirerPath } from '#schemas/admin';
 import { changePage, type RecordedChange, recordedChange } from '#schemas/admin-audit';
+import type { Authenticator } from '../../auth/authenticator.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { type ChangePage, listAdminEvents } from '../../store/settings/admin-events.ts';
 import { withNextPage } from '../next-page.ts';
 import { answerList, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-import { type AdminRoutes, adminFacts, identifyAdministrator, identifyOperator } from './admin-settings.ts';
+import { adminFacts, identifyAdministrator, identifyOperator } from './admin-settings.ts';
 
 const scope = 'audit:read';
 const NEXT_PAGE = 'The header `Link` (`rel="next"`) leads to the next page.';
 
-export interface AuditRoutesOptions extends Pick<AdminRoutes, 'authenticator'> {
-  readonly database: Database;
-}
-
 /** The admin events: an acquirer reads its own, the operator of the installation reads all. */
-export function registerAuditRoutes(server: Server, { authenticator, database }: AuditRoutesOptions): void {
+export function registerAuditRoutes(server: Server, authenticator: Authenticator, database: Database): void {
   const response = { 200: answerList(recordedChange) };
   const list = (acquirerId: number | undefined, page: ChangePage) => listAdminEvents(database, { ...page, acquirerId });
   const nameOf = ({ number }: RecordedChange) => number;

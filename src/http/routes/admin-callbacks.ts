@@ -5,9 +5,10 @@ import { NotFound } from '../../basics/errors.ts';
 import type { Change } from '../../store/settings/admin-commit.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
 import { callbackOf, callbackSecretOf, overlapOf, refuseUrl } from '../callbacks-view.ts';
+import type { RouteGuards } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-import { type AdminRoutes, adminFacts, identifyAdministrator } from './admin-settings.ts';
+import { adminFacts, identifyAdministrator } from './admin-settings.ts';
 
 /**
  * Integrators register their own callbacks for taps of the SDK (4.9). These callbacks are for links and intents, and
@@ -17,15 +18,11 @@ const SERVES = 'links';
 const SCOPE = 'webhooks:manage';
 const ADDRESS = '/acquirers/:acquirerId/integrators/:id/callbacks/links';
 
-export interface AdminCallbackRoutesOptions extends AdminRoutes {
-  /** Creates the registry that records changes with this actor. */
-  readonly callbacksOf: (actor: string) => CallbackRegistry;
-}
-
 /** Callbacks that inform integrators about links and intents (interface 4.10). */
 export function registerAdminCallbackRoutes(
   server: Server,
-  { authenticator, idempotent, callbacksOf }: AdminCallbackRoutesOptions,
+  { authenticator, idempotent }: RouteGuards,
+  callbacksOf: (actor: string) => CallbackRegistry,
 ): void {
   const onRequest = identifyAdministrator(authenticator, SCOPE);
   const facts = (summary: string, description: string, name?: string) =>

@@ -14,11 +14,11 @@ import {
   type IssuerRules,
   UserSettings,
 } from '../../store/settings/credential-settings.ts';
+import type { RouteGuards } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {
   type AdminGuard,
-  type AdminRoutes,
   adminFacts,
   identifyAdministrator,
   locationOf,
@@ -48,7 +48,7 @@ const { makeApiKey, rotateApiKey } = ADMIN_OPERATIONS;
  */
 function registerKeyRoutes(
   server: Server,
-  { authenticator, idempotent, apiKeys }: AdminRoutes & { readonly apiKeys: ApiKeySettings },
+  { authenticator, idempotent, apiKeys }: RouteGuards & { readonly apiKeys: ApiKeySettings },
 ): void {
   const onRequest = identifyKeyHolder(authenticator);
   registerReadRoutes(server, onRequest, keys, apiKeys);
@@ -142,7 +142,7 @@ const { addPortalUser, changePortalUser, resetPasswordOfPortalUser } = ADMIN_OPE
  */
 function registerUserRoutes(
   server: Server,
-  { authenticator, idempotent, settings }: AdminRoutes & { readonly settings: UserSettings },
+  { authenticator, idempotent, settings }: RouteGuards & { readonly settings: UserSettings },
 ): void {
   const onRequest = identifyAdministrator(authenticator, users.scope);
   registerReadRoutes(server, onRequest, users, settings);
@@ -236,7 +236,7 @@ const issuerKeys = {
   },
 } as const;
 
-export interface CredentialRoutesOptions extends AdminRoutes {
+export interface CredentialRoutesOptions extends RouteGuards {
   readonly database: Database;
   /** Mode of the keys that this installation accepts. */
   readonly mode: ApiKeyMode;

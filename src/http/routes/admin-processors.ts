@@ -4,8 +4,9 @@ import type { Database } from '../../store/postgres/open-database.ts';
 import { AcquirerSettings } from '../../store/settings/acquirer-settings.ts';
 import { processorSettingsFor, ROUTE_SETTINGS } from '../../store/settings/processor-settings.ts';
 import type { SwitchAccess } from '../../switching/switches/access/switch-access.ts';
+import type { RouteGuards } from '../idempotency.ts';
 import type { Server } from '../server.ts';
-import { type AdminRoutes, registerSettingsRoutes } from './admin-settings.ts';
+import { registerSettingsRoutes } from './admin-settings.ts';
 
 const processors = {
   operations: SETTINGS.processors,
@@ -33,16 +34,13 @@ const routes = {
   },
 } as const;
 
-export interface ProcessorRoutesOptions extends AdminRoutes {
-  readonly database: Database;
-  readonly types: ProcessorTypes;
-  readonly access: SwitchAccess;
-}
-
 /** The processors of an acquirer, and the routes that assign transactions to them. */
 export function registerProcessorRoutes(
   server: Server,
-  { database, types, access, ...admin }: ProcessorRoutesOptions,
+  admin: RouteGuards,
+  database: Database,
+  types: ProcessorTypes,
+  access: SwitchAccess,
 ): void {
   const ofProcessors = new AcquirerSettings(database, processorSettingsFor(types, access));
   registerSettingsRoutes(server, admin, processors, ofProcessors);

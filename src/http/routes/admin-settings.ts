@@ -8,19 +8,13 @@ import { AuthError } from '../../basics/errors.ts';
 import type { OnLeftBehind, Page } from '../../store/settings/acquirer-settings.ts';
 import { type Change, INSTALLATION, type Reach } from '../../store/settings/admin-commit.ts';
 import type { Removal } from '../../store/settings/settings-table.ts';
-import type { IdempotentRoute } from '../idempotency.ts';
+import type { RouteGuards } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { Credential, RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
 type Id = number | string;
-
-/** Dependencies of every admin route. */
-export interface AdminRoutes {
-  readonly authenticator: Authenticator;
-  readonly idempotent: IdempotentRoute;
-}
 
 /** The store of one kind of settings. */
 interface SettingsStore<Stored> {
@@ -114,7 +108,7 @@ export function operatorOf({ owner, keyId }: ApiKeyPrincipal): string {
 /** List, add, show, remove and change, as far as the kind has them, for the operator and for the acquirer itself. */
 export function registerSettingsRoutes<Settings extends object, Stored extends object>(
   server: Server,
-  { authenticator, idempotent }: AdminRoutes,
+  { authenticator, idempotent }: RouteGuards,
   routes: SettingsRoutes<Stored>,
   settings: ChangeableSettings<Settings, Stored>,
 ): void {

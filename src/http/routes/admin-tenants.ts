@@ -12,11 +12,11 @@ import {
   MERCHANT_SETTINGS,
   TERMINAL_SETTINGS,
 } from '../../store/settings/tenant-settings.ts';
+import type { RouteGuards } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 import {
-  type AdminRoutes,
   adminFacts,
   identifyAdministrator,
   identifyOperator,
@@ -33,7 +33,7 @@ const operatorFacts = (summary: string, description: string) =>
 /** The acquirers of the installation. The operator adds and changes them; an acquirer can read its own record. */
 function registerAcquirerRoutes(
   server: Server,
-  { authenticator, idempotent, acquirers }: AdminRoutes & { readonly acquirers: Acquirers },
+  { authenticator, idempotent, acquirers }: RouteGuards & { readonly acquirers: Acquirers },
 ): void {
   const onRequest = identifyOperator(authenticator, SCOPE);
   const response = { 200: answerSchema(storedAcquirer) };
@@ -153,7 +153,7 @@ const attesters = {
  */
 export function registerTenantRoutes(
   server: Server,
-  { database, ...admin }: AdminRoutes & { readonly database: Database },
+  { database, ...admin }: RouteGuards & { readonly database: Database },
 ): void {
   registerAcquirerRoutes(server, { ...admin, acquirers: new Acquirers(database) });
   const register = <Settings extends object, Stored extends object>(

@@ -1,18 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { callback, callbackRegistration, callbackSecret, secretRotation } from '#schemas/webhook';
-import type { Authenticator } from '../../auth/authenticator.ts';
 import type { CallbackRegistry } from '../../webhooks/callback-registry.ts';
 import { callbackOf, callbackSecretOf, overlapOf, refuseUrl } from '../callbacks-view.ts';
-import type { IdempotentRoute } from '../idempotency.ts';
+import type { RouteGuards } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-
-export interface CallbackRoutesOptions {
-  readonly authenticator: Authenticator;
-  readonly idempotent: IdempotentRoute;
-  readonly callbacks: CallbackRegistry;
-}
 
 /** Key and token together (4.9, 4.10), both of the same integrator. */
 const BOTH = { scope: 'webhooks:manage', needsBearer: true } as const;
@@ -24,7 +17,8 @@ const SERVES = 'taps';
 /** 4.9 and 4.10, and the secret that signs webhooks (extension). */
 export function registerCallbackRoutes(
   server: Server,
-  { authenticator, idempotent, callbacks }: CallbackRoutesOptions,
+  { authenticator, idempotent }: RouteGuards,
+  callbacks: CallbackRegistry,
 ): void {
   // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {

@@ -2,21 +2,22 @@ import { linkAcknowledged, linkAcknowledgement, qrCodeDetails, qrCodePath } from
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { acknowledgeLink, openLink } from '../../payments/links/link-lifecycle.ts';
 import { LinkState, linkStateName } from '../../payments/model/link.ts';
-import type { TransactionDependencies } from '../../payments/ports/transaction-dependencies.ts';
+import type { Directory } from '../../payments/ports/directory-ports.ts';
+import type { LinkStore } from '../../payments/ports/store-ports.ts';
 import { identifyLink, qrCodeDetailsOf } from '../links-view.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
-export interface ConsumerRoutesOptions {
-  readonly deps: TransactionDependencies;
-  readonly appTokens: AppTokens;
-}
-
 const BY_TOKEN = { section: 'extension', takes: ['intentToken'] } as const satisfies Partial<RouteFacts>;
 
 /** What a payment app does with its link or intent besides the tap (extensions). */
-export function registerConsumerRoutes(server: Server, { deps, appTokens }: ConsumerRoutesOptions): void {
+export function registerConsumerRoutes(
+  server: Server,
+  appTokens: AppTokens,
+  links: LinkStore,
+  directory: Directory,
+): void {
   const identify = identifyLink(appTokens);
 
   withZod(server).route({
@@ -35,10 +36,10 @@ export function registerConsumerRoutes(server: Server, { deps, appTokens }: Cons
     schema: { params: qrCodePath, response: { 200: answerSchema(qrCodeDetails) } },
     onRequest: identify,
     handler: async (request, reply) => {
-      const opened = await openLink(deps.links, request.intent!, request.params.id);
+      const opened = await openLink(links, request.intent!, request.params.id);
       reply.header('cache-control', 'no-store');
       const { acquirerId, merchantId } = opened.link;
-      return qrCodeDetailsOf(opened, deps.directory.merchant(acquirerId, merchantId));
+      return qrCodeDetailsOf(opened, directory.merchant(acquirerId, merchantId));
     },
   });
 
@@ -60,7 +61,7 @@ export function registerConsumerRoutes(server: Server, { deps, appTokens }: Cons
     handler: async (request) => {
       const { qrCodeId, status, transactionId } = request.body;
       const asked = { id: qrCodeId, state: LinkState[status], transactionId };
-      const state = await acknowledgeLink(deps.links, request.intent!, asked);
+      const state = await acknowledgeLink(links, request.intent!, asked);
       return { qrCodeId, qrCodeState: linkStateName(state) };
     },
   });

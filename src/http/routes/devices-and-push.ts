@@ -9,21 +9,14 @@ import {
   removedDevice,
 } from '#schemas/device';
 import { newPush, pushAnswer } from '#schemas/push';
-import type { Authenticator } from '../../auth/authenticator.ts';
 import type { DeviceRegistry } from '../../push/device-registry.ts';
 import type { DeviceUser } from '../../push/ports.ts';
 import type { PushPayments } from '../../push/push-payments.ts';
-import { type IdempotentRoute, requestHash } from '../idempotency.ts';
+import { type RouteGuards, requestHash } from '../idempotency.ts';
 import { withNextPage } from '../next-page.ts';
 import type { RouteFacts } from '../route-table.ts';
 import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-
-export interface DeviceRoutesOptions {
-  readonly authenticator: Authenticator;
-  readonly idempotent: IdempotentRoute;
-  readonly devices: DeviceRegistry;
-}
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,7 +42,8 @@ function userOf({ deviceUser }: FastifyRequest): DeviceUser {
 /** Devices that can receive payments by push (4.18), for the tenants to which their merchant belongs. */
 export function registerDeviceRoutes(
   server: Server,
-  { authenticator, idempotent, devices }: DeviceRoutesOptions,
+  { authenticator, idempotent }: RouteGuards,
+  devices: DeviceRegistry,
 ): void {
   // Runs before the body is read: only the headers of an unknown caller are read.
   const onRequest = async (request: FastifyRequest) => {
@@ -124,14 +118,12 @@ export function registerDeviceRoutes(
   });
 }
 
-export interface PushRouteOptions {
-  readonly authenticator: Authenticator;
-  readonly idempotent: IdempotentRoute;
-  readonly pushes: PushPayments;
-}
-
 /** 4.18: a payment for a given device. Like every payment it is created by a server or a person, not by a device. */
-export function registerPushRoute(server: Server, { authenticator, idempotent, pushes }: PushRouteOptions): void {
+export function registerPushRoute(
+  server: Server,
+  { authenticator, idempotent }: RouteGuards,
+  pushes: PushPayments,
+): void {
   withZod(server).route({
     method: 'POST',
     url: '/consumer/push',

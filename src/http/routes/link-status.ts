@@ -11,20 +11,20 @@ import type { RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
-export interface LinkStatusRoutesOptions {
-  readonly authenticator: Authenticator;
-  readonly appTokens: AppTokens;
-  readonly links: Pick<LinkStore, 'findOwned' | 'findTap'>;
-}
-
 const BY_KEY = {
   takes: ['acquirerKey', 'integratorKey', 'merchantKey'],
   scope: 'transactions:read',
 } as const satisfies Partial<RouteFacts>;
 
+type ShownLinks = Pick<LinkStore, 'findOwned' | 'findTap'>;
+
 /** 4.6, 4.7 and 4.8: status of a link or intent, and of a transaction with a given merchantReference. */
-export function registerLinkStatusRoutes(server: Server, options: LinkStatusRoutesOptions): void {
-  const { authenticator, links } = options;
+export function registerLinkStatusRoutes(
+  server: Server,
+  authenticator: Authenticator,
+  appTokens: AppTokens,
+  links: ShownLinks,
+): void {
   const identify = async (request: FastifyRequest) => {
     if (request.headers['x-api-key'] === undefined) throw new AuthError('UNAUTHORISED', 'key');
     request.owner = await authenticator.creator(request.headers, 'transactions:read');
@@ -74,10 +74,15 @@ export function registerLinkStatusRoutes(server: Server, options: LinkStatusRout
     },
   });
 
-  registerTapOnOwnRoute(server, options);
+  registerTapOnOwnRoute(server, authenticator, appTokens, links);
 }
 
-function registerTapOnOwnRoute(server: Server, { authenticator, appTokens, links }: LinkStatusRoutesOptions): void {
+function registerTapOnOwnRoute(
+  server: Server,
+  authenticator: Authenticator,
+  appTokens: AppTokens,
+  links: ShownLinks,
+): void {
   withZod(server).route({
     method: 'GET',
     url: '/consumer/taponown/:merchantReference',

@@ -11,22 +11,15 @@ import {
   tt3IntentRequest,
   tt3LinkRequest,
 } from '#schemas/link';
-import type { Authenticator } from '../../auth/authenticator.ts';
 import type { AppTokens } from '../../auth/tokens/app-tokens.ts';
 import { bearerToken } from '../../auth/tokens/read-token.ts';
 import { Forbidden, invalidValue, NotFound } from '../../basics/errors.ts';
 import { type CreatedLink, createLink, type LinkServices } from '../../payments/links/create-link.ts';
 import type { LinkStore, Tenant } from '../../payments/ports/store-ports.ts';
-import { type IdempotentRoute, requestHash } from '../idempotency.ts';
+import { type IdempotentRoute, type RouteGuards, requestHash } from '../idempotency.ts';
 import type { Credential, RouteFacts } from '../route-table.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-
-export interface LinkRoutesOptions {
-  readonly authenticator: Authenticator;
-  readonly idempotent: IdempotentRoute;
-  readonly services: LinkServices;
-}
 
 /** Servers and people create payments, devices never do. */
 const CREATORS: readonly Credential[] = ['acquirerKey', 'integratorKey', 'merchantKey', 'loginToken'];
@@ -46,7 +39,11 @@ const CREATE =
   'or paid link or intent of the merchant uses the paymentReference. The reference of an expired link is available again.';
 
 /** 4.11 and 4.12: links, as a URL or a QR code; TT3 links (extension). */
-export function registerLinkRoutes(server: Server, { authenticator, idempotent, services }: LinkRoutesOptions): void {
+export function registerLinkRoutes(
+  server: Server,
+  { authenticator, idempotent }: RouteGuards,
+  services: LinkServices,
+): void {
   // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.creator(request.headers, 'payments:create');
@@ -140,14 +137,13 @@ function linkAnswerOf({ link, url, qrCode }: CreatedLink) {
   return { url, reference: link.id, qrCode, expiresAt: new Date(link.expiresAtMs).toISOString() };
 }
 
-export interface IntentRoutesOptions extends LinkRoutesOptions {
-  readonly appTokens: AppTokens;
-  readonly links: Pick<LinkStore, 'onlyMerchant'>;
-}
-
 /** 4.13 and 4.14: intents, TT3 intents, and what an app needs to create intents itself (extensions). */
-export function registerIntentRoutes(server: Server, options: IntentRoutesOptions): void {
-  const { authenticator, idempotent, services } = options;
+export function registerIntentRoutes(
+  server: Server,
+  { authenticator, idempotent, appTokens }: RouteGuards & { readonly appTokens: AppTokens },
+  services: LinkServices,
+  links: Pick<LinkStore, 'onlyMerchant'>,
+): void {
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.creator(request.headers, 'payments:create');
   };
@@ -192,7 +188,7 @@ export function registerIntentRoutes(server: Server, options: IntentRoutesOption
       intentAnswerOf(await createLink(services, request.owner!, intentOf(request, withMandate(request.body))), reply),
   });
 
-  registerSessionRoutes(server, options, identify);
+  registerSessionRoutes(server, idempotent, services, appTokens, links, identify);
 }
 
 /** An app that was built for intents displays them itself. */
@@ -202,7 +198,10 @@ function intentOf<Body extends object>(request: FastifyRequest, body: Body) {
 
 function registerSessionRoutes(
   server: Server,
-  { idempotent, services, appTokens, links }: IntentRoutesOptions,
+  idempotent: IdempotentRoute,
+  services: LinkServices,
+  appTokens: AppTokens,
+  links: Pick<LinkStore, 'onlyMerchant'>,
   identify: (request: FastifyRequest) => Promise<void>,
 ): void {
   withZod(server).route({
@@ -263,8 +262,8 @@ function registerSessionRoutes(
 
 /** The merchant of a session: the one that the body names, or the only one that the credential covers. */
 async function merchantOfSession(
-  { merchants }: IntentRoutesOptions['services'],
-  links: IntentRoutesOptions['links'],
+  { merchants }: LinkServices,
+  links: Pick<LinkStore, 'onlyMerchant'>,
   owner: Tenant,
   named: string | undefined,
 ): Promise<string> {

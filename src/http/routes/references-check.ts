@@ -6,15 +6,13 @@ import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
-export interface ReferencesCheckRouteOptions {
-  readonly authenticator: Authenticator;
-  readonly directory: Pick<Directory, 'merchant'>;
-  readonly isFree: (acquirerId: number, merchantId: string, reference: string) => Promise<boolean>;
-}
-
 /** Whether a merchantReference is available, for clients that do not track their own references (extension). */
-export function registerReferencesCheckRoute(server: Server, options: ReferencesCheckRouteOptions): void {
-  const { authenticator, directory, isFree } = options;
+export function registerReferencesCheckRoute(
+  server: Server,
+  authenticator: Authenticator,
+  directory: Pick<Directory, 'merchant'>,
+  isFree: (acquirerId: number, merchantId: string, reference: string) => Promise<boolean>,
+): void {
   withZod(server).route({
     method: 'POST',
     url: '/transactions/references/check',

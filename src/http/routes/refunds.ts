@@ -1,31 +1,26 @@
 import type { FastifyRequest } from 'fastify';
 import { type RefundAnswer, refundAnswer, refundRequest, type VoidAnswer, voidAnswer } from '#schemas/refund';
 import { transactionId } from '#schemas/transaction';
-import type { Authenticator } from '../../auth/authenticator.ts';
 import { NotFound } from '../../basics/errors.ts';
 import { type DispositionId, dispositionName } from '../../payments/model/disposition.ts';
 import type { Transaction } from '../../payments/model/transaction.ts';
 import type { TransactionReader } from '../../payments/ports/store-ports.ts';
 import type { UseCases } from '../../payments/use-cases.ts';
 import { recordWhenFlushed, switchResponseOf } from '../answer-phone.ts';
-import type { IdempotentRoute } from '../idempotency.ts';
+import type { RouteGuards } from '../idempotency.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
-
-export interface RefundRoutesOptions {
-  readonly useCases: UseCases;
-  readonly authenticator: Authenticator;
-  readonly transactions: TransactionReader;
-  readonly idempotent: IdempotentRoute;
-}
 
 const RIGHT =
   'A merchant JWT needs the right `transactions:refund`, either in its claims `scope` or `permissions` or from its registered user.';
 
 /** Refund and void of a sale (extensions that 2.12 promises), for the tenants to which the sale belongs. */
-export function registerRefundRoutes(server: Server, options: RefundRoutesOptions): void {
-  const { refunds, voids, outcomes } = options.useCases;
-  const { authenticator, transactions, idempotent } = options;
+export function registerRefundRoutes(
+  server: Server,
+  { authenticator, idempotent }: RouteGuards,
+  { refunds, voids, outcomes }: UseCases,
+  transactions: TransactionReader,
+): void {
   // Runs before the body is read: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.owner(request.headers, 'transactions:refund');

@@ -18,13 +18,8 @@ import type { Directory } from '../../payments/ports/directory-ports.ts';
 import { answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
-export interface LoginRouteOptions {
-  readonly authenticator: Authenticator;
-  readonly logIn: LogIn;
-}
-
 /** 4.15: exchanges a portal user's name and password for a token. */
-export function registerLoginRoute(server: Server, { authenticator, logIn }: LoginRouteOptions): void {
+export function registerLoginRoute(server: Server, authenticator: Authenticator, logIn: LogIn): void {
   withZod(server).route({
     method: 'POST',
     url: '/login',
@@ -104,11 +99,6 @@ function answerOf({ token, jwtId, issuedAtMs, expiresAtMs }: ProximityToken): Pr
   return { token, expiresAt, issuedAt, jwtId };
 }
 
-export interface TokensCheckRouteOptions {
-  readonly authenticator: Authenticator;
-  readonly check: CheckToken;
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
     /** Owner of the key that asks about a token; set by the route's `onRequest`. */
@@ -117,7 +107,7 @@ declare module 'fastify' {
 }
 
 /** Reports to the owner of an issuer why its token is refused (extension). Other callers do not get this reason. */
-export function registerTokensCheckRoute(server: Server, { authenticator, check }: TokensCheckRouteOptions): void {
+export function registerTokensCheckRoute(server: Server, authenticator: Authenticator, check: CheckToken): void {
   withZod(server).route({
     method: 'POST',
     url: '/tokens/check',

@@ -18,21 +18,19 @@ import { answerList, answerSchema, type Server } from '../server.ts';
 import { transactionView } from '../transaction-view.ts';
 import { withZod } from '../with-zod.ts';
 
-export interface TransactionRoutesOptions {
-  readonly authenticator: Authenticator;
-  readonly transactions: TransactionReader;
-  readonly directory: Directory;
-  readonly vault: CardVault;
-}
-
 const READERS = ['acquirerKey', 'integratorKey', 'merchantKey', 'merchantToken', 'loginToken'] as const;
 
 /**
  * 4.1 and 4.2, and the audit trail of one transaction (extension). A tenant sees only its own transactions. Responses
  *   do not reveal whether others exist.
  */
-export function registerTransactionRoutes(server: Server, options: TransactionRoutesOptions): void {
-  const { authenticator, transactions, directory, vault } = options;
+export function registerTransactionRoutes(
+  server: Server,
+  authenticator: Authenticator,
+  transactions: TransactionReader,
+  directory: Directory,
+  vault: CardVault,
+): void {
   // Runs before any validation: only the headers of an unknown caller are read.
   const identify = async (request: FastifyRequest) => {
     request.owner = await authenticator.owner(request.headers);

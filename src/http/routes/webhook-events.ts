@@ -8,11 +8,6 @@ import type { RouteFacts } from '../route-table.ts';
 import { answerList, answerSchema, type Server } from '../server.ts';
 import { withZod } from '../with-zod.ts';
 
-export interface WebhookEventRoutesOptions {
-  readonly authenticator: Authenticator;
-  readonly events: EventReader & EventReplayer;
-}
-
 /** An event contains data of its transaction, so it needs the same scope. */
 const READ = { scope: 'transactions:read', needsBearer: false } as const;
 const MANAGE = { scope: 'webhooks:manage', needsBearer: false } as const;
@@ -39,12 +34,16 @@ function eventFacts(
 }
 
 /** Webhook events: list, delivery attempts, replay (extensions). */
-export function registerWebhookEventRoutes(server: Server, options: WebhookEventRoutesOptions): void {
-  registerLists(server, options);
-  registerReplays(server, options);
+export function registerWebhookEventRoutes(
+  server: Server,
+  authenticator: Authenticator,
+  events: EventReader & EventReplayer,
+): void {
+  registerLists(server, authenticator, events);
+  registerReplays(server, authenticator, events);
 }
 
-function registerLists(server: Server, { authenticator, events }: WebhookEventRoutesOptions): void {
+function registerLists(server: Server, authenticator: Authenticator, events: EventReader): void {
   const identify = async (request: FastifyRequest) => {
     request.integrator = await authenticator.integrator(request.headers, READ);
   };
@@ -86,7 +85,7 @@ function registerLists(server: Server, { authenticator, events }: WebhookEventRo
   });
 }
 
-function registerReplays(server: Server, { authenticator, events }: WebhookEventRoutesOptions): void {
+function registerReplays(server: Server, authenticator: Authenticator, events: EventReplayer): void {
   const identify = async (request: FastifyRequest) => {
     request.integrator = await authenticator.integrator(request.headers, MANAGE);
   };
