@@ -226,5 +226,6 @@ async function openWork({
   // A stop waits for taps in flight: the longest deadline of a switch plus the time to respond.
   const drainMs = () => (deadlines.seconds + ANSWER_SLACK_SECONDS) * 1_000;
   common.closers.push(() => switches.close(depsOfJobs.clock.monotonicMs() + drainMs()));
-  pipeline.connect(await startJobs({ ...common, switches, deps: depsOfJobs, around: tracing && traceJobs(tracing) }));
+  const started = await startJobs({ ...common, switches, deps: depsOfJobs, around: tracing && traceJobs(tracing) });
+  pipeline.connect(started.pipeline, started.webhooks);
 }

@@ -1,5 +1,6 @@
 import type { JobPayloads, QueueName } from '#schemas/jobs';
 import { expireLink } from '../payments/links/link-lifecycle.ts';
+import type { PromptWebhooks } from '../payments/ports/process-ports.ts';
 import type { ReversalAttempt } from '../payments/ports/store-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { OpenHandover } from '../payments/taps/submit-handover.ts';
@@ -119,9 +120,11 @@ function handlersOf(
  */
 export class PipelineHandle {
   #pipeline: Pipeline | undefined;
+  #webhooks: Pick<PromptWebhooks, 'deliver'> | undefined;
 
-  connect(pipeline: Pipeline): void {
+  connect(pipeline: Pipeline, webhooks: Pick<PromptWebhooks, 'deliver'>): void {
     this.#pipeline = pipeline;
+    this.#webhooks = webhooks;
   }
 
   wake(queue: QueueName): void {
@@ -131,4 +134,7 @@ export class PipelineHandle {
   reverseAhead(asked: ReversalAttempt, jobId: string | undefined): void {
     this.#pipeline?.reverseAhead(asked, jobId);
   }
+
+  readonly deliverWebhooks: PromptWebhooks['deliver'] = (transaction, jobs) =>
+    this.#webhooks?.deliver(transaction, jobs);
 }

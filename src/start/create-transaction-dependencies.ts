@@ -14,6 +14,7 @@ import type { OtherProcesses } from '../payments/ports/switch-ports.ts';
 import type { TransactionDependencies } from '../payments/ports/transaction-dependencies.ts';
 import type { PostgresDirectory } from '../store/directory/directory.ts';
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
+import { LEASE_SECONDS } from '../webhooks/prompt-deliveries.ts';
 import type { Config } from './config.ts';
 import type { CardReaders } from './open-hsm-and-readers.ts';
 import type { Stores } from './open-stores.ts';
@@ -75,6 +76,7 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
         log.error({ acquirerId, id, reason: fault ?? reason }, REVIEWS[reason]),
     },
     reverseAhead: (asked, jobId) => pipeline.reverseAhead(asked, jobId),
+    promptWebhooks: switches && { leaseSeconds: LEASE_SECONDS, deliver: pipeline.deliverWebhooks },
     path: switches ? { kind: 'direct', switches, others } : { kind: 'handover', handover: sealer },
   };
 }

@@ -15,10 +15,16 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { LocalWakeups, SharedWakeups } from '../store/postgres/wakeups.ts';
 import type { postgresHandoverKeys } from '../store/switches/handover-keys.ts';
 import { purge, type Retention } from '../store/transactions/purge.ts';
-import { PostgresWaitingDeliveries, PostgresWebhookDeliveries } from '../store/webhooks/webhook-deliveries.ts';
+import { PostgresPromptDeliveries } from '../store/webhooks/prompt-deliveries.ts';
+import {
+  PostgresWaitingDeliveries,
+  PostgresWebhookDeliveries,
+  type WriteBody,
+} from '../store/webhooks/webhook-deliveries.ts';
 import type { SharedLines } from '../switching/switches/other-processes.ts';
 import type { GuardedFetch } from '../webhooks/guarded-fetch.ts';
 import { Lanes } from '../webhooks/lanes.ts';
+import { PromptDeliveries } from '../webhooks/prompt-deliveries.ts';
 import { Recoveries } from '../webhooks/recoveries.ts';
 import { providerIdOf, webhookBody } from '../webhooks/webhook-body.ts';
 import { WebhookDeliverer } from '../webhooks/webhook-deliverer.ts';
@@ -49,7 +55,9 @@ export interface JobParts {
 /**
  * Starts everything that works through queues: the status pipeline, the webhook deliverer and the handover opener.
  */
-export async function startJobs(parts: JobParts): Promise<Pipeline> {
+export async function startJobs(
+  parts: JobParts,
+): Promise<{ readonly pipeline: Pipeline; readonly webhooks: PromptDeliveries }> {
   const { config, databases, stores, handoverKeys, others, deps, report, closers } = parts;
   const isWorker = config.TAPWIRE_ROLE === 'worker';
   const onUnpublished = report('handover key could not be published');
@@ -58,6 +66,7 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   const lanes = new Lanes(deps.clock.monotonicMs);
   const recoveries = createRecoveries(parts, lanes);
   const deliverer = createDeliverer(parts, lanes, recoveries);
+  const webhooks = createPromptDeliveries(parts, lanes, deliverer);
   const onPartitionError = report('partitions could not be kept, the next purge tries again');
   const onJobError = report('job failed, it will be retried');
   const pipeline = new Pipeline(stores.jobs, deps, {
@@ -77,12 +86,14 @@ export async function startJobs(parts: JobParts): Promise<Pipeline> {
   });
   closers.push(() => switchRecoveries.stop());
   await stores.jobs.keepOne({ queue: 'purge', data: {} });
+  // After the jobs that are in progress, which may commit outcomes.
+  closers.push(() => webhooks.stop());
   closers.push(() => pipeline.stop());
   closers.push(() => deliverer.stop());
   closers.push(() => recoveries.stop());
   if (opener) closers.push(() => withdraw(opener, isWorker));
   if (others) closers.push(() => others.withdraw());
-  return pipeline;
+  return { pipeline, webhooks };
 }
 
 async function openHandovers(
@@ -125,12 +136,30 @@ function createDeliverer(
   recoveries: Recoveries,
 ): WebhookDeliverer {
   const { clock } = deps;
-  const store = new PostgresWebhookDeliveries(databases.jobs, stores.jobs, (transaction, outcome, paymentReference) =>
-    webhookBody(transaction, outcome, providerIdOf(deps, transaction), paymentReference),
-  );
+  const store = new PostgresWebhookDeliveries(databases.jobs, stores.jobs, bodyWriter(deps));
   const vault = createSecretVault(stores.keys);
   const armed = armFetcher(fetcher, config.TAPWIRE_FAILPOINTS);
   return new WebhookDeliverer({ store, fetcher: armed, vault, lanes, recoveries, clock, random: Math.random });
+}
+
+function createPromptDeliveries(
+  { databases, stores, deps, report, around = (_queue, _asked, work) => work() }: JobParts,
+  lanes: Lanes,
+  deliverer: WebhookDeliverer,
+): PromptDeliveries {
+  return new PromptDeliveries({
+    store: new PostgresPromptDeliveries(databases.jobs, stores.jobs, bodyWriter(deps)),
+    deliverer,
+    lanes,
+    nowMs: deps.clock.monotonicMs,
+    around: (job, work) => around('webhook', job, work),
+    onError: report('webhook could not be delivered or recorded, its job follows'),
+  });
+}
+
+function bodyWriter(deps: TransactionDependencies): WriteBody {
+  return (transaction, outcome, paymentReference) =>
+    webhookBody(transaction, outcome, providerIdOf(deps, transaction), paymentReference);
 }
 
 function retentionOf(config: Config): Retention {

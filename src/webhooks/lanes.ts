@@ -10,8 +10,13 @@
  */
 import { LruMap } from '../codecs/bytes/lru-map.ts';
 
-/** Concurrent deliveries to one endpoint. */
+/** Concurrent deliveries by jobs to one endpoint. */
 const WIDTH = 8;
+/**
+ * Concurrent deliveries besides them, of events that were just committed. At full load a response takes up to 30 ms, so this
+ * is room for 1,600 in a second. With the others, an endpoint has at most 64 connections from a process.
+ */
+const PROMPT_WIDTH = 56;
 /**
  * For an endpoint that has taken nothing yet: if it hangs, few deliveries hang with it, and a lost one delays no
  * other.
@@ -53,8 +58,11 @@ interface Waiter {
 }
 
 interface Lane {
-  /** Start times of the running deliveries, oldest first. */
+  /** Start times of the running deliveries by jobs, oldest first. */
   readonly running: number[];
+  /** Start times of the running deliveries of events that were just committed, oldest first. */
+  readonly prompt: number[];
+  promptWidth: number;
   readonly waiting: Waiter[];
   averageMs: number;
   width: number;
@@ -87,6 +95,16 @@ export class Lanes {
       const waiter = { take, timer };
       lane.waiting.push(waiter);
     });
+  }
+
+  /**
+   * A turn for an event that was just committed. `full`: one of those that run must end first. `closed`: the receiver does
+   * not take deliveries as they come, and the job of the event waits for it.
+   */
+  enterPrompt(endpointId: string): Extract<Turn, { kind: 'go' }> | 'full' | 'closed' {
+    const lane = this.#lane(endpointId);
+    if (isFailing(lane) || isSlow(lane) || this.#isStuck(lane) || this.#nowMs() < lane.pauseEndsAtMs) return 'closed';
+    return lane.prompt.length < lane.promptWidth ? this.#go(lane, lane.prompt) : 'full';
   }
 
   /** The receiver requested a pause. */
@@ -123,7 +141,8 @@ export class Lanes {
     let lane = this.#lanes.get(endpointId);
     if (!lane) {
       lane = {
-        ...{ running: [], waiting: [], averageMs: ASSUMED_MS, width: FIRST_WIDTH, failuresInARow: 0 },
+        ...{ running: [], prompt: [], waiting: [], averageMs: ASSUMED_MS, failuresInARow: 0 },
+        ...{ width: FIRST_WIDTH, promptWidth: FIRST_WIDTH },
         ...{ lastSlotAtMs: 0, pauseEndsAtMs: 0, mayHaveWaiting: true },
       };
       this.#lanes.set(endpointId, lane);
@@ -135,22 +154,29 @@ export class Lanes {
     return this.#nowMs() >= lane.pauseEndsAtMs && lane.running.length < widthOf(lane);
   }
 
-  /** If a delivery that started long ago still hangs, the others probably hang, too. */
   #isWorthWaiting(lane: Lane): boolean {
-    const nowMs = this.#nowMs();
-    const isStuck = nowMs - (lane.running[0] ?? nowMs) > MAX_WAIT_MS;
-    return nowMs >= lane.pauseEndsAtMs && !isStuck && (lane.waiting.length + 1) * spacingMs(lane) <= MAX_WAIT_MS;
+    if (this.#nowMs() < lane.pauseEndsAtMs || this.#isStuck(lane)) return false;
+    return (lane.waiting.length + 1) * spacingMs(lane) <= MAX_WAIT_MS;
   }
 
-  #go(lane: Lane): Turn {
+  /** If a delivery that started long ago still hangs, the others probably hang, too. */
+  #isStuck({ running, prompt }: Lane): boolean {
+    const nowMs = this.#nowMs();
+    return nowMs - Math.min(running[0] ?? nowMs, prompt[0] ?? nowMs) > MAX_WAIT_MS;
+  }
+
+  #go(lane: Lane, running = lane.running): Extract<Turn, { kind: 'go' }> {
     const startedAtMs = this.#nowMs();
-    lane.running.push(startedAtMs);
+    running.push(startedAtMs);
     const isProbe = isFailing(lane) || isSlow(lane);
-    return { kind: 'go', isProbe, leave: (end) => this.#leave(lane, startedAtMs, end) };
+    const leave = (end: DeliveryEnd) => {
+      running.splice(running.indexOf(startedAtMs), 1);
+      this.#leave(lane, startedAtMs, end);
+    };
+    return { kind: 'go', isProbe, leave };
   }
 
   #leave(lane: Lane, startedAtMs: number, end: DeliveryEnd): void {
-    lane.running.splice(lane.running.indexOf(startedAtMs), 1);
     const tookMs = this.#nowMs() - startedAtMs;
     if (end === 'taken') this.#widen(lane, tookMs);
     else if (end === 'failed') this.#narrow(lane, tookMs);
@@ -166,6 +192,7 @@ export class Lanes {
       lane.lastSlotAtMs = nowMs;
     }
     lane.width = Math.min(lane.width * 2, WIDTH);
+    lane.promptWidth = Math.min(lane.promptWidth * 2, PROMPT_WIDTH);
     lane.failuresInARow = 0;
     const isIdle = lane.running.length === 0 && lane.waiting.length === 0;
     if (isIdle && lane.lastSlotAtMs > nowMs + IDLE_RESERVATION_MS && tookMs < SLOW_MS) {
@@ -177,7 +204,9 @@ export class Lanes {
   #narrow(lane: Lane, tookMs: number): void {
     lane.failuresInARow = tookMs > SLOW_MS ? Math.max(lane.failuresInARow, FAILING_AFTER) : lane.failuresInARow + 1;
     lane.mayHaveWaiting = true;
-    if (isFailing(lane)) lane.width = 1;
+    if (!isFailing(lane)) return;
+    lane.width = 1;
+    lane.promptWidth = FIRST_WIDTH;
   }
 
   #call(lane: Lane, turn: Turn): void {

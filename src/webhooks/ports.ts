@@ -1,6 +1,7 @@
 import type { JobPayloads, WebhookOutcome } from '#schemas/jobs';
 import type { EventState, WebhookAttemptView, WebhookEventView, WebhookType } from '#schemas/webhook';
 import type { WebhookOrigin } from '../payments/model/decision.ts';
+import type { Transaction } from '../payments/model/transaction.ts';
 
 /** Ports of the webhooks to the store. */
 
@@ -127,6 +128,26 @@ export interface DeliveryStore {
   write(job: JobPayloads['webhook'] & { readonly outcome: WebhookOutcome }): Promise<StoredEvent | undefined>;
   open(job: JobPayloads['webhook']): Promise<StoredEvent | undefined>;
   finish(outcome: JobOutcome): Promise<void>;
+}
+
+/** The first delivery of an event that this process has committed, while its job waits. */
+export interface FirstDelivery {
+  readonly job: JobPayloads['webhook'] & { readonly outcome: WebhookOutcome };
+  readonly jobId: string;
+  /** As committed. */
+  readonly transaction: Transaction;
+}
+
+/** Port of first deliveries to the store. No job runs beside one unless the process or the database was frozen. */
+export interface PromptStore {
+  /** The event as its job would write it, and its endpoint in its current state; undefined without one. */
+  prepare(first: FirstDelivery): Promise<StoredEvent | undefined>;
+  /** Takes the job and writes the event, which is then visible: for a response that takes long. */
+  claim(first: FirstDelivery, event: StoredEvent): Promise<void>;
+  /** Writes the event with its first attempt, and removes the job. */
+  record(first: FirstDelivery, outcome: JobOutcome): Promise<void>;
+  /** Makes the job due now. */
+  leave(first: FirstDelivery): Promise<void>;
 }
 
 /** How many deliveries of an endpoint to bring forward at most. */

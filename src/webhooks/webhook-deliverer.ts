@@ -69,23 +69,33 @@ export class WebhookDeliverer {
       turn.leave('notMade');
       return { againAfterSeconds: this.#untilNextProbe(), payload: later };
     }
-    const made = await this.#take(turn, event, slot);
-    if (made === undefined) return { againAfterSeconds: 0, payload: later };
-    await store.finish({ event, jobId, attempt: made.attempt, ...this.#decide(event, made) });
+    const ended = await this.attempt(turn, event, () => slot.release());
+    if (ended === undefined) return { againAfterSeconds: 0, payload: later };
+    await store.finish({ event, jobId, ...ended });
     return 'removed';
   }
 
-  /** Makes the attempt, and informs the lane and waiting deliveries how it ended. */
-  async #take(turn: Extract<Turn, { kind: 'go' }>, event: StoredEvent, slot: WorkerSlot): Promise<Made | undefined> {
+  /**
+   * Makes the attempt, and informs the lane and waiting deliveries how it ended.
+   *
+   * @param onSlow called when the response takes longer than a worker slot is kept for it
+   * @returns what to record; undefined if the process stopped before there was a response
+   */
+  async attempt(
+    turn: Extract<Turn, { kind: 'go' }>,
+    event: StoredEvent,
+    onSlow: () => void,
+  ): Promise<Omit<JobOutcome, 'event' | 'jobId'> | undefined> {
     const { lanes, recoveries } = this.#options;
-    const slow = setTimeout(() => slot.release(), SLOT_FOR_MS);
+    const slow = setTimeout(onSlow, SLOT_FOR_MS);
     let end: DeliveryEnd = 'notMade';
     try {
       const made = await this.#post(event);
-      if (made) end = wasTaken(made.result) ? 'taken' : 'failed';
-      const retryAfterSeconds = made && 'status' in made.result ? made.result.retryAfterSeconds : undefined;
+      if (!made) return undefined;
+      end = wasTaken(made.result) ? 'taken' : 'failed';
+      const retryAfterSeconds = 'status' in made.result ? made.result.retryAfterSeconds : undefined;
       if (retryAfterSeconds) lanes.pause(event.endpoint.id, retryAfterSeconds);
-      return made;
+      return { attempt: made.attempt, ...this.#decide(event, made) };
     } finally {
       clearTimeout(slow);
       turn.leave(end);

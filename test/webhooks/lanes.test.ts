@@ -111,6 +111,47 @@ test('a new lane lets two run, and twice as many after each success', async () =
   await fill('new', 2);
 });
 
+describe('an event that was just committed', () => {
+  const enter = (endpoint: string) => lanes.enterPrompt(endpoint);
+  const leaveAll = (turns: readonly ReturnType<typeof enter>[]) => {
+    for (const turn of turns) (turn as Going).leave('taken');
+  };
+
+  test('has turns besides those of jobs: two at first, twice as many after each success, up to 56', () => {
+    for (const width of [2, 8, 56]) {
+      const turns = Array.from({ length: width }, () => enter('new'));
+      expect(turns.filter((turn) => typeof turn === 'string')).toEqual([]);
+      expect(enter('new')).toBe('full');
+      leaveAll(width === 2 ? turns : turns.slice(0, 3));
+      for (const turn of turns.slice(3)) (turn as Going).leave('notMade');
+    }
+  });
+
+  test('leaves the turns of jobs to them', async () => {
+    for (let n = 0; n < 16; n++) enter('a');
+    expect(enter('a')).toBe('full');
+    await fill('a');
+  });
+
+  test('has none while the receiver hangs, whichever delivery found that', async () => {
+    const [ofJob] = await fill('a', 1);
+    enter('b');
+    await vi.advanceTimersByTimeAsync(1_001);
+    expect([enter('a'), enter('b')]).toEqual(['closed', 'closed']);
+    ofJob!.leave('taken');
+    expect(enter('a')).toMatchObject({ kind: 'go', isProbe: false });
+  });
+
+  test('has none while the receiver fails, or has requested a delay', async () => {
+    for (let n = 0; n < 3; n++) (enter('a') as Going).leave('failed');
+    expect(enter('a')).toBe('closed');
+    lanes.pause('b', 60);
+    expect(enter('b')).toBe('closed');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(enter('b')).toMatchObject({ kind: 'go' });
+  });
+});
+
 describe('a slow receiver', () => {
   test('has one delivery at a time, and the others get turns one response apart', async () => {
     await learn('slow', 10_000);

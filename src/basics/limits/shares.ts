@@ -1,10 +1,10 @@
 /**
- * Credits that are shared among acquirers. An acquirer may hold as many as are free besides. So one that returns none holds
- * half of them, two hold a third each, and there is always room for another acquirer.
+ * Credits that are shared among holders, which are acquirers or endpoints. A holder may hold as many as are free besides.
+ * So one that returns none holds half of them, two hold a third each, and there is always room for another.
  */
-export class Shares {
+export class Shares<Holder = number> {
   readonly #credits: number;
-  readonly #held = new Map<number, number>();
+  readonly #held = new Map<Holder, number>();
   #total = 0;
 
   constructor(credits: number) {
@@ -15,24 +15,24 @@ export class Shares {
     return this.#credits - this.#total;
   }
 
-  /** What each acquirer holds; none of them holds nothing. */
-  get held(): ReadonlyMap<number, number> {
+  /** What each holder holds; none of them holds nothing. */
+  get held(): ReadonlyMap<Holder, number> {
     return this.#held;
   }
 
-  hold(acquirerId: number): void {
+  hold(holder: Holder): void {
     this.#total++;
-    this.#held.set(acquirerId, (this.#held.get(acquirerId) ?? 0) + 1);
+    this.#held.set(holder, (this.#held.get(holder) ?? 0) + 1);
   }
 
-  release(acquirerId: number): void {
+  release(holder: Holder): void {
     this.#total--;
-    const held = this.#held.get(acquirerId)! - 1;
-    if (held > 0) this.#held.set(acquirerId, held);
-    else this.#held.delete(acquirerId);
+    const held = this.#held.get(holder)! - 1;
+    if (held > 0) this.#held.set(holder, held);
+    else this.#held.delete(holder);
   }
 
-  isAtShare(acquirerId: number): boolean {
-    return (this.#held.get(acquirerId) ?? 0) >= this.free;
+  isAtShare(holder: Holder): boolean {
+    return (this.#held.get(holder) ?? 0) >= this.free;
   }
 }

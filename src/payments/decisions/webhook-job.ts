@@ -10,6 +10,7 @@ import {
   toldMinor,
 } from '../model/transaction.ts';
 import type { Directory } from '../ports/directory-ports.ts';
+import type { PromptWebhooks } from '../ports/process-ports.ts';
 
 export interface EventPorts {
   readonly directory: Pick<Directory, 'webhookEndpoint'>;
@@ -95,6 +96,22 @@ export function voidEventJobs(
 /** Adds the webhook jobs to a decision. */
 export function withWebhook(ports: EventPorts, transaction: Transaction, decision: Decision, nowMs: number): Decision {
   const enqueue = [...decision.enqueue, ...webhookJobs(ports, transaction, decision.result, nowMs)];
+  return { ...decision, enqueue };
+}
+
+/**
+ * Delays the jobs of events that this process delivers itself as soon as the decision is committed. The commit must find
+ * the endpoint of an event that has none as far as this process knows, so that event is left to its job.
+ */
+export function withLease(
+  { newId, promptWebhooks }: Pick<EventPorts, 'newId'> & { readonly promptWebhooks?: PromptWebhooks | undefined },
+  decision: Decision,
+): Decision {
+  if (!promptWebhooks) return decision;
+  const { leaseSeconds: startAfterSeconds } = promptWebhooks;
+  const enqueue = decision.enqueue.map((job) =>
+    job.queue === 'webhook' && !('endpointOf' in job) ? { ...job, id: newId(), startAfterSeconds } : job,
+  );
   return { ...decision, enqueue };
 }
 

@@ -1,4 +1,5 @@
-import type { TransactionKey } from '../model/transaction.ts';
+import type { JobRequest } from '../model/decision.ts';
+import type { Transaction, TransactionKey } from '../model/transaction.ts';
 
 /**
  * The services that the domain requires from its process. Adapters implement these; the domain does not know pg,
@@ -33,4 +34,17 @@ export interface Wakeups {
   announce(key: TransactionKey): void;
   /** Announces to workers that taps were handed over. */
   announceWork(): void;
+}
+
+/** Webhooks that the process that committed their outcome delivers itself, without a wait for their jobs. */
+export interface PromptWebhooks {
+  /** How long after the commit the job of an event starts unless a result was recorded. */
+  readonly leaseSeconds: number;
+  /**
+   * Delivers the events of a commit.
+   *
+   * @param transaction as committed
+   * @param jobs of the commit
+   */
+  deliver(transaction: Transaction, jobs: readonly JobRequest[]): void;
 }

@@ -1,7 +1,7 @@
 import type { OriginalConnections } from '../model/switch-revision.ts';
 import type { Directory } from './directory-ports.ts';
 import type { TransactionObserver } from './observer.ts';
-import type { Alarms, Clock, Wakeups } from './process-ports.ts';
+import type { Alarms, Clock, PromptWebhooks, Wakeups } from './process-ports.ts';
 import type { CompletionStore, LinkStore, RefundStore, ReversalAttempt, TransactionStore } from './store-ports.ts';
 import type {
   CardDataOpener,
@@ -37,6 +37,8 @@ export interface TransactionDependencies {
   readonly alarms: Alarms;
   /** Sends a reversal from this process without waiting for its job, if capacity is free. */
   readonly reverseAhead: (asked: ReversalAttempt, jobId: string | undefined) => void;
+  /** Absent in a process that runs no jobs. */
+  readonly promptWebhooks?: PromptWebhooks | undefined;
   readonly path: TransactionPath;
 }
 

@@ -1,6 +1,6 @@
 import { isUnstored, StoreUnavailable } from '../../basics/errors.ts';
 import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
-import { withWebhook } from '../decisions/webhook-job.ts';
+import { withLease, withWebhook } from '../decisions/webhook-job.ts';
 import type { Decision } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
 import { isAwaitingPin } from '../model/pin.ts';
@@ -84,7 +84,8 @@ export class Submissions {
     const nowMs = this.#deps.clock.nowMs();
     const reverseJob = this.#deps.newId();
     const atSwitch = decisionOf(transaction, eventOf(answer, ready), reverseJob, nowMs);
-    const decision = withWebhook(this.#deps, transaction, withCompletion(transaction, atSwitch, ready), nowMs);
+    const reported = withWebhook(this.#deps, transaction, withCompletion(transaction, atSwitch, ready), nowMs);
+    const decision = withLease(this.#deps, reported);
     const rememberOriginal = () => this.#deps.originals.remember(transaction.id, answer.connectionId);
     // Before the commit, because its job may be picked up at once.
     if (decision.result.reversalState === ReversalState.owed) rememberOriginal();
@@ -99,6 +100,7 @@ export class Submissions {
     const decided = isCommitted
       ? { ...transaction, ...result, ...pin, status, updatedAtMs: nowMs }
       : await this.#outcomes.await(transaction);
+    if (isCommitted) this.#deps.promptWebhooks?.deliver(decided, decision.enqueue);
     if (decided.reversalState === ReversalState.none) return decided;
 
     // If another process decided, this process still sends the first reversal, because only this process has the

@@ -154,7 +154,7 @@ export class PostgresLinks implements LinkStore {
 
 /** The paymentReferences of the links of these taps, by tap id. No statement runs if no tap has a link. */
 export async function findPaymentReferences(
-  client: pg.ClientBase,
+  client: Pick<pg.ClientBase, 'query'>,
   transactions: readonly Transaction[],
 ): Promise<ReadonlyMap<string, string>> {
   const taps = transactions.filter((transaction) => claimedLink(transaction) !== undefined);

@@ -12,7 +12,7 @@ import type {
   WebhookEndpoint,
 } from '../../webhooks/ports.ts';
 import { findPaymentReferences } from '../links/links.ts';
-import { ColumnBatch } from '../postgres/column-batch.ts';
+import { ColumnBatch, type ColumnList } from '../postgres/column-batch.ts';
 import { GroupCommit, inTransaction } from '../postgres/group-commit.ts';
 import type { Database } from '../postgres/open-database.ts';
 import { findTransactions } from '../transactions/find-transactions.ts';
@@ -24,7 +24,7 @@ type FirstJob = WebhookJob & { readonly outcome: WebhookOutcome };
 /** Builds the body of an event from the current row, and from the paymentReference of the link that it paid. */
 export type WriteBody = (transaction: Transaction, outcome: WebhookOutcome, paymentReference?: string) => string;
 
-/** Webhooks are not urgent: reads are gathered for this long, and writes for longer. */
+/** Repeated deliveries are not urgent: reads are gathered for this long, and writes for longer. */
 const GATHER_MS = 10;
 const RECORD_EVERY_MS = 50;
 
@@ -80,7 +80,7 @@ select e.acquirer_id as "acquirerId", e.id, e.body, e.state, e.round, e.delivery
 from e join webhook_endpoints p on p.acquirer_id = e.acquirer_id and p.id = e.endpoint_id
 left join transactions t on t.acquirer_id = e.acquirer_id and t.id = e.transaction_id`;
 
-const firstEvents = new ColumnBatch({
+export const EVENT_COLUMNS = {
   acquirerId: 'integer',
   id: 'uuid',
   integratorId: 'integer',
@@ -88,15 +88,19 @@ const firstEvents = new ColumnBatch({
   transactionId: 'uuid',
   type: 'text',
   body: 'text',
-});
+} as const satisfies ColumnList;
+export const firstEvents = new ColumnBatch(EVENT_COLUMNS);
+
+/** Writes events that do not exist yet, as pending and due. */
+export const INSERT_EVENTS = `
+insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, next_at)
+select "acquirerId", id, "integratorId", "endpointId", "transactionId", type, body, clock_timestamp() from x
+on conflict do nothing`;
 
 // An existing event keeps its body, even if its transaction has changed.
 const WRITE = `
 with x as (${firstEvents.rows}),
-written as (
-  insert into webhook_events (acquirer_id, id, integrator_id, endpoint_id, transaction_id, type, body, next_at)
-  select "acquirerId", id, "integratorId", "endpointId", "transactionId", type, body, clock_timestamp() from x
-  on conflict do nothing
+written as (${INSERT_EVENTS}
   returning ${EVENT}
 ),
 e as (
@@ -152,7 +156,7 @@ function eventOf(row: EventRow): StoredEvent {
   return { ...event, endpoint: { ...endpoint, acquirerId, id: endpointId } };
 }
 
-const finishedDeliveries = new ColumnBatch({
+export const FINISHED_COLUMNS = {
   acquirerId: 'integer',
   id: 'uuid',
   round: 'integer',
@@ -168,7 +172,8 @@ const finishedDeliveries = new ColumnBatch({
   error: 'text',
   durationMs: 'integer',
   answer: 'text',
-});
+} as const satisfies ColumnList;
+const finishedDeliveries = new ColumnBatch(FINISHED_COLUMNS);
 
 // The job of the next delivery starts at now(), and so does its delay. When it is taken, next_at has therefore
 // passed, unless it was brought forward. If an attempt is recorded second (after an expired claim, or a replay in
@@ -205,7 +210,12 @@ update webhook_endpoints p set disabled_at = now(), updated_at = now()
 from unnest($1::integer[], $2::uuid[], $3::text[]) as x(acquirer_id, id, url)
 where p.acquirer_id = x.acquirer_id and p.id = x.id and p.url = x.url and p.disabled_at is null`;
 
-async function finish(client: pg.ClientBase, outcomes: readonly JobOutcome[], jobs: JobsInCommit): Promise<true[]> {
+/** Records what followed from jobs, and replaces each with the job of its next delivery, if there is one. */
+export async function finish(
+  client: pg.ClientBase,
+  outcomes: readonly JobOutcome[],
+  jobs: JobsInCommit,
+): Promise<true[]> {
   await client.query('set local synchronous_commit = off');
   const { rows } = await client.query<{ id: string }>({
     name: 'settle-webhooks',
@@ -220,15 +230,18 @@ async function finish(client: pg.ClientBase, outcomes: readonly JobOutcome[], jo
     'webhook',
     outcomes.map(({ jobId }) => jobId),
   );
-  const gone = outcomes.filter(({ disablesEndpoint }) => disablesEndpoint).map(({ event }) => event.endpoint);
-  if (gone.length > 0) {
-    const columns = [gone.map(({ acquirerId }) => acquirerId), gone.map(({ id }) => id), gone.map(({ url }) => url)];
-    await client.query(DISABLE, columns);
-  }
+  await disableGone(client, outcomes);
   return outcomes.map(() => true as const);
 }
 
-function toRecord({ event, attempt, state, next }: JobOutcome) {
+export async function disableGone(client: pg.ClientBase, outcomes: readonly JobOutcome[]): Promise<void> {
+  const gone = outcomes.filter(({ disablesEndpoint }) => disablesEndpoint).map(({ event }) => event.endpoint);
+  if (gone.length === 0) return;
+  const columns = [gone.map(({ acquirerId }) => acquirerId), gone.map(({ id }) => id), gone.map(({ url }) => url)];
+  await client.query(DISABLE, columns);
+}
+
+export function toRecord({ event, attempt, state, next }: JobOutcome) {
   const { acquirerId, id, round, delivery } = event;
   const nextDelivery = next?.delivery ?? null;
   return {
@@ -245,7 +258,7 @@ function toRecord({ event, attempt, state, next }: JobOutcome) {
   };
 }
 
-function nextJob({ event, next }: JobOutcome): StorableJob[] {
+export function nextJob({ event, next }: JobOutcome): StorableJob[] {
   if (!next) return [];
   const { acquirerId, id: eventId, round, endpoint } = event;
   const data = { acquirerId, eventId, endpointId: endpoint.id, round, delivery: next.delivery };

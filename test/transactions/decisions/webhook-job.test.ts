@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { jobPayloads } from '../../../schemas/jobs.ts';
 import { decideOutcome } from '../../../src/payments/decisions/decide-outcome.ts';
-import { webhookJobs, withWebhook } from '../../../src/payments/decisions/webhook-job.ts';
+import { webhookJobs, withLease, withWebhook } from '../../../src/payments/decisions/webhook-job.ts';
 import { Disposition } from '../../../src/payments/model/disposition.ts';
 import { type Transaction, TransactionType } from '../../../src/payments/model/transaction.ts';
 import type { Directory } from '../../../src/payments/ports/directory-ports.ts';
@@ -119,4 +119,29 @@ test('a decision keeps its other jobs', () => {
   const decision = decideOutcome(sampleTransaction(), { kind: 'unanswered' }, NOW_MS);
   const { enqueue } = withWebhook(both, sampleTransaction(), decision, NOW_MS);
   expect(enqueue.map(({ queue }) => queue)).toEqual(['reverse', 'webhook']);
+});
+
+describe('a process that delivers events itself', () => {
+  const promptWebhooks = { leaseSeconds: 10, deliver: () => {} };
+  const decided = (deps: Parameters<typeof withWebhook>[0]) => {
+    const transaction = sampleTransaction();
+    const decision = decideOutcome(transaction, { kind: 'unanswered' }, NOW_MS);
+    return withWebhook(deps, transaction, decision, NOW_MS);
+  };
+
+  test('has their jobs start when its lease ends, and no other job', () => {
+    const [reverse, webhook, ...more] = withLease({ ...both, promptWebhooks }, decided(both)).enqueue;
+    expect(reverse).toEqual(decided(both).enqueue[0]);
+    expect(webhook).toMatchObject({ queue: 'webhook', id: EVENT, startAfterSeconds: 10 });
+    expect(more).toEqual([]);
+  });
+
+  test('leaves an event to its job if only the commit can find the endpoint', () => {
+    const none = worldWith({});
+    expect(withLease({ ...none, promptWebhooks }, decided(none))).toEqual(decided(none));
+  });
+
+  test('changes nothing in a process that runs no jobs', () => {
+    expect(withLease(both, decided(both))).toEqual(decided(both));
+  });
 });
