@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type pg from 'pg';
 import type { FirstDelivery, JobOutcome, PromptStore, StoredEvent, WebhookEndpoint } from '../../webhooks/ports.ts';
 import { findPaymentReferences } from '../links/links.ts';
@@ -129,7 +130,7 @@ class EndpointReads {
   async #readAll(): Promise<void> {
     this.#isReading = true;
     // All deliveries of a commit begin in one turn of the event loop.
-    await Promise.resolve();
+    await setImmediate();
     while (this.#waiting.length > 0) await this.#readOnce(this.#waiting.splice(0));
     this.#isReading = false;
   }
