@@ -51,7 +51,7 @@ const onPostgres = { globalSetup: 'test/support/postgres-cluster.ts' };
  * Each starts its own processes, one after the other. They end within a minute each on a quiet machine; the limit only
  * ends one that hangs.
  */
-const ofProcesses = { ...onPostgres, isolate: true, testTimeout: 900_000, hookTimeout: 600_000 };
+const ofProcesses = { ...onPostgres, testTimeout: 900_000, hookTimeout: 600_000 };
 
 /** Installing takes as long as the registry takes. */
 const ofPackages = { globalSetup: 'test/packages/pack-all.ts', testTimeout: 600_000, hookTimeout: 600_000 };

@@ -7,6 +7,10 @@ import { createTestDatabase, type TestDatabase } from './test-database.ts';
 
 type Side = 'a' | 'b';
 
+/** A file moves an acquirer dozens of times, and each move waits until the gateways know the copied settings. */
+const FOLLOWING = { settingsEveryMs: 100 };
+export const KNOWN_AFTER_MS = 400;
+
 /** Two cells with one gateway each: `a` has the tenants of every installation, `b` has none. They share the switch. */
 export class TwoCells {
   readonly installation: Installation;
@@ -44,8 +48,8 @@ export class TwoCells {
     // In role `api`, a worker of each cell has the connections to switches.
     const startCell = async (settings: NodeJS.ProcessEnv) => {
       if (options.role === 'api')
-        workers.push(await installation.startGateway({ ...settings, TAPWIRE_ROLE: 'worker' }));
-      return installation.startGateway({ ...settings, TAPWIRE_ROLE: options.role ?? 'all' });
+        workers.push(await installation.startGateway({ ...settings, TAPWIRE_ROLE: 'worker' }, FOLLOWING));
+      return installation.startGateway({ ...settings, TAPWIRE_ROLE: options.role ?? 'all' }, FOLLOWING);
     };
     const workers: StartedGateway[] = [];
     const a = await startCell({ CELL_NAME: 'a' });
@@ -101,7 +105,7 @@ export class TwoCells {
             await onStep?.(step, detail);
           },
         },
-        { betweenHoldsMs: 200, knownAfterMs: 600, ...times }, // settings are followed every 500 ms
+        { betweenHoldsMs: 200, knownAfterMs: KNOWN_AFTER_MS, ...times },
       ),
     );
     return steps;

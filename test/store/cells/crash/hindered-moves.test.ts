@@ -9,7 +9,7 @@ import { moveAcquirer } from '../../../../src/tools/cells/move-acquirer.ts';
 import { endReplication, startReplication } from '../../../../src/tools/cells/replication.ts';
 import { callMove } from '../../../cells/mover.ts';
 import { outcomeOf } from '../../../support/answers.ts';
-import { TwoCells } from '../../../support/cells.ts';
+import { KNOWN_AFTER_MS, TwoCells } from '../../../support/cells.ts';
 import { DatabaseRelay } from '../../../support/database-relay.ts';
 import { eventually } from '../../../support/eventually.ts';
 
@@ -166,7 +166,7 @@ test('a move whose target goes silent after the source gave the acquirer up ends
       if (step === 'gaveUp') relay.goSilent();
     };
     const options = { source, target: silent, acquirerId: 1, flip: async () => {}, onStep };
-    await expect(moveAcquirer(options, { knownAfterMs: 600, betweenHoldsMs: 200 })).rejects.toThrow(
+    await expect(moveAcquirer(options, { knownAfterMs: KNOWN_AFTER_MS, betweenHoldsMs: 200 })).rejects.toThrow(
       'The database of cell b cannot be used: It did not respond in time.',
     );
     await silent.close();

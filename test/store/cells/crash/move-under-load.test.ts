@@ -13,13 +13,16 @@ const STEPS: readonly MoveStep[] = [
   ...(['gaveUp', 'arrived', 'tookOver', 'signedOn', 'flipped', 'finished'] as const),
 ];
 
+/** Between two taps of a phone, shorter than a step of the command; both cells need the processor, too. */
+const PAUSE_MS = 30;
+
 let cells: TwoCells;
 beforeAll(async () => {
   cells = await TwoCells.start({ maxSessions: 2, profile: { overtakingGuardSeconds: 1 } });
 });
 afterAll(() => cells.stop());
 
-/** One phone that sells without a pause, and repeats what was refused with 503 where the proxy sends it then. */
+/** One phone that sells with short pauses, and repeats what was refused with 503 where the proxy sends it then. */
 async function sellUntil(isOver: () => boolean, sales: string[], amounts: readonly string[]): Promise<void> {
   for (let n = 0; !isOver(); n++) {
     const merchantReference = randomUUID();
@@ -27,13 +30,14 @@ async function sellUntil(isOver: () => boolean, sales: string[], amounts: readon
       const phone = cells.installation.phoneAt(cells.url);
       const answer = await phone.tap({ amount: amounts[n % amounts.length]!, currency: 'ZAR', merchantReference });
       if (answer.status === 503) {
-        await sleep(50);
+        await sleep(PAUSE_MS);
         continue;
       }
       expect(answer.status).toBe(200);
       sales.push(outcomeOf(answer).serviceReference);
       break;
     }
+    await sleep(PAUSE_MS);
   }
 }
 

@@ -1,18 +1,20 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Database, openAlike } from '../../../../src/store/postgres/open-database.ts';
 import { type SkippedStans, StanBlocks } from '../../../../src/store/switches/stan-blocks.ts';
-import { ReplicatedPostgres } from '../../../support/replicated-postgres.ts';
+import { type PreparedPrimary, preparePrimary, ReplicatedPostgres } from '../../../support/replicated-postgres.ts';
 
 const DAY = '2026-03-02';
 const SCOPE = { acquirerId: 2, tid: null };
 const BLOCK = 100;
 
 /** A real primary that is lost, and its standby, which takes over with what it has received. */
+let prepared: PreparedPrimary;
 let postgres: ReplicatedPostgres;
-beforeEach(async () => {
-  postgres = await ReplicatedPostgres.start();
+beforeAll(async () => {
+  prepared = await preparePrimary();
 });
 afterEach(() => postgres.close());
+afterAll(() => prepared.remove());
 
 async function take(blocks: StanBlocks, count: number): Promise<string[]> {
   const taken: string[] = [];
@@ -37,7 +39,10 @@ async function openSurvivor(): Promise<{ blocks: StanBlocks; reconnect: (success
 }
 
 describe('with a synchronous standby', () => {
-  beforeEach(() => postgres.requireStandby(true));
+  beforeEach(async () => {
+    postgres = await ReplicatedPostgres.start(prepared);
+    await postgres.requireStandby(true);
+  });
 
   test('no number is skipped or repeated after a failover', async () => {
     const before = await take(await StanBlocks.open(postgres.primary), BLOCK);
@@ -60,21 +65,6 @@ describe('with a synchronous standby', () => {
     expectAllDifferent(before, more, lost, await take(await StanBlocks.open(successor), 40 * BLOCK));
   });
 
-  test.each([
-    { what: 'a cluster of another name', options: { standbyCluster: 'remote' } },
-    { what: 'a cluster that may promote any standby', options: { promotesOnlySynchronous: false } },
-  ])('numbers are skipped after a failover to $what', async ({ options }) => {
-    await postgres.close();
-    postgres = await ReplicatedPostgres.start(options);
-    await postgres.requireStandby(true);
-    const before = await take(await StanBlocks.open(postgres.primary), 1);
-    await postgres.disconnectStandby();
-    await postgres.requireStandby(false); // which the standby never learns
-    const lost = await take(await StanBlocks.open(postgres.primary), 30 * BLOCK);
-    const successor = await postgres.failOver();
-    expectAllDifferent(before, lost, await take(await StanBlocks.open(successor), 40 * BLOCK));
-  });
-
   test('a process that has lost a reservation shows that numbers must be skipped for all', async () => {
     const survivor = await openSurvivor();
     const before = await take(survivor.blocks, BLOCK);
@@ -95,7 +85,25 @@ describe('with a synchronous standby', () => {
   });
 });
 
+test.each([
+  { what: 'a cluster of another name', options: { standbyCluster: 'remote' } },
+  { what: 'a cluster that may promote any standby', options: { promotesOnlySynchronous: false } },
+])('numbers are skipped after a failover to $what', async ({ options }) => {
+  postgres = await ReplicatedPostgres.start(prepared, options);
+  await postgres.requireStandby(true);
+  const before = await take(await StanBlocks.open(postgres.primary), 1);
+  await postgres.disconnectStandby();
+  await postgres.requireStandby(false); // which the standby never learns
+  const lost = await take(await StanBlocks.open(postgres.primary), 30 * BLOCK);
+  const successor = await postgres.failOver();
+  expectAllDifferent(before, lost, await take(await StanBlocks.open(successor), 40 * BLOCK));
+});
+
 describe('with an asynchronous standby', () => {
+  beforeEach(async () => {
+    postgres = await ReplicatedPostgres.start(prepared);
+  });
+
   test('numbers that it never received are not repeated by new processes', async () => {
     const before = await take(await StanBlocks.open(postgres.primary), 1);
     await eventuallyReceived();
