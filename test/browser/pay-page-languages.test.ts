@@ -22,6 +22,8 @@ async function open({ id, token }: HandedLink, options: BrowserContextOptions): 
 }
 
 describe('a pay page in the language of the customer', () => {
+  const known = new Set<string>();
+
   test.each([
     ['en-GB', 'en', '12,345.60', 'Ready to be paid.'],
     ['en-ZA', 'en', '12 345,60', 'Ready to be paid.'],
@@ -39,10 +41,13 @@ describe('a pay page in the language of the customer', () => {
     expect(await customer.page.getAttribute('html', 'lang')).toBe(language);
     expect((await customer.part('h1').innerText()).replace(/\s+/g, ' ').replace('’', "'")).toBe(`ZAR ${amount}`);
     expect(await customer.text()).toContain(words);
-    await customer.expectWellMade();
+    // Countries differ in the format of numbers alone.
+    const isNew = !known.has(language);
+    known.add(language);
+    if (isNew) await customer.expectWellMade();
     await letExpire(installation.database, link.id);
     await customer.sees('expired');
-    await customer.expectWellMade();
+    if (isNew) await customer.expectWellMade();
   });
 
   test.each([
