@@ -36,6 +36,9 @@ const CRASHES = ['test/**/crash/**/*.test.ts'];
  */
 const SEARCHES = ['test/simulation/searches/**/*.test.ts', 'test/security/strange-requests.test.ts'];
 
+/** Read the repository itself (`npm run check`). */
+const OF_STYLE = ['test/style/**/*.test.ts'];
+
 /** Need a browser (`npm run test:browser`). */
 const IN_A_BROWSER = ['test/browser/**/*.test.ts'];
 
@@ -83,13 +86,14 @@ export default defineConfig({
         test: {
           name: 'pure',
           include: ['test/**/*.test.ts'],
-          exclude: [...ON_POSTGRES, ...SEARCHES, ...IN_A_BROWSER, ...OF_PACKAGES, ...WITH_JPOS],
+          exclude: [...ON_POSTGRES, ...SEARCHES, ...OF_STYLE, ...IN_A_BROWSER, ...OF_PACKAGES, ...WITH_JPOS],
         },
       },
       {
         extends: true,
         test: { name: 'postgres', include: ON_POSTGRES, exclude: [...CRASHES, ...SEARCHES], ...onPostgres },
       },
+      { extends: true, test: { name: 'style', include: OF_STYLE } },
       { extends: true, test: { name: 'searches', include: SEARCHES, ...onPostgres } },
       { extends: true, test: { name: 'browser', include: IN_A_BROWSER, ...onPostgres } },
       { extends: true, test: { name: 'packages', include: OF_PACKAGES, ...ofPackages } },
