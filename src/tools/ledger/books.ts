@@ -16,6 +16,9 @@ const WORK_MEMORY = '128MB';
  */
 const PLANS = ['enable_nestloop = off', 'cursor_tuple_fraction = 1', 'jit = off'];
 
+/** Most violations of a check that are named to a person, who would not read a longer list. */
+const MAX_NAMED = 20;
+
 /** Ledger entries per INSERT statement. */
 const BATCH_ENTRIES = 5_000;
 
@@ -26,6 +29,8 @@ export interface Books {
   readonly client: pg.ClientBase;
   /** Rows that were submitted earlier are not in the ledger; null when all rows are. */
   readonly since: Date | null;
+  /** Most violations of a check that are named. */
+  readonly maxNamed: number;
 }
 
 const CREATE = `create temp table ledger_entries (
@@ -93,6 +98,7 @@ export async function openBooks(
   client: pg.ClientBase,
   ledger: AsyncIterable<LedgerLine> | Iterable<LedgerLine>,
   since: Date | null,
+  maxNamed: number = MAX_NAMED,
 ): Promise<Books> {
   await client.query(`set work_mem = '${WORK_MEMORY}'`);
   for (const setting of PLANS) await client.query(`set ${setting}`);
@@ -113,7 +119,7 @@ export async function openBooks(
   await client.query('create index on matched (acquirer_id, id)');
   await client.query('create index on matched (n)');
   await client.query('analyze matched');
-  return { client, since };
+  return { client, since, maxNamed };
 }
 
 /** The properties of an approved authorization that the check needs. */
@@ -173,6 +179,8 @@ export async function* readLedger(url: string): AsyncGenerator<LedgerLine> {
 export interface Violation {
   readonly id: string;
   readonly what: string;
+  /** The approval of the switch, if no transaction has it. */
+  readonly entry?: LedgerLine | undefined;
 }
 
 /** The result of one check. */
@@ -189,9 +197,9 @@ export interface Finding {
   /** Number of these that differ because a switch reported something false, which only the switch can know. */
   readonly misstated: number;
   readonly violationCount: number;
-  /** The first violations. */
+  /** The first violations, or all of them. */
   readonly violations: readonly Violation[];
 }
 
-/** Most violations that are named; a person would not read a longer list. */
-export const MAX_NAMED = 20;
+/** For programs: all violations, up to what fits into memory. */
+export const ALL_NAMED = 1_000_000;

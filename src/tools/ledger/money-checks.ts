@@ -88,11 +88,12 @@ function checkApprovedOrReversed(books: Books): Promise<Finding> {
     inReview: `select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and ${IS_IN_REVIEW}`,
     misstated: `select (select count(*) from ${entries} where ${isOrphan} and ${isMisstated})
       + (select count(*) from ${ENTRIES_WITH_ROWS} where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and ${isExcused}) as count`,
+    hasEntries: true,
     violations: `
-      select ${ENTRY} as id, 'approved at the switch, and in no transaction' as what
+      select ${ENTRY} as id, 'approved at the switch, and in no transaction' as what, e.n
       from ${entries} where ${isOrphan} and not ${isMisstated}
       union all
-      select t.id::text, concat('approved at the switch, but the disposition of the merchant is ', coalesce(t.disposition::text, 'none'))
+      select t.id::text, concat('approved at the switch, but the disposition of the merchant is ', coalesce(t.disposition::text, 'none')), null
       from ${ENTRIES_WITH_ROWS}
       where ${differs} and not ${IS_OPEN} and not ${IS_IN_REVIEW} and not ${isExcused}`,
   });

@@ -10,7 +10,7 @@ import {
   TransactionType,
   VoidState,
 } from '../../payments/model/transaction.ts';
-import { type Books, type Finding, MAX_NAMED, type Violation } from './books.ts';
+import type { Books, Finding, LedgerLine, Violation } from './books.ts';
 
 /** An invariant as queries whose results are small for any number of rows. */
 export interface SqlCheck {
@@ -24,8 +24,9 @@ export interface SqlCheck {
   readonly inReview?: string;
   /** Query for the number of items that differ because a switch reported something false, and are not violations. */
   readonly misstated?: string;
-  /** Query for the violations: `id` and `what`. */
+  /** Query for the violations: `id`, `what`, and with `hasEntries` the number `n` of a ledger entry, or null. */
   readonly violations: string;
+  readonly hasEntries?: boolean;
   readonly values?: readonly unknown[];
 }
 
@@ -36,7 +37,12 @@ const SINCE = `t.created_at >= coalesce($1::timestamptz, '-infinity')`;
 export const IS_RESOLVED = `exists (select from review_resolutions r where r.acquirer_id = t.acquirer_id
   and r.transaction_id in (t.id, t.original_id) and r.state = 'done')`;
 
-export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Finding> {
+/** A ledger entry as it was read. */
+const ENTRY = `(select json_build_object('processor', e.processor, 'key', e.key, 'kind', e.kind, 'stan', e.stan, 'rrn', e.rrn, 'tid', e.tid,
+  'currencyNumeric', e.currency_numeric, 'amountMinor', e.amount_minor, 'approvedMinor', e.approved_minor, 'approvedAtMs', e.approved_at_ms,
+  'state', e.state) from ledger_entries e where e.n = violations.n)`;
+
+export async function checkBySql({ client, maxNamed }: Books, asked: SqlCheck): Promise<Finding> {
   const { check, description, values = [] } = asked;
   const count = async (query: string | undefined) => {
     if (query === undefined) return 0;
@@ -47,11 +53,13 @@ export async function checkBySql({ client }: Books, asked: SqlCheck): Promise<Fi
   const open = await count(asked.open);
   const inReview = await count(asked.inReview);
   const misstated = await count(asked.misstated);
-  const { rows } = await client.query<Violation & { total: string }>(
-    `select id, what, count(*) over () as total from (${asked.violations}) as violations order by id, what limit ${MAX_NAMED}`,
+  const entry = asked.hasEntries ? `, ${ENTRY} as entry` : '';
+  const { rows } = await client.query<Violation & { total: string; entry?: LedgerLine | null }>(
+    `select id, what, total${entry} from (select *, count(*) over () as total from (${asked.violations}) as violations
+       order by id, what limit ${maxNamed}) as violations order by id, what`,
     [...values],
   );
-  const violations = rows.map(({ id, what }) => ({ id, what }));
+  const violations = rows.map((row) => ({ id: row.id, what: row.what, ...(row.entry && { entry: row.entry }) }));
   return {
     check,
     description,

@@ -3,7 +3,7 @@ import type { AuditEntry, ReversalAnswerEntry, ReversalEntry } from '../../payme
 import { STATUS_MOVES, type StatusId, type StatusName, statusName } from '../../payments/model/status.ts';
 import { fromDay } from '../../store/postgres/partitions.ts';
 import { readEntries, type StoredEntry } from '../../store/transactions/guarded-update.ts';
-import { type Books, type Finding, MAX_NAMED, type Violation } from './books.ts';
+import type { Books, Finding, Violation } from './books.ts';
 
 /** An audit row: the entries of one commit about one attempt. */
 export interface TrailEntryRow {
@@ -150,7 +150,7 @@ const DECLARE = `declare trails no scroll cursor for
  * I6: every audit trail is a path of declared transitions and ends in the status of its row. A cursor reads one
  * trail at a time.
  */
-export async function checkTrails({ client, since }: Books): Promise<Finding> {
+export async function checkTrails({ client, since, maxNamed }: Books): Promise<Finding> {
   const violations: Violation[] = [];
   let lookedAt = 0;
   let violationCount = 0;
@@ -162,7 +162,7 @@ export async function checkTrails({ client, since }: Books): Promise<Finding> {
     const what = entries.length === 0 ? 'has no audit trail' : faultOfTrail(entries, current.status);
     if (what === undefined) return;
     violationCount++;
-    if (violations.length < MAX_NAMED) violations.push({ id: current.id, what });
+    if (violations.length < maxNamed) violations.push({ id: current.id, what });
   };
   await client.query(DECLARE, [since]);
   for (;;) {

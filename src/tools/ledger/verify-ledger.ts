@@ -66,6 +66,8 @@ export interface BooksToVerify {
   readonly types: ReadonlyMap<string, Processor>;
   /** Start of the ledger; earlier submissions are not expected in it. */
   readonly since?: Date | undefined;
+  /** Most violations of a check that are named; default: as many as a person reads. */
+  readonly maxNamed?: number | undefined;
   /** The outcomes that clients received; without them check C is skipped. */
   readonly answers?: AsyncIterable<ClientAnswer> | undefined;
 }
@@ -83,12 +85,13 @@ export async function verifyLedger({
   ofOtherCells,
   types,
   since,
+  maxNamed,
   answers,
 }: BooksToVerify): Promise<Finding[]> {
   // Its temporary tables end with the session.
   return inLongSession(database, SESSION_LIMITS.ledger, async (client) => {
     if (answers) await keepAnswers({ client }, answers);
-    const books = await openBooks(client, ledger, since ?? null);
+    const books = await openBooks(client, ledger, since ?? null, maxNamed);
     const both = ofOtherCells ? await leaveToOthers(books, ofOtherCells) : 0;
     return [
       ...(ofOtherCells ? [ofOneCell(ofOtherCells.length, both)] : []),
