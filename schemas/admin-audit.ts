@@ -29,6 +29,7 @@ const RECORDED_KINDS = [
   'link',
   'session',
   'totp',
+  'restore',
 ] as const;
 
 const RECORDED_ACTIONS = ['add', 'change', 'remove', 'act'] as const;

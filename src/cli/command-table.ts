@@ -49,6 +49,10 @@ export const COMMANDS: Sections = {
       description: 'show the queues; list or retry permanently failed jobs (dead-letters)',
       load: () => import('./jobs.ts'),
     },
+    restored: {
+      description: 'state that the database was restored; show and release what is held since',
+      load: () => import('./restored.ts'),
+    },
     audit: {
       description: 'show who changed what; find entries that were changed afterwards (verify)',
       load: () => import('./audit.ts'),

@@ -22,6 +22,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   start: ['tapwire start', 'tapwire start --role api --processes 2'],
   jobs: ['tapwire jobs', 'tapwire jobs dead-letters list --json', 'tapwire jobs dead-letters redrive --queue webhook'],
+  restored: [
+    'tapwire restored --lost-from 2026-11-20T10:00:00Z --lost-until 2026-11-20T11:30:00Z',
+    'tapwire restored --json',
+    'tapwire restored --release --acquirer 1 --merchant 1001',
+    'tapwire restored --release --all',
+  ],
   audit: [
     'tapwire audit --acquirer 1',
     'tapwire audit verify --json > heads.json',

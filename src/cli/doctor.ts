@@ -17,7 +17,7 @@ import type { Database } from '../store/postgres/open-database.ts';
 import { listRegisteredKeys } from '../store/switches/hsm-keys.ts';
 import type { StoredProcessor } from '../switching/switches/acquirer-switches.ts';
 import { backlogFindings } from '../tools/doctor/backlog-findings.ts';
-import { databaseFindings, partitionFindings } from '../tools/doctor/database-findings.ts';
+import { databaseFindings, partitionFindings, restoreFindings } from '../tools/doctor/database-findings.ts';
 import { type Finding, fault, good } from '../tools/doctor/finding.ts';
 import { certificateFindings, frontFindings } from '../tools/doctor/front-findings.ts';
 import { hsmFindings, hsmKeyFindings } from '../tools/doctor/hsm-findings.ts';
@@ -103,6 +103,7 @@ async function behindTheDatabase(config: Config, database: Database, nowMs: numb
   const findings = await databaseFindings(database, questions);
   const { pending, unknown } = await migrationsOf(database);
   if (pending.length + unknown.length > 0) return findings; // the other checks read tables of this version
+  findings.push(...(await restoreFindings(database)));
   findings.push(...(await processorFindings(config, database, nowMs)), ...(await issuerFindings(database)));
   findings.push(...(await userNameFindings(database, config.LOGIN_DOMAINS)));
   findings.push(...(await findingsOfReaders(config, database)), ...(await findingsOfHsmKeys(config, database, nowMs)));

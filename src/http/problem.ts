@@ -7,6 +7,7 @@ import {
   AuthError,
   DuplicateReference,
   Forbidden,
+  HeldAfterRestore,
   HsmUnavailable,
   type InvalidValue,
   NoConfiguration,
@@ -76,6 +77,7 @@ export function problemOf(error: unknown): ProblemAnswer | undefined {
   if (error instanceof NoConfiguration) return NO_CONFIGURATION[error.code];
   if (error instanceof Overloaded) return OVERLOADED;
   if (error instanceof HsmUnavailable) return HSM_UNAVAILABLE;
+  if (error instanceof HeldAfterRestore) return HELD_AFTER_RESTORE;
   if (error instanceof Throttled) return throttled(error);
   if (error instanceof StoreUnavailable) return unavailable(error);
   if (error instanceof AnswerOverdue) return overdue(error);
@@ -111,6 +113,15 @@ const HSM_UNAVAILABLE: ProblemAnswer = {
   errorCode: 203,
   detail: 'The security module does not respond. Repeat the request.',
   headers: RETRY_AFTER,
+};
+
+/** An operator compares the books meanwhile, which takes hours. */
+const HELD_AFTER_RESTORE: ProblemAnswer = {
+  status: 503,
+  errorCode: 203,
+  detail:
+    'The database was restored, and this request may repeat one whose record was lost. Nothing was sent. Repeat it later, or ask the acquirer.',
+  headers: { 'retry-after': '60' },
 };
 
 const OUTCOME_UNKNOWN: ProblemAnswer = {

@@ -54,11 +54,11 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
   const { config, stores, ownTokens, cardReaders, deadlines, clock, wakeups, switches, others, sealer, log, pipeline } =
     parts;
   const { observer, onRefused } = parts;
-  const { keys, directory, store, refunds, completions, links } = stores;
+  const { keys, directory, store, refunds, completions, links, restoreHolds } = stores;
   return {
     clock,
     newId: randomUUID,
-    ...{ directory, store, refunds, completions, links, observer, wakeups },
+    ...{ directory, store, refunds, completions, links, restoreHolds, observer, wakeups },
     cardData: createCardDataOpener({
       ...cardReaders,
       blobHmac: keys.blobHmac,
@@ -84,7 +84,7 @@ export function createTransactionDependencies(parts: DependencyParts): Transacti
 /** The services that create links need, for routes and for push payments. */
 export function createLinkServices(
   config: Config,
-  { clock, newId, links }: TransactionDependencies,
+  { clock, newId, links, restoreHolds }: TransactionDependencies,
   directory: PostgresDirectory,
   tokens: IntentTokens,
   origin: () => string,
@@ -93,6 +93,7 @@ export function createLinkServices(
     links,
     tokens,
     directory,
+    restoreHolds,
     merchants: directory,
     clock,
     newId,

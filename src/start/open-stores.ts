@@ -11,6 +11,7 @@ import { type Database, openDatabase, openPool } from '../store/postgres/open-da
 import { SESSION_LIMITS } from '../store/postgres/session-limits.ts';
 import { AttemptMessages } from '../store/transactions/attempt-messages.ts';
 import { PostgresCompletions } from '../store/transactions/completions.ts';
+import { postgresRestoreHolds } from '../store/transactions/lost-window.ts';
 import { PostgresRefundStore } from '../store/transactions/refund-store.ts';
 import { PostgresTransactionStore } from '../store/transactions/transaction-store.ts';
 import type { AcquirerSwitches } from '../switching/switches/acquirer-switches.ts';
@@ -71,7 +72,7 @@ function storesOn(
   closers.push(() => completions.close());
   const links = new PostgresLinks(database, jobs, createMandateVault(keys));
   closers.push(() => links.close());
-  return { store, refunds, completions, links };
+  return { store, refunds, completions, links, restoreHolds: postgresRestoreHolds(database) };
 }
 
 /** Keeps masked messages for people. It is closed after the connections that feed it. */

@@ -22,6 +22,7 @@ import {
   postgresSwitchIdentities,
 } from '../store/switches/processor-reports.ts';
 import { StanBlocks } from '../store/switches/stan-blocks.ts';
+import { readUnseen, type UnseenDatabase } from '../store/transactions/lost-window.ts';
 import { AcquirerSwitches, type LineClaims } from '../switching/switches/acquirer-switches.ts';
 import { SharedLines } from '../switching/switches/other-processes.ts';
 import type { MessageKeeper } from '../switching/switches/ports.ts';
@@ -38,6 +39,10 @@ const SKIPPED = {
 };
 const HELD =
   'restored database may lack most of the STANs of a day: no taps until the next business date, or until tapwire stan names the last one';
+const RESTORED =
+  'database was restored and may lack commits: requests that could repeat lost ones are held until tapwire restored releases them';
+const UNSEEN =
+  'no gateway was connected to the database for a while: if it is a snapshot or backup, stop, and run tapwire restored';
 const NOT_NOTED = 'presence could not be recorded for the next failover';
 
 /** Logged on level error, because a person must act. */
@@ -59,11 +64,24 @@ export interface SwitchParts {
   readonly closers: Closers;
 }
 
+/** A shorter time without gateways is a restart or an update. */
+const UNSEEN_SECONDS = 900;
+
+function tellRestore(log: Log, directory: PostgresDirectory, unseen: UnseenDatabase | undefined): void {
+  const window = directory.lostWindow();
+  if (window !== undefined) {
+    const [lostFrom, lostUntil] = [window.fromMs, window.untilMs].map((ms) => new Date(ms).toISOString());
+    log.error({ lostFrom, lostUntil }, RESTORED);
+  } else if (unseen && unseen.unseenSeconds > UNSEEN_SECONDS)
+    log.warn({ seenAt: unseen.seenAt, unseenSeconds: Math.round(unseen.unseenSeconds) }, UNSEEN);
+}
+
 /** The connections to the switches of all acquirers, whose keys are in the HSM. */
 export async function openSwitches({ config, directory, database, hsm, closers, ...shared }: SwitchParts) {
   const { log, clock } = shared;
   if (config.TAPWIRE_ENV === 'prod' && !hsm) refusePinTerminals(directory.pinTerminals());
   const pins = hsm && { hsm, reader: { keyId: config.READER_PIN_KEY, format: config.READER_PIN_FORMAT } };
+  const unseen = await readUnseen(database);
   const stans = await StanBlocks.open(
     database,
     ({ cause, scopes, held }) => {
@@ -72,6 +90,9 @@ export async function openSwitches({ config, directory, database, hsm, closers, 
     },
     (scope, left) => log.error({ ...scope, left }, left > 0 ? FEW_LEFT : NONE_LEFT),
   );
+  // The jobs that start next must know what may be lost.
+  await directory.refresh();
+  tellRestore(log, directory, unseen);
   const noting = repeatEvery(
     SEEN_EVERY_MS,
     () => stans.noteDatabase(),

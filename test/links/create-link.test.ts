@@ -23,7 +23,11 @@ function openDesk(outcome: 'created' | 'exists' = 'created'): { services: LinkSe
       findCreated: async () => undefined,
     },
     tokens: { issue: async () => 'a.to.ken' },
-    directory: { terminal: (_merchant, xTid) => (xTid === terminal.xTid ? terminal : undefined) },
+    restoreHolds: { find: async () => undefined, hold: async () => {} },
+    directory: {
+      lostWindow: () => undefined,
+      terminal: (_merchant, xTid) => (xTid === terminal.xTid ? terminal : undefined),
+    },
     merchants: {
       findOwned: async (_owner, id) =>
         ['1001', '1003'].includes(id) ? { integratorId: 10, isBlocked: id === '1003' } : undefined,

@@ -57,7 +57,8 @@ function pushesTo(device = DEVICE): PushPayments {
   const services: LinkServices = {
     links: { create: async () => 'created', findCreated: async () => undefined },
     tokens: { issue: async () => 'intent-token' },
-    directory: { terminal: () => undefined },
+    restoreHolds: { find: async () => undefined, hold: async () => {} },
+    directory: { lostWindow: () => undefined, terminal: () => undefined },
     merchants: { findOwned: async () => ({ integratorId: 10, isBlocked: false }) },
     clock: { nowMs: () => 0 },
     newId: () => LINK_ID,

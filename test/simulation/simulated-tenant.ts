@@ -68,6 +68,7 @@ export const DIRECTORY: Directory = {
   isBlockedDevice: () => false,
   user: () => undefined,
   webhookEndpoint: () => 'b8f0d0c0-0000-4000-8000-000000000001',
+  lostWindow: () => undefined,
 };
 
 /** The till of another merchant of the same acquirer, with the same card and amount. */

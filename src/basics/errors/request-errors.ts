@@ -52,6 +52,18 @@ export class NoConfiguration extends TapwireError<
   'NO_TERMINAL' | 'NO_ROUTE' | 'NO_PROFILE' | 'OUTSIDE_PROFILE' | 'NO_READER'
 > {}
 
+/**
+ * The database was restored, and the request may repeat one whose record was lost. It is held until an operator has
+ * compared the books; nothing is stored of it but its reference.
+ */
+export class HeldAfterRestore extends TapwireError {
+  override readonly retryable = true;
+
+  constructor() {
+    super('HELD_AFTER_RESTORE');
+  }
+}
+
 /** Too many requests are waiting, so a new one would be answered late. It is rejected before anything is stored. */
 export class Overloaded extends TapwireError {
   override readonly retryable = true;

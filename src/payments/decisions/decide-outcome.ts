@@ -25,6 +25,8 @@ export type SwitchEvent =
   | { readonly kind: 'garbled' }
   /** It is certain that no byte was written, and no other processor is left to try. */
   | { readonly kind: 'unsent' }
+  /** The database was restored, and the commit of the outcome may be among those that it lacks (after-restore.ts). */
+  | { readonly kind: 'lost' }
   /**
    * The HSM cannot open the PIN block. Nothing was written, and the PIN counts as wrong, as if the issuer had
    * refused it.
@@ -45,7 +47,7 @@ export const ERROR_CODES = {
  * the status that it was decided from, or drops it if another process was faster.
  *
  * A reversal is required if and only if bytes may have been written and no definitive response was accepted (states,
- * "Reversal"). `unanswered`, `garbled` and an unknown outcome therefore require one; `unsent` does not. A decline
+ * "Reversal"). `unanswered`, `garbled` and an unknown outcome therefore require one; `unsent` does not, and `lost` leaves it to a person. A decline
  * that asks for a PIN leaves the outcome open while the PIN is awaited.
  */
 export function decideOutcome(transaction: Transaction, event: SwitchEvent, nowMs: number): Decision {
@@ -58,6 +60,8 @@ export function decideOutcome(transaction: Transaction, event: SwitchEvent, nowM
       return indeterminate(transaction, Status.BadResponseFromPaymentProcessor, null, nowMs);
     case 'unsent':
       return unableToGoOnline(transaction, nowMs);
+    case 'lost':
+      return lost(transaction, nowMs);
     case 'pinUnusable':
       return unusablePin(transaction, event.pinWait, nowMs);
   }
@@ -125,6 +129,23 @@ function indeterminate(
   const { acquirerId, id, attempt } = transaction;
   const enqueue: JobRequest[] = [{ queue: 'reverse', data: { acquirerId, id, attempt, reversalAttempt: 1 } }];
   return createDecision(transaction, status, nowMs, { result, enqueue });
+}
+
+/**
+ * Nothing is sent, and nothing is reversed: the outcome may have been reported, and a reversal would cancel a sale that the
+ * merchant relies on. A person resolves the transaction by the books of the switch.
+ */
+function lost(transaction: Transaction, nowMs: number): Decision {
+  const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
+  const result: Result = {
+    ...NO_RESULT,
+    disposition: Disposition.Indeterminate,
+    providerReference: transaction.rrn,
+    errorCode: ERROR_CODES.indeterminate,
+    needsReview: true,
+  };
+  const status = wasSubmitted ? Status.NoResponseFromPaymentProcessor : Status.ReadyToSubmitToPaymentProcessor;
+  return createDecision(transaction, status, nowMs, { result });
 }
 
 /** The status returns to 3, which states that nothing was submitted. The live `overdue` job then lets it rest. */

@@ -2,12 +2,13 @@ import { crc32, deflateSync } from 'node:zlib';
 import QRCode from 'qrcode';
 import { Forbidden, invalidValue, MoneyError, NotFound, RequestRejected } from '../../basics/errors.ts';
 import { readRequestedAmount } from '../decisions/admit.ts';
+import { holdIfLost } from '../decisions/after-restore.ts';
 import type { LinkKind, Mandate, NewLink } from '../model/link.ts';
 import { type Currency, currencyOf } from '../model/money.ts';
 import { TransactionType } from '../model/transaction.ts';
 import type { Directory } from '../ports/directory-ports.ts';
 import type { Clock } from '../ports/process-ports.ts';
-import type { IntentTokens, LinkStore, Tenant } from '../ports/store-ports.ts';
+import type { IntentTokens, LinkStore, RestoreHolds, Tenant } from '../ports/store-ports.ts';
 
 /** Light modules around the code that readers need (ISO/IEC 18004 9.1). */
 const QUIET_MODULES = 4;
@@ -86,7 +87,8 @@ const TIMESTAMP_WITHIN_MS = 24 * 60 * 60 * 1_000;
 export interface LinkServices {
   readonly links: Pick<LinkStore, 'create' | 'findCreated'>;
   readonly tokens: IntentTokens;
-  readonly directory: Pick<Directory, 'terminal'>;
+  readonly restoreHolds: RestoreHolds;
+  readonly directory: Pick<Directory, 'lostWindow' | 'terminal'>;
   /** The merchants that a credential may act for. */
   readonly merchants: {
     findOwned(owner: Tenant, id: string): Promise<{ integratorId: number; isBlocked: boolean } | undefined>;
@@ -138,7 +140,8 @@ export interface CreatedLink {
  * Creates a link or intent for a merchant of the caller.
  *
  * @throws NotFound for another tenant's merchant, Forbidden for a blocked one; RequestRejected (INVALID_VALUES with
- * a pointer to the invalid field, PAYMENT_REFERENCE_USED), Overloaded, StoreUnavailable
+ * a pointer to the invalid field, PAYMENT_REFERENCE_USED), Overloaded, HeldAfterRestore,
+ * StoreUnavailable
  */
 export async function createLink(services: LinkServices, owner: Tenant, wanted: LinkRequest): Promise<CreatedLink> {
   const merchant = await services.merchants.findOwned(owner, wanted.merchantId);
@@ -146,12 +149,27 @@ export async function createLink(services: LinkServices, owner: Tenant, wanted: 
   if (merchant.isBlocked) throw new Forbidden('FORBIDDEN');
   const link = draftLink(services, { ...owner, integratorId: merchant.integratorId }, wanted);
   const created = await responseOf(services, link, wanted);
+  const before = await holdIfLost(services, () => possiblyLost(link)).catch((error) => findOwn(services, link, error));
+  if (before) return responseOf(services, before, wanted);
   // The commit is the last step, so that a response that cannot be built leaves no link.
   if ((await services.links.create(link)) === 'created') return created;
   // An earlier run of the same request may have created it, and have lost its response.
   const own = link.requestHash && (await services.links.findCreated(link, link.requestHash));
   if (!own) throw new RequestRejected('PAYMENT_REFERENCE_USED');
   return responseOf(services, own, wanted);
+}
+
+/** The link as a request that may repeat one whose record a restored database lacks. */
+function possiblyLost({ acquirerId, merchantId, paymentReference: reference, amountMinor, currency }: NewLink) {
+  const held = { acquirerId, merchantId, reference, kind: 'link', amountMinor, currency } as const;
+  return { held, request: { kind: 'link' } } as const;
+}
+
+/** A repeat of a request that the database knows gets its response, also while other links are held. */
+async function findOwn({ links }: Pick<LinkServices, 'links'>, link: NewLink, error: unknown): Promise<NewLink> {
+  const own = link.requestHash && (await links.findCreated(link, link.requestHash));
+  if (!own) throw error;
+  return own;
 }
 
 async function responseOf(

@@ -1,6 +1,7 @@
 import { Forbidden, invalidValue, NoConfiguration, NotFound, PinNotAwaited, TapRefused } from '../../basics/errors.ts';
 import { fromHex } from '../../codecs/bytes/hex.ts';
 import { admit } from '../decisions/admit.ts';
+import { holdIfLost, wasUnderWay } from '../decisions/after-restore.ts';
 import { expirePinStep, pinEntries } from '../decisions/pin-step.ts';
 import { webhookJobs } from '../decisions/webhook-job.ts';
 import { Disposition } from '../model/disposition.ts';
@@ -48,13 +49,19 @@ export class Pins {
    *
    * @returns the transaction as committed with its result: an outcome, or that the PIN was wrong and another is
    * required
-   * @throws NotFound, Forbidden, RequestRejected, TapRefused, PinNotAwaited, Overloaded, StoreUnavailable
+   * @throws NotFound, Forbidden, RequestRejected, TapRefused, PinNotAwaited, Overloaded, HeldAfterRestore,
+   * StoreUnavailable
    */
   async submit(principal: Principal, transactionId: string, request: PinRequest): Promise<Transaction> {
     const { merchant } = admit(this.#deps, principal, request.deviceInstallationId);
     const before = await this.#find(principal, transactionId, request);
     if (this.#isRepeated(before, request)) return this.#outcomes.await(before);
     await this.#checkToken(before, request.pinToken);
+    await holdIfLost(this.#deps, () => {
+      const { acquirerId, merchantId, merchantReference: reference, amountMinor, currency, updatedAtMs } = before;
+      const held = { acquirerId, merchantId, reference, kind: 'pin', amountMinor, currency } as const;
+      return { held, request: { kind: 'pin', updatedAtMs } };
+    });
     const submitter = { ...principal, xTid: principal.xTid ?? before.xTid };
     const { tap, ...applied } = await this.#readTap(submitter, before, request);
     const nowMs = this.#deps.clock.nowMs();
@@ -211,6 +218,8 @@ export class Pins {
     const transaction = await this.#deps.store.find(asked);
     if (!transaction || transaction.attempt !== asked.attempt || !isAwaitingPin(transaction)) return 'done';
     const nowMs = this.#deps.clock.nowMs();
+    // The PIN may have been submitted, and approved.
+    if (wasUnderWay(this.#deps, transaction, nowMs)) return { againAfterSeconds: HELD_SECONDS };
     const pin = expirePinStep(transaction);
     const disposition = Disposition.Declined;
     const expiry = {
@@ -232,3 +241,6 @@ export class Pins {
  * seconds.
  */
 const NOT_YET_SECONDS = 1;
+
+/** While a restored database may lack the PIN of a transaction, its job looks again after this many seconds. */
+const HELD_SECONDS = 60;

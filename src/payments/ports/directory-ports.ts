@@ -1,4 +1,5 @@
 import type { WebhookOrigin } from '../model/decision.ts';
+import type { LostWindow } from '../model/lost-window.ts';
 import type { TerminalProfile } from '../model/terminal-profile.ts';
 
 export interface MerchantRecord {
@@ -69,4 +70,6 @@ export interface Directory {
   user(merchant: MerchantRecord, claim: string): KnownUser | undefined;
   /** The id of the endpoint to which an integrator's events are delivered; undefined if none is known yet. */
   webhookEndpoint(acquirerId: number, integratorId: number, serves: WebhookOrigin): string | undefined;
+  /** The time whose commits a restored database may lack; undefined unless an operator compares the books now. */
+  lostWindow(): LostWindow | undefined;
 }

@@ -199,6 +199,24 @@ export interface TransactionStore {
   findReversals(responses: readonly ResponseIdentity[]): Promise<(ReversalKey | undefined)[]>;
 }
 
+/** A request that is held after a restore (decisions/after-restore.ts). */
+export interface HeldRequest {
+  readonly acquirerId: number;
+  readonly merchantId: string;
+  /** The reference of the merchant; for a void, the id of its sale. */
+  readonly reference: string;
+  readonly kind: 'tap' | 'pin' | 'link' | 'refund' | 'void';
+  readonly amountMinor: number | null;
+  readonly currency: string | null;
+}
+
+/** The requests that are held after a restore. Read and written only while an operator compares the books. */
+export interface RestoreHolds {
+  /** Undefined if the reference was neither held nor released. */
+  find(held: HeldRequest): Promise<'held' | 'released' | undefined>;
+  hold(held: HeldRequest): Promise<void>;
+}
+
 /** The rows that a credential may read. */
 export interface Tenant {
   readonly acquirerId: number;

@@ -2,7 +2,14 @@ import type { OriginalConnections } from '../model/switch-revision.ts';
 import type { Directory } from './directory-ports.ts';
 import type { TransactionObserver } from './observer.ts';
 import type { Alarms, Clock, PromptWebhooks, Wakeups } from './process-ports.ts';
-import type { CompletionStore, LinkStore, RefundStore, ReversalAttempt, TransactionStore } from './store-ports.ts';
+import type {
+  CompletionStore,
+  LinkStore,
+  RefundStore,
+  RestoreHolds,
+  ReversalAttempt,
+  TransactionStore,
+} from './store-ports.ts';
 import type {
   CardDataOpener,
   CardVault,
@@ -27,6 +34,7 @@ export interface TransactionDependencies {
   readonly refunds: RefundStore;
   readonly completions: CompletionStore;
   readonly links: LinkStore;
+  readonly restoreHolds: RestoreHolds;
   readonly observer: TransactionObserver;
   readonly wakeups: Wakeups;
   readonly originals: OriginalConnections;

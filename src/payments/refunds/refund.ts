@@ -6,6 +6,7 @@ import {
   StoreUnavailable,
 } from '../../basics/errors.ts';
 import { readRequestedAmount } from '../decisions/admit.ts';
+import { holdIfLost } from '../decisions/after-restore.ts';
 import { currencyOf } from '../model/money.ts';
 import { switchOf } from '../model/switch-revision.ts';
 import { type Transaction, type TransactionKey, TransactionType } from '../model/transaction.ts';
@@ -61,13 +62,19 @@ export class Refunds {
    * @param sale the sale, already checked to belong to the caller
    * @returns the refund as committed, with its disposition
    * @throws RequestRejected (INVALID_VALUES, REFUND_EXCEEDS_BALANCE, SALE_NOT_APPROVED, SALE_IN_REVIEW,
-   * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded, StoreUnavailable
+   * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED, CARD_DATA_DELETED, REFUNDS_UNSUPPORTED), DuplicateReference, NoConfiguration, Overloaded,
+   * HeldAfterRestore, StoreUnavailable
    */
   async refund(sale: Transaction, request: RefundRequest): Promise<Transaction> {
     const amountMinor = readAmount(request.amount, sale);
     const repeated = await this.#findRepeated(sale, request.refundReference, amountMinor);
     if (repeated) return this.#outcomes.await(repeated);
     await this.#refuseUnlessLeft(sale, amountMinor);
+    const { acquirerId, merchantId, currency, createdAtMs: saleCreatedAtMs } = sale;
+    await holdIfLost(this.#deps, () => ({
+      held: { acquirerId, merchantId, reference: request.refundReference, kind: 'refund', amountMinor, currency },
+      request: { kind: 'return', saleCreatedAtMs },
+    }));
     const plan = await this.#plan(sale, request, amountMinor);
     const stored = await this.#attempts.commit(plan, () => this.#store(plan));
     if (stored === 'inserted') return plan.proceed();

@@ -1,4 +1,5 @@
 import { type RejectionCode, RequestRejected } from '../../basics/errors.ts';
+import { holdIfLost } from '../decisions/after-restore.ts';
 import { Disposition } from '../model/disposition.ts';
 import { Status, type StatusId } from '../model/status.ts';
 import { ReversalState, type Transaction, TransactionType } from '../model/transaction.ts';
@@ -35,10 +36,15 @@ export class Voids {
    * @param sale the sale, already checked to belong to the caller
    * @returns the void as committed, its disposition open
    * @throws RequestRejected (SALE_SETTLED, ALREADY_VOIDED_OR_REFUNDED, SALE_IN_REVIEW, SALE_NOT_APPROVED,
-   * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED), StoreUnavailable
+   * SALE_PROCESSOR_REMOVED, SALE_SWITCH_CHANGED), HeldAfterRestore, StoreUnavailable
    */
   async start(sale: Transaction, correlationId: string | null = null): Promise<Transaction> {
     await this.#refuseUnlessWhole(sale);
+    await holdIfLost(this.#deps, () => {
+      const { acquirerId, merchantId, id: reference, amountMinor, currency, createdAtMs } = sale;
+      const held = { acquirerId, merchantId, reference, kind: 'void', amountMinor, currency } as const;
+      return { held, request: { kind: 'return', saleCreatedAtMs: createdAtMs } };
+    });
     if (await this.#deps.refunds.isSettled(sale)) throw new RequestRejected('SALE_SETTLED');
     const nowMs = this.#deps.clock.nowMs();
     const attempt = restingAttempt(this.#draft(sale, correlationId, nowMs), PATH, nowMs);

@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../basics/errors.ts';
+import { wasUnderWay } from '../decisions/after-restore.ts';
 import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { withWebhook } from '../decisions/webhook-job.ts';
 import { hasAnswer } from '../model/pin.ts';
@@ -69,16 +70,23 @@ export class Outcomes {
     return this.#deps.store.find(transaction);
   }
 
-  /** The attempt that a worker was asked to submit; undefined once it was submitted or has an outcome. */
+  /**
+   * The attempt that a worker was asked to submit; undefined once it was submitted or has an outcome. After a restore that
+   * may have lost its outcome, it gets one here.
+   */
   async findUnsubmitted(asked: TransactionKey & { readonly attempt: number }): Promise<Transaction | undefined> {
     const transaction = await this.#deps.store.find(asked);
     if (transaction?.attempt !== asked.attempt || hasAnswer(transaction)) return undefined;
-    return transaction.status === Status.ReadyToSubmitToPaymentProcessor ? transaction : undefined;
+    if (transaction.status !== Status.ReadyToSubmitToPaymentProcessor) return undefined;
+    if (!wasUnderWay(this.#deps, transaction, this.#deps.clock.nowMs())) return transaction;
+    await this.decide(transaction, { kind: 'lost' });
+    return undefined;
   }
 
-  /** Nothing was or will be written: the phone is notified at once. */
+  /** Nothing was or will be written, unless a restored database has lost that: the phone is notified at once. */
   giveUp(transaction: Transaction): Promise<'done'> {
-    return this.decide(transaction, { kind: 'unsent' });
+    const isLost = wasUnderWay(this.#deps, transaction, this.#deps.clock.nowMs());
+    return this.decide(transaction, { kind: isLost ? 'lost' : 'unsent' });
   }
 
   async decide(transaction: Transaction, event: SwitchEvent): Promise<'done'> {
@@ -95,6 +103,7 @@ export class Outcomes {
    *
    * - 4, no outcome: 5 and Indeterminate, a reversal is required
    * - 1 or 3, no outcome: UnableToGoOnline, because nothing was ever written
+   * - 1, 3 or 4, no outcome, after a restore that may have lost it: Indeterminate, and a person must resolve it
    * - 1, 3, 5, 6, 7 with an outcome or a request for a PIN that no phone received: 9 FailedToRespondToPhone
    *
    * @returns `notYet` if an outcome may still be committed by the clock of the database
@@ -110,7 +119,9 @@ export class Outcomes {
     if (!isUnanswered(transaction.status)) return 'decided';
     const wasSubmitted = transaction.status === Status.SubmittedToPaymentProcessor;
     const nowMs = this.#deps.clock.nowMs();
-    const outcome = decideOutcome(transaction, { kind: wasSubmitted ? 'unanswered' : 'unsent' }, nowMs);
+    const isLost = wasUnderWay(this.#deps, transaction, nowMs);
+    const kind = isLost ? 'lost' : wasSubmitted ? 'unanswered' : 'unsent';
+    const outcome = decideOutcome(transaction, { kind }, nowMs);
     const decided = withWebhook(this.#deps, transaction, outcome, nowMs);
     const { acquirerId, id, attempt } = transaction;
     // The phone may still wait for its response. If it does not, the successor of this job lets the row rest.

@@ -16,7 +16,7 @@ import type { TapRequest } from '../ports/switch-ports.ts';
 import type { TransactionDependencies } from '../ports/transaction-dependencies.ts';
 import { listChipTags, NO_FACTS } from './read-tap.ts';
 
-const NO_SUBMISSION: Submission = {
+export const NO_SUBMISSION: Submission = {
   routeId: null,
   switchRevision: null,
   tid: null,
@@ -29,7 +29,7 @@ const NO_SUBMISSION: Submission = {
 };
 
 /** The PIN columns before a PIN is requested or received. */
-const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;
+export const WITHOUT_PIN = { ...NO_PIN, pinFingerprint: null, pinExpiresAtMs: null } as const;
 
 /** A tap before any of its data were read: its submitter, merchant and device. */
 export interface Draft {

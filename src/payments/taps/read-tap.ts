@@ -63,6 +63,7 @@ export function listChipTags(kept: Uint8Array | null): TagValue[] {
 /** Tags of the blobs (design: card data). */
 const AMOUNT_AUTHORISED = 0x9f02;
 export const TRANSACTION_DATE = 0x9a;
+export const TRANSACTION_TIME = 0x9f21;
 const TRANSACTION_COUNTER = 0x9f36;
 const CRYPTOGRAM = 0x9f26;
 const READER_ID = 0xdf8a01;

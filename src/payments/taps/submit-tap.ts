@@ -2,6 +2,7 @@ import { isOfServer } from '../../basics/errors/system-error.ts';
 import {
   DuplicateReference,
   Forbidden,
+  HeldAfterRestore,
   NoConfiguration,
   NotFound,
   Overloaded,
@@ -10,6 +11,7 @@ import {
   TapRefused,
 } from '../../basics/errors.ts';
 import { admit } from '../decisions/admit.ts';
+import { holdIfLost } from '../decisions/after-restore.ts';
 import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { pinEntries, submitPinStep } from '../decisions/pin-step.ts';
 import { Disposition } from '../model/disposition.ts';
@@ -37,7 +39,15 @@ import {
   refusedLink,
 } from './link-of-tap.ts';
 import { type Attempts, NEW, type Plan, restingAttempt } from './plan-attempt.ts';
-import { openTap, type ReadTap, readTap, reportCopy, TRANSACTION_DATE, usesOfTap } from './read-tap.ts';
+import {
+  openTap,
+  type ReadTap,
+  readTap,
+  reportCopy,
+  TRANSACTION_DATE,
+  TRANSACTION_TIME,
+  usesOfTap,
+} from './read-tap.ts';
 
 /** A link may expire or be created between the lookup and the commit. More retries than this point to another cause. */
 const MAX_CHECKS = 3;
@@ -73,7 +83,7 @@ export class Taps {
    *
    * @returns the transaction as committed with its result: an outcome, or a request for a PIN
    * @throws Forbidden, TapRefused, NoConfiguration, DuplicateReference, RequestRejected (TOO_MANY_ATTEMPTS), Overloaded,
-   * StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
+   * HeldAfterRestore, StoreUnavailable; with the token of a link also NotFound, Forbidden for a reference that is not the link's, and RequestRejected (LINK_EXPIRED, LINK_HELD)
    */
   async submit(principal: Principal, request: TapRequest): Promise<Transaction> {
     let link = await linkOfToken(this.#deps.links, principal);
@@ -201,6 +211,7 @@ export class Taps {
     const unsupported = findUnsupported(tap, draft.transaction.type);
     if (unsupported) return this.#refused(principal, draft, unsupported);
     if (tap.decision === 'declinedOffline') return this.#declinedOffline(read);
+    await holdIfLost(this.#deps, () => possiblyLost(read, tap));
     const plan = tap.pin
       ? await this.#planWithPin(read, tap, opened)
       : await this.#attempts.plan(NEW, read, tap, opened);
@@ -284,13 +295,28 @@ export class Taps {
   }
 }
 
+/** The tap as a request that may repeat one whose record a restored database lacks. */
+function possiblyLost({ transaction, merchant, link }: Draft, { chip }: ReadTap) {
+  const { acquirerId, merchantId, merchantReference: reference, amountMinor, currency } = transaction;
+  const request = {
+    kind: 'tap',
+    shown: { date: chip.hex(TRANSACTION_DATE), time: chip.hex(TRANSACTION_TIME) },
+    timeZone: merchant.timeZone,
+    linkCreatedAtMs: link?.createdAtMs,
+    firstAttemptAtMs: transaction.attempt > 1 ? transaction.createdAtMs : undefined,
+  } as const;
+  return { held: { acquirerId, merchantId, reference, kind: 'tap', amountMinor, currency }, request } as const;
+}
+
 /**
- * Whether a tap was refused although a row can be read: the HSM, the switch or the queue of writes takes nothing more, or
- * the database answered that it cannot write. After a lost connection, a look-up would only make the phone wait again.
+ * Whether a tap was refused although a row can be read: the HSM, the switch or the queue of writes takes nothing more, the
+ * tap is held after a restore, or the database answered that it cannot write. After a lost connection, a look-up would only make the phone wait again.
  */
 function storesNothingNew(error: unknown): boolean {
   return (
-    error instanceof Overloaded || (error instanceof StoreUnavailable && !error.mayBeStored && isOfServer(error.cause))
+    error instanceof Overloaded ||
+    error instanceof HeldAfterRestore ||
+    (error instanceof StoreUnavailable && !error.mayBeStored && isOfServer(error.cause))
   );
 }
 

@@ -11,6 +11,7 @@ import {
 import { type Repetition, repeatEvery } from '../../basics/limits/waits.ts';
 import type { SwitchIdentity } from '../../kits/processor-kit/switch-identity.ts';
 import type { WebhookOrigin } from '../../payments/model/decision.ts';
+import type { LostWindow } from '../../payments/model/lost-window.ts';
 import type { SwitchRevision } from '../../payments/model/switch-revision.ts';
 import type { TerminalProfile } from '../../payments/model/terminal-profile.ts';
 import type {
@@ -24,6 +25,7 @@ import type {
 import type { Tenant } from '../../payments/ports/store-ports.ts';
 import { FollowedRows, FollowedTable, type RowChanges } from '../postgres/followed-table.ts';
 import type { Database } from '../postgres/open-database.ts';
+import { LOST_WINDOW, type LostWindowRow } from '../transactions/lost-window.ts';
 import { IssuerDirectory } from './issuer-directory.ts';
 import { TerminalProfileCache } from './terminal-profile-cache.ts';
 
@@ -106,6 +108,7 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
   readonly #tables: readonly Pick<FollowedRows<unknown>, 'look'>[];
   /** Increases when a merchant is added, removed, moved to another owner, blocked or unblocked. */
   #ownersChanged = 0;
+  #lostWindow: LostWindow | undefined;
   #processors: readonly ProcessorRecord[] = [];
   #onProcessors: () => void = () => {};
   readonly #endpointRows: Pick<FollowedRows<unknown>, 'look'>;
@@ -221,6 +224,10 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
     return this.#endpoints.get(`${acquirerId} ${integratorId} ${serves}`);
   }
 
+  lostWindow(): LostWindow | undefined {
+    return this.#lostWindow;
+  }
+
   async refresh(): Promise<void> {
     await Promise.all([
       this.#issuers.refresh(),
@@ -259,6 +266,9 @@ export class PostgresDirectory implements Directory, RegisteredIssuers, Merchant
 
   #followSmallTables(database: Database): readonly Pick<FollowedRows<unknown>, 'look'>[] {
     return [
+      new FollowedRows<LostWindowRow>(database, LOST_WINDOW, ([row]) => {
+        this.#lostWindow = row && { ...row, released: new Set(row.released) };
+      }),
       new FollowedRows<{ id: number }>(database, BLOCKED_ACQUIRERS, (rows) => {
         this.#blockedAcquirers = new Set(rows.map(({ id }) => id));
       }),

@@ -25,13 +25,17 @@ import { STANS } from './business-dates.ts';
  *   database is the same database, but another server runs on it. If gateways stop in order, they leave the list of
  *   running processes: nothing is lost in a pause that begins with an empty list. A process that ran before the pause,
  *   and whose last note is there, shows that the database is no snapshot. A snapshot that was made after all gateways had
- *   stopped cannot be distinguished: the operator must mark it.
+ *   stopped cannot be distinguished: the operator must state it (`tapwire restored`). The start of a gateway warns if none
+ *   was connected for a while.
  *
  * **How many.** What can have been handed out and lost is what was reserved between the last received time and now.
  * A process reserves a block of 100 at a time, and only when it has used the one before, so the pace is that of the taps.
  * {@link LEAST} covers the blocks of all processes, their bursts, and clocks of two hosts that differ by seconds. A
  * terminal serves one customer after another. The messages of an acquirer can have the pace of the fastest load for
  * {@link BUSY_SECONDS}; a scope that kept {@link PER_SECOND} would need ten days' numbers in a day.
+ *
+ * A loss that is certain (`replaced`, `restored`) also begins the lost window, in which requests that could repeat lost
+ * ones are held (payments/decisions/after-restore.ts), unless the operator has stated it before.
  *
  * **Too many.** If more than half of a day's numbers may be lost, no number is certain to be unused: the scope is held. It
  * has no further number until the last business date that can have begun is over, or until an operator names the last
@@ -56,6 +60,9 @@ const PAUSE_SECONDS = 60;
 const UNKNOWN_PAUSE_SECONDS = 86_400;
 /** A process that has not noted the database for so long has crashed. What it reserved is in the database by now. */
 const CRASHED_AFTER_SECONDS = 600;
+
+/** The epoch of a database that an operator has stated to be restored: `tapwire restored`. */
+export const STATED = 'restored';
 
 /** The latest business date that can have begun: before a long weekend it is ahead of the calendar (business-dates.ts). */
 const LAST_DATE = `((clock_timestamp() at time zone 'UTC')::date + ${FURTHEST_DAYS})`;
@@ -95,7 +102,7 @@ before as (
   from database_epoch where is_only for update
 ),
 change as (
-  select this.*, coalesce(before.epoch <> this.epoch, true) as is_other, before.first_value, before.unseen_seconds,
+  select this.*, coalesce(before.epoch <> this.epoch, true) as is_other, before.epoch as former_epoch, before.first_value, before.unseen_seconds,
     before.is_synchronous and before.epoch like this.any_timeline and before.cluster = current_setting('cluster_name')
       and before.unseen_seconds < extract(epoch from interval '${FAILOVER_WITHIN}')
       and not exists (select from pg_settings where name in (${RECOVERY_TARGETS}) and setting <> '') as is_complete,
@@ -125,6 +132,12 @@ decision as (
     case when is_other or cause in ('restored', 'unseen') then coalesce(unseen_seconds, 0) else gap_seconds end as gap_seconds,
     has_before and (cause is not null or not is_other and has_skipped) as has_skipped
   from cause
+),
+began as (
+  insert into lost_window as w (lost_from, lost_until, cause)
+  select clock_timestamp() - greatest(cause.unseen_seconds, cause.gap_seconds * (not is_other)::integer) * interval '1 s', clock_timestamp(), cause
+  from cause where cause in ('replaced', 'restored') and former_epoch <> '${STATED}'
+  on conflict (is_only) do update set lost_from = least(w.lost_from, excluded.lost_from), lost_until = excluded.lost_until
 ),
 noted as (
   insert into database_epoch as e (epoch, is_synchronous, cluster, seen_at, notes, running, server_started_at, gap_seconds, has_skipped, first_value)

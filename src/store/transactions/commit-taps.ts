@@ -74,7 +74,7 @@ union all select distinct f."usedIn", 'copied' from foreign_uses f where f."used
  * @param timers by which the taps may share their `overdue` jobs
  */
 export async function insertTaps(
-  client: pg.PoolClient,
+  client: pg.ClientBase,
   taps: readonly NewAttempt[],
   jobs: JobsInCommit,
   timers?: SharedTimers,

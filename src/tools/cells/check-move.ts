@@ -23,6 +23,7 @@ export async function checkMove(source: CellSession, target: CellSession, acquir
     ...(await checkTarget(target, acquirerId)),
   ];
   if (faults.length === 0) {
+    faults.push(...(await checkRestore(source)), ...(await checkRestore(target)));
     faults.push(...(await checkVersions(source, target)));
     faults.push(...(await checkKeys(source, target)));
     faults.push(...(await checkNames(source, target, acquirerId)));
@@ -78,6 +79,12 @@ async function checkTarget(target: CellSession, acquirerId: number): Promise<str
   if (settings!.superuser !== 'on')
     faults.push(`The database user of ${name} is no superuser, which subscriptions need.`);
   return faults;
+}
+
+/** What a cell holds after a restore would not be held in the other cell. */
+async function checkRestore(session: CellSession): Promise<string[]> {
+  if ((await session.query('select from lost_window')).length === 0) return [];
+  return [`The database of ${session.cell.name} was restored. Compare the books first (tapwire restored).`];
 }
 
 async function checkVersions(source: CellSession, target: CellSession): Promise<string[]> {

@@ -1,6 +1,7 @@
 import { migrationsOf } from '../../store/postgres/migrate.ts';
 import type { Database } from '../../store/postgres/open-database.ts';
 import { ATTEMPT_MESSAGES, partitionState, TRANSACTION_EVENTS } from '../../store/postgres/partitions.ts';
+import { readRestore, readUnseen } from '../../store/transactions/lost-window.ts';
 import type { Retention } from '../../store/transactions/purge.ts';
 import { type Finding, fault, good, warning } from './finding.ts';
 
@@ -191,6 +192,42 @@ async function room(database: Database, connectionsPerProcess: number): Promise<
     description,
     'raise max_connections or lower DATABASE_CONNECTIONS, otherwise another process may not start',
   );
+}
+
+const RESTORE = 'restore';
+/** A shorter time without gateways is a restart or an update. */
+const UNSEEN_SECONDS = 900;
+const ON_HOLD =
+  'compare the books with each switch, then tapwire restored --release; tapwire restored shows what is held ("After a restore" in src/observe/README.md)';
+const MAY_BE_OLD =
+  'nothing, if gateways were only stopped; if the database is a snapshot or a backup, run tapwire restored before a gateway starts';
+
+/** Whether the database was restored, what is held and which STANs were skipped for it, or whether it might be an old copy. */
+export async function restoreFindings(database: Pick<Database, 'query'>): Promise<Finding[]> {
+  const [window, unseen] = [await readRestore(database), await readUnseen(database)];
+  const findings: Finding[] = [];
+  if (window) {
+    const { lostFrom, lostUntil, held } = window;
+    const description = `commits from ${lostFrom.toISOString()} to ${lostUntil.toISOString()} may be lost; ${held} references are held, and so are new links, and refunds and voids of earlier sales`;
+    findings.push(fault(RESTORE, description, ON_HOLD));
+  }
+  if (!unseen) return findings;
+  const { seenAt, unseenSeconds, skippedForSeconds, held } = unseen;
+  if (unseenSeconds > UNSEEN_SECONDS)
+    findings.push(warning(RESTORE, `no gateway was connected since ${seenAt.toISOString()}`, MAY_BE_OLD));
+  if (window && skippedForSeconds !== null)
+    findings.push(
+      good(RESTORE, `STANs of ${Math.round(skippedForSeconds)} s were skipped when the database was last replaced`),
+    );
+  if (held > 0)
+    findings.push(
+      fault(
+        RESTORE,
+        `${held} scopes have no STANs, because most of a day may be lost`,
+        'tapwire stan --acquirer ID shows them; continue each with the last number of the switch (--last)',
+      ),
+    );
+  return findings.length > 0 ? findings : [good(RESTORE, 'the database is the one that gateways last used')];
 }
 
 const PARTITIONS = 'partitions';

@@ -57,7 +57,7 @@ export interface Look {
 }
 
 const NOBODY_TO_TELL = {
-  directory: { webhookEndpoint: () => undefined },
+  directory: { webhookEndpoint: () => undefined, lostWindow: () => undefined },
   newId: () => '',
 } as unknown as Parameters<typeof lateStep>[0];
 

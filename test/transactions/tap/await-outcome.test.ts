@@ -28,7 +28,7 @@ function deps(
   const parts = {
     clock: { nowMs: () => 1_000_000 + nowMs, monotonicMs: () => nowMs },
     newId: () => 'a new id',
-    directory: { webhookEndpoint: () => undefined },
+    directory: { webhookEndpoint: () => undefined, lostWindow: () => undefined },
     observer: UNOBSERVED,
     wakeups: {
       moved: async (_key: unknown, timeoutMs: number) => {

@@ -680,6 +680,41 @@ create table database_epoch (
   server_started_at timestamptz -- When the server that was noted last began to run.
 );
 
+-- The time whose commits a restored database may lack (payments/decisions/after-restore.ts). One row while an operator
+-- compares the books with those of the switches; no row otherwise. Every process follows it with the configuration.
+create table lost_window (
+  is_only boolean primary key default true check (is_only),
+  lost_from timestamptz not null, -- The last moment whose commits are certainly in the database.
+  lost_until timestamptz not null, -- When the last gateway stopped that worked with the lost commits.
+  holds_all_taps boolean not null default false, -- Whether taps are held although their reader shows that they are new.
+  cause text not null check (cause in ('stated', 'replaced', 'restored')), -- Stated by an operator, or noticed (database-epoch.ts).
+  began_at timestamptz not null default clock_timestamp(), -- Since when requests are held.
+  check (lost_from <= lost_until)
+);
+
+-- Merchants whose books an operator has compared during the lost window: their requests are no longer held.
+create table lost_window_releases (
+  acquirer_id integer not null,
+  merchant_id text not null, -- Empty for all merchants of the acquirer.
+  released_at timestamptz not null default clock_timestamp(), -- When the operator released them.
+  primary key (acquirer_id, merchant_id)
+);
+
+-- References that were held during the lost window, or that the operator has released. Deleted with its row.
+create table held_references (
+  acquirer_id integer not null,
+  merchant_id text not null,
+  reference text not null, -- Of the merchant; for a void, the id of its sale.
+  kind text not null check (kind in ('tap', 'pin', 'link', 'refund', 'void', 'listed')), -- What asked first; listed: only in a file.
+  amount_minor bigint, -- Null if unknown.
+  currency text, -- Null if unknown.
+  requests bigint not null default 0, -- How often it was held.
+  first_at timestamptz not null default clock_timestamp(), -- When it was held first, or listed.
+  last_at timestamptz not null default clock_timestamp(), -- When it was held last.
+  is_released boolean not null default false, -- Whether the operator found that it was not carried out.
+  primary key (acquirer_id, merchant_id, reference)
+);
+
 -- The business dates that a switch has announced, with a cut-over or with the settlement date of a response. They only
 -- advance. Kept for a month.
 create table business_dates (
