@@ -27,9 +27,9 @@ const KINDS_SHOWN = `[...new Set(Array.from(document.body.querySelectorAll('*'),
 }))]`;
 
 /**
- * Selects visible elements with text of their own, three of each look that was not selected before. The look is that of
- * the element and of all elements around it, so that the rules of colors give the same result for all elements of a
- * look. The looks are kept in the page.
+ * Selects visible elements with text of their own, five of each look that was not selected before. One character is no
+ * text: axe-core does not judge its color. The look is that of the element and of all elements around it, so that the
+ * rules of colors give the same result for all elements of a look. The looks are kept in the page.
  */
 const OF_NEW_LOOKS = `(() => {
   const looks = new Map();
@@ -39,19 +39,22 @@ const OF_NEW_LOOKS = `(() => {
     const { color, backgroundColor, backgroundImage, opacity, fontSize, fontWeight, textDecorationLine } = getComputedStyle(each);
     const own = [color, backgroundColor, backgroundImage, opacity, fontSize, fontWeight, textDecorationLine].join(' ');
     const around = lookOf(each.parentElement);
-    const look = around.endsWith(own) ? around : around + '; ' + own;
+    const isClear = backgroundColor === 'rgba(0, 0, 0, 0)' && opacity === '1';
+    const look = isClear && around.endsWith(own) ? around : around + '; ' + own;
     looks.set(each, look);
     return look;
   };
+  const isText = (text) => /[\\p{L}\\p{N}].*[\\p{L}\\p{N}]/su.test(text);
   const hasText = (each) =>
-    each.matches('input, select, textarea') ||
-    [...each.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim() !== '');
+    each.matches('select') ||
+    (each.matches('input, textarea') && isText(each.value || each.placeholder)) ||
+    [...each.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && isText(data));
   const counts = new Map();
   const chosen = [...document.body.querySelectorAll('*')].filter((each) => {
     if (!hasText(each) || !each.checkVisibility()) return false;
     const look = lookOf(each);
     counts.set(look, (counts.get(look) ?? 0) + 1);
-    return !globalThis.knownLooks.has(look) && counts.get(look) <= 3;
+    return !globalThis.knownLooks.has(look) && counts.get(look) <= 5;
   });
   for (const look of counts.keys()) globalThis.knownLooks.add(look);
   return chosen;
