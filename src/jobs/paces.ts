@@ -37,8 +37,8 @@ export const PACES: Readonly<Record<QueueName, Pace>> = {
   reverse: { credits: 128, isShared: true, pollMs: SOON_MS, ration: { idle: 64, busy: 8 } },
   // Each takes a slot at a switch; the share of one acquirer is a tenth of what taps may take of one connection.
   complete: { credits: 96, isShared: true, pollMs: SOON_MS },
-  // Most wait for a receiver, and some for a dead one. Webhooks are not urgent, and each poll costs as much as a
-  // dozen of them: 2,000 a second in an otherwise idle process, 60 and more at full tap load. Waits for hanging
+  // Events of taps are sent before their jobs start, so these jobs are repeats, or wait for a receiver, which may be dead.
+  // They are not urgent, and each poll costs as much as a dozen of them: 2,000 a second in an otherwise idle process, 60 and more at full tap load. Waits for hanging
   // receivers take no worker slot, but a socket each: far fewer than a process may have open.
   webhook: { credits: 256, released: 4_096, pollMs: 200, ration: { idle: 400, busy: 12 } },
   // They wait only for the push service, and only while it is unavailable.
