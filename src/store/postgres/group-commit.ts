@@ -47,7 +47,10 @@ export interface GroupCommitOptions<Item, Outcome> {
   readonly write: (client: pg.PoolClient, items: readonly Item[], seal: Seal) => Promise<readonly Outcome[]>;
   /** If this many writes wait, a new one is refused. Absent if a refusal would cost more than the wait. */
   readonly maxQueued?: number | undefined;
-  /** Gathers writes for this long instead of starting at once: for writes that no request waits for. */
+  /**
+   * Gathers writes for this long, or until a batch is full, instead of starting at once: for writes that no request waits
+   * for.
+   */
   readonly everyMs?: number | undefined;
 }
 
@@ -70,6 +73,8 @@ export class GroupCommit<Item, Outcome> {
   #queue: Waiting<Item, Outcome>[] = [];
   /** Whether a batch is running, or about to start with all writes that come until then. */
   #isUnderWay = false;
+  /** Runs while writes are gathered. */
+  #gathering: NodeJS.Timeout | undefined;
   #onIdle: (() => void)[] = [];
 
   constructor(database: Database, options: GroupCommitOptions<Item, Outcome>) {
@@ -100,14 +105,19 @@ export class GroupCommit<Item, Outcome> {
 
   /** Lets all writes of this turn of the event loop join the batch. */
   #schedule(): void {
-    if (this.#isUnderWay) return;
+    const isFull = this.#queue.length >= MAX_BATCH;
+    if (this.#isUnderWay && !(isFull && this.#gathering)) return;
     this.#isUnderWay = true;
+    clearTimeout(this.#gathering);
+    this.#gathering = undefined;
     const leave = () => void this.#leave();
-    if (this.#options.everyMs === undefined) setImmediate(leave);
-    else setTimeout(leave, this.#options.everyMs);
+    // Without the next batch at once, writes that come faster than one batch in that time would wait ever longer.
+    if (this.#options.everyMs === undefined || isFull) setImmediate(leave);
+    else this.#gathering = setTimeout(leave, this.#options.everyMs);
   }
 
   async #leave(): Promise<void> {
+    this.#gathering = undefined;
     await this.#commit();
     this.#isUnderWay = false;
     if (this.#queue.length > 0) this.#schedule();

@@ -99,6 +99,15 @@ describe('simultaneous writes', () => {
     await Promise.all([first, commits.submit({ key: 'b', value: 2 })]);
     expect(batches).toEqual([['a', 'b']]);
   });
+
+  test('are not collected for longer than until a batch is full', async () => {
+    const { commits, batches } = group({ everyMs: 3_600_000 });
+    const all = items(600);
+    const written = all.slice(0, 512).map((item) => commits.submit(item));
+    for (const item of all.slice(512)) void commits.submit(item);
+    await Promise.all(written);
+    expect(batches.map(({ length }) => length)).toEqual([256, 256]);
+  });
 });
 
 test('writes that arrive during a batch are collected for the next', async () => {
