@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { nearestDate } from '../../kits/processor-kit/field-values.ts';
 import type { Outcome, OutcomeFacts } from '../../kits/processor-kit/processor.ts';
 import type { Decision, JobRequest } from '../model/decision.ts';
@@ -178,6 +179,11 @@ function createDecision(
   nowMs: number,
   { result, pin: { verdict, wait } = NO_PIN_WANTED, enqueue = [] }: Decided,
 ): Decision {
+  const { disposition, reversalState } = result;
+  const isReversed = reversalState === ReversalState.owed;
+  assert(isReversed === (disposition === Disposition.Indeterminate), 'an uncertain outcome is reversed, and no other');
+  const isOfSwitch = status === Status.ResponseReceivedFromPaymentProcessor;
+  assert(isOfSwitch || disposition !== Disposition.Approved, 'only a response of the switch approves');
   const path = status === transaction.status ? [] : [status];
   const pin = judgePin(transaction, verdict, wait);
   const auditEntries = [...moves(transaction.status, path, nowMs), ...pinEntries(transaction, pin, nowMs)];

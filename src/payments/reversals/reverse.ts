@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict';
 import { isUnstored, SealError } from '../../basics/errors.ts';
 import type { Reversal } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE } from '../../kits/processor-kit/profile.ts';
 import { connectionRetrySeconds, MAX_CONNECTION_RETRY_SECONDS, stampAfter } from '../decisions/attempt-times.ts';
 import { type Attempt, exhaustedStep, isDue, sentStep, unsentStep } from '../decisions/reversal-steps.ts';
+import { Disposition } from '../model/disposition.ts';
 import { Status } from '../model/status.ts';
 import { switchOf } from '../model/switch-revision.ts';
 import { REVERSAL_CONFIRMED_AFTER_SECONDS } from '../model/time-limits.ts';
@@ -133,6 +135,8 @@ export class Reversals {
       throw error;
     }
     const { reversal, attempt, step } = made;
+    const isStanding = transaction.disposition === Disposition.Approved && transaction.voidState === null;
+    assert(!isStanding, 'an approval that stands is not reversed');
     const timing = timingFrom(this.#deps.clock, target);
     const answer = await this.#deps.observer.roundTrip('reversal', target.type, transaction, () =>
       slot.reverse(reversal, timing, transaction),

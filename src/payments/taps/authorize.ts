@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { isUnstored, StoreUnavailable } from '../../basics/errors.ts';
 import { decideOutcome, type SwitchEvent } from '../decisions/decide-outcome.ts';
 import { withLease, withWebhook } from '../decisions/webhook-job.ts';
@@ -32,6 +33,10 @@ export class Submissions {
    * is tried. If another process has committed first, the caller returns the stored result.
    */
   async authorize(transaction: Transaction, ready: ReadySubmission): Promise<Transaction> {
+    assert(
+      transaction.status === Status.SubmittedToPaymentProcessor,
+      'a request is sent after its submission is committed',
+    );
     const answer = await this.#deps.observer.roundTrip('authorization', ready.processorType, transaction, () =>
       ready.slot.authorize(ready.request, ready, transaction),
     );
