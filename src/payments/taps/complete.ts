@@ -1,5 +1,6 @@
 import type { Completion } from '../../kits/processor-kit/processor.ts';
 import { REVERSAL_SCHEDULE, type ReversalProfile } from '../../kits/processor-kit/profile.ts';
+import { wasUnderWay } from '../decisions/after-restore.ts';
 import { connectionRetrySeconds } from '../decisions/attempt-times.ts';
 import type { JobRequest } from '../model/decision.ts';
 import { Disposition } from '../model/disposition.ts';
@@ -57,6 +58,8 @@ export class Completions {
     const { reversalState } = transaction;
     if (reversalState === ReversalState.needsReview || reversalState === ReversalState.resolved) return 'done';
     if (reversalState !== ReversalState.none) return later(transaction, this.#deps.clock);
+    // The sale may have been voided, and a completion would post it after its void.
+    if (wasUnderWay(this.#deps, transaction, this.#deps.clock.nowMs())) return later(transaction, this.#deps.clock);
     const candidates = candidatesAfter(this.#deps.directory, transaction);
     const target = findCandidate(this.#deps.path.switches, candidates);
     const elsewhere = reachedElsewhere(this.#deps.path, candidates);

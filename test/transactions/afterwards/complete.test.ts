@@ -21,7 +21,14 @@ const TAKEN = { kind: 'answered', value: true, connectionId: 'line' } as const;
 function worldWith(
   transaction: Transaction | undefined,
   answer: SwitchAnswer<boolean> = TAKEN,
-  { hasLine = true, nowMs = SENT_AT_MS + 1_000, mayBegin = true, canOpen = true, hasSwitch = true } = {},
+  {
+    hasLine = true,
+    nowMs = SENT_AT_MS + 1_000,
+    mayBegin = true,
+    canOpen = true,
+    hasSwitch = true,
+    lostUntilMs = undefined as number | undefined,
+  } = {},
 ) {
   const steps: string[] = [];
   const sent: Completion[] = [];
@@ -50,7 +57,11 @@ function worldWith(
       end: async () => steps.push('ended'),
       giveUp: async () => steps.push('given up'),
     },
-    directory: { routes: () => [{ id: 100, processorId: 1 }], merchant: () => ({ timeZone: 'Africa/Johannesburg' }) },
+    directory: {
+      routes: () => [{ id: 100, processorId: 1 }],
+      merchant: () => ({ timeZone: 'Africa/Johannesburg' }),
+      lostWindow: () => lostUntilMs && { fromMs: 0, untilMs: lostUntilMs, holdsAllTaps: false, released: new Set() },
+    },
     vault: {
       open: () => {
         if (!canOpen) throw new SealError('KEY_GONE');
@@ -101,6 +112,10 @@ describe('the completion of an approval', () => {
       worldWith(APPROVED, { kind: 'failed', written: false, reason: 'sendBy', connectionId: 'line' }),
     ],
     ['no connection is free', worldWith(APPROVED, TAKEN, { hasLine: false })],
+    [
+      'a restored database may lack the void of its sale',
+      worldWith(APPROVED, TAKEN, { lostUntilMs: APPROVED.updatedAtMs + 1 }),
+    ],
     ['a void is being decided', worldWith({ ...APPROVED, reversalState: ReversalState.owed })],
   ])('is the same attempt again if %s', async (_why, { deps }) => {
     expect(await new Completions(deps).send(ASKED)).toEqual({ againAfterSeconds: 5 });
