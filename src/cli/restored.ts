@@ -169,7 +169,7 @@ async function readMissing(path: string): Promise<{ sales: ListedSale[]; refunds
 
 const REFUSED: Readonly<Record<Exclude<EnteredSale, 'entered'>, string>> = {
   known: 'the database has it',
-  'reference-used': 'the reference belongs to another transaction or link',
+  'reference-used': 'the reference belongs to another transaction, or to a link that cannot be paid',
   'no-terminal': 'no terminal, or several, have this TID, or the column merchant must name one of its merchants',
   'no-route': 'no processor of this type has a route',
 };

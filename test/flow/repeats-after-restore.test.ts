@@ -142,6 +142,7 @@ describe.each([
   const refundReference = randomUUID();
   const lostReference = randomUUID();
   let booked: number;
+  let lostLinkStan: string | null;
   let lastStan: number;
   let loggedBefore: number;
 
@@ -175,7 +176,9 @@ describe.each([
     // The copy has ended the connections of the gateway.
     const lostSale = await eventually(async () => outcomeOf(await phone().submit(lostTap)));
     expect(lostSale.type).toBe('Approved');
-    expect(outcomeOf(await phone().submit(lostLinkTap)).type).toBe('Approved');
+    const lostLinkSale = outcomeOf(await phone().submit(lostLinkTap));
+    expect(lostLinkSale.type).toBe('Approved');
+    lostLinkStan = (await storedTransaction(installation.database, lostLinkSale.serviceReference)).stan;
     expect(await refund()).toMatchObject({ status: 200 });
     expect(await createLostLink()).toMatchObject({ status: 200 });
     const lostLinkPaid = await phone().tap(payment(minutesAgo(TAPPED), lostReference));
@@ -289,7 +292,12 @@ describe.each([
     const [, ...lines] = (await compare()).stdout.trim().split('\r\n');
     expect(lines.map((line) => line.split(',')[0])).toEqual(['I1', 'I1', 'I1', 'I1']);
 
-    writeFileSync(missing!, (await compare()).stdout);
+    const [titles, ...found] = (await compare()).stdout.trim().split('\r\n');
+    const referenceOf = (line: string) => (line.includes(`,${lostLinkStan},`) ? link.paymentReference : '');
+    writeFileSync(
+      missing!,
+      [`${titles},reference`, ...found.map((line) => `${line},${referenceOf(line)}`)].join('\r\n'),
+    );
     expect(await tapwire('--enter', missing!, '--acquirer', '1')).toMatch(
       /^3 sales were entered.*\n1 refunds were not/s,
     );
@@ -301,6 +309,10 @@ describe.each([
       [underWay],
     );
     expect(rows.map(({ amountMinor }) => amountMinor)).toEqual([1_000, 1_000, 1_000]);
+    const paid = await copy.database.query('select from transactions where needs_review and consumer_id = $1', [
+      link.id,
+    ]);
+    expect(paid.rowCount).toBe(1);
     rmSync(folder, { recursive: true });
   });
 
@@ -308,6 +320,8 @@ describe.each([
     const before = installation.ledger.length;
     await tapwire('--release', '--acquirer', '1', '--merchant', MERCHANTS.coffee.id);
     await eventually(async () => expect(await createLostLink()).toMatchObject({ status: 200 }));
+    const again = await phone().tap(payment(new Date(), link.paymentReference));
+    expect(again).toMatchObject({ status: 409, body: { errorCode: 124 } });
     expect(installation.ledger).toHaveLength(before);
     expect(await tapwire('--release', '--all')).toContain('Nothing is held');
     expect(await tapwire()).toContain('Nothing is held');

@@ -1,6 +1,7 @@
 import { ERROR_CODES } from '../decisions/decide-outcome.ts';
 import { webhookJobs } from '../decisions/webhook-job.ts';
 import { Disposition } from '../model/disposition.ts';
+import type { Link } from '../model/link.ts';
 import { Status, type StatusId } from '../model/status.ts';
 import { NO_RESULT, type Transaction, TransactionType } from '../model/transaction.ts';
 import type { NewAttempt } from '../ports/store-ports.ts';
@@ -18,6 +19,8 @@ export interface MissingSale {
   readonly timeZone: string;
   /** The reference of the merchant's order if the merchant has named it. A repeat of the order is then refused. */
   readonly reference: string | undefined;
+  /** The link or intent that has the reference, which the sale has paid. */
+  readonly link: Pick<Link, 'id' | 'type'> | undefined;
   readonly xTid: string;
   readonly tid: string;
   readonly mid: string;
@@ -44,7 +47,7 @@ export function enterMissingSale(
   nowMs: number,
 ): NewAttempt {
   const id = deps.newId();
-  const { reference = id, approvedAtMs, timeZone, ...facts } = sale;
+  const { reference = id, approvedAtMs, timeZone, link, ...facts } = sale;
   const { FailedToRespondToPhone: status } = Status;
   const transaction: Transaction = {
     ...NO_FACTS,
@@ -57,11 +60,11 @@ export function enterMissingSale(
     deviceInstallationId: '',
     userClaim: null,
     userId: null,
-    consumerId: null,
+    consumerId: link?.id ?? null,
     correlationId: null,
     attempt: 1,
     status,
-    type: TransactionType.Tap,
+    type: link?.type ?? TransactionType.Tap,
     originalId: null,
     fingerprint: null,
     panHash: null,

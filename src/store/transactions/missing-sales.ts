@@ -15,7 +15,8 @@ export interface ListedSale
 }
 
 /**
- * `known`: the database has the sale. `reference-used`: it has another transaction under the reference. `no-terminal`: the
+ * `known`: the database has the sale. `reference-used`: it has another transaction under the reference, or the link with the
+ * reference cannot be paid. `no-terminal`: the
  * acquirer has no terminal with this TID, or it does not say whose merchant it is. `no-route`: no processor of the type.
  */
 export type EnteredSale = 'entered' | 'known' | 'reference-used' | 'no-terminal' | 'no-route';
@@ -32,6 +33,11 @@ select r.id as "routeId", p.switch_revision as "switchRevision"
 from routes r join processors p on p.acquirer_id = r.acquirer_id and p.id = r.processor_id and p.removed_at is null
 where r.acquirer_id = $1 and p.type = $2 and (r.x_tid is null or r.x_tid = $3) order by r.removed_at nulls first, r.priority, r.id limit 1`;
 
+const LINK = `
+select id, type from links where acquirer_id = $1 and merchant_id = $2 and (payment_reference = $3 or id::text = $3) and not is_expired
+order by payment_reference = $3 desc limit 1`;
+
+type LinkRow = NonNullable<MissingSale['link']>;
 type OwnerRow = Pick<MissingSale, 'xTid' | 'mid' | 'merchantId' | 'integratorId' | 'timeZone'>;
 type RouteRow = Pick<MissingSale, 'routeId' | 'switchRevision'>;
 
@@ -62,7 +68,10 @@ function enterSale(
     const owner = owners[0]!;
     const [route] = (await client.query<RouteRow>(ROUTE, [acquirerId, processor, owner.xTid])).rows;
     if (!route) return 'no-route';
-    const sale: MissingSale = { ...listed, ...owner, ...route, acquirerId };
+    const { reference } = listed;
+    // No link has a null reference.
+    const [link] = (await client.query<LinkRow>(LINK, [acquirerId, owner.merchantId, reference ?? null])).rows;
+    const sale: MissingSale = { ...listed, ...owner, ...route, link, acquirerId };
     const attempt = enterMissingSale(deps, sale, Date.now());
     const [outcome] = await insertTaps(client, [attempt], jobs);
     if (outcome !== 'inserted') return 'reference-used';
